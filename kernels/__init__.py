@@ -1,0 +1,1 @@
+"""What a kernel is, must do, and how it is judged: no web, no queue, no database, no environment."""
