@@ -1,0 +1,168 @@
+"""One NVRTC compilation: the student's text in, PTX and cubin of one architecture out, or findings.
+
+To be called inside the sandbox only: by itself the compiler reads any file that the source includes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernels import diagnostics, nvrtc, ptx_shape
+from kernels.diagnostics import Diagnostic, Resources
+from kernels.nvrtc import NVRTCUnavailable
+from kernels.verdict import Finding, Severity, Verdict
+
+__all__ = ["DEFAULT_ARCH", "Compilation", "Diagnostic", "NVRTCUnavailable", "Resources", "compile_source"]
+
+DEFAULT_ARCH = "sm_90"
+# What one block may declare statically on every architecture since sm_20.
+STATIC_SHARED_LIMIT = 49_152
+# Far above what a course kernel needs (tens of KB); keeps the PTX reader and the messages bounded.
+OUTPUT_LIMIT = 4 * 2**20
+INCLUDE_MESSAGE = "This file includes a header that is not available here: only the course's CUDA headers are."
+
+# Absolute, so that neither PTX nor cubin depends on the directory that the compiler runs in.
+_FILE = "/kernel.cu"
+_SHOWN_FILE = "kernel.cu"
+_MOST_FINDINGS = 10
+_ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
+_PTX_FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"\n]*/)?([^"/\n]*")', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """A compiled kernel: the PTX that the CPU device runs and the cubin that a GPU runs, from one program.
+
+    arch: the architecture of both, such as "sm_90"
+    entry: the kernel's mangled name
+    globals: mangled names of the module globals asked for, by their names in the source
+    """
+
+    arch: str
+    entry: str
+    ptx: str
+    cubin: bytes
+    resources: Resources
+    diagnostics: tuple[Diagnostic, ...]
+    globals: Mapping[str, str]
+
+
+def compile_source(
+    text: str,
+    kernel: str,
+    arch: str,
+    defines: Mapping[str, str],
+    fmad: bool,
+    symbols: tuple[str, ...] = (),
+    *,
+    headers: Mapping[str, str] | None = None,
+    kernels: tuple[str, ...] = (),
+) -> Compilation | tuple[Finding, ...]:
+    """Compile `text` for `arch` and take the kernel out of it.
+
+    kernel: the kernel's name, or an instance of a template such as "K<16>"
+    defines: macros that are set beside TILELAB
+    fmad: whether a multiplication and an addition may be fused
+    symbols: module globals whose mangled names are wanted
+    headers: texts by include name; an include of anything else is refused
+    kernels: every `__global__` function that the source declares; one more in the PTX is refused
+    raise (NVRTCUnavailable): where there is no compiler
+    raise (ValueError): for an architecture that the compiler does not know
+    """
+    if not _ARCHITECTURE.fullmatch(arch) or arch.rstrip("af") not in nvrtc.supported_architectures():
+        raise ValueError(f"the compiler does not know the architecture {arch!r}")
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        return (Finding(Verdict.REJECTED, "This file holds bytes that are not text."),)
+    expressions = [kernel, *(f"&{symbol}" for symbol in symbols)]
+    output = nvrtc.run(_FILE, text, _options(arch, defines, fmad), headers or {}, expressions)
+    found = diagnostics.parse(output.log, _FILE)
+    if not output.ok:
+        return _failure(output, found, kernel, symbols)
+    return _success(output, found, kernel, arch, symbols, kernels)
+
+
+def _options(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
+    return [
+        f"-arch={arch}", "-std=c++17", "-lineinfo", "--ptxas-options=-v", "--no-source-include",
+        f"-fmad={'true' if fmad else 'false'}", "-DTILELAB",
+        *(f"-D{name}={value}" for name, value in defines.items()),
+    ]
+
+
+def _success(
+    output: nvrtc.Output,
+    found: tuple[Diagnostic, ...],
+    kernel: str,
+    arch: str,
+    symbols: tuple[str, ...],
+    kernels: tuple[str, ...],
+) -> Compilation | tuple[Finding, ...]:
+    entry = output.lowered[kernel]
+    if len(output.ptx) > OUTPUT_LIMIT or len(output.cubin) > OUTPUT_LIMIT:
+        message = f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB: make its loops and arrays smaller."
+        return (Finding(Verdict.RESOURCE_LIMIT, message),)
+    if objection := ptx_shape.objection(output.ptx, entry, kernels):
+        message = f"The compiled code {objection}: inline assembly must stay inside its own statement."
+        return (Finding(Verdict.REJECTED, message),)
+    figures = diagnostics.resources(output.log, entry)
+    if figures is None:
+        return (Finding(Verdict.REJECTED, f"The compiler assembled no kernel {kernel}."),)
+    return Compilation(
+        arch, entry, _PTX_FILE.sub(r"\1\3", output.ptx), output.cubin, figures, found,
+        {symbol: output.lowered[f"&{symbol}"] for symbol in symbols},
+    )
+
+
+def _failure(
+    output: nvrtc.Output, found: tuple[Diagnostic, ...], kernel: str, symbols: tuple[str, ...]
+) -> tuple[Finding, ...]:
+    errors = [item for item in found if item.severity is Severity.ERROR]
+    if any("could not open source file" in item.message for item in errors):
+        return (Finding(Verdict.REJECTED, INCLUDE_MESSAGE, _line_of(errors, "could not open source file")),)
+    if "__nv_name_map(" in output.log and all(item.line is None for item in errors):
+        return (Finding(Verdict.COMPILE_ERROR, _name_message(errors, kernel, symbols)),)
+    if errors:
+        return tuple(_finding(item) for item in errors[:_MOST_FINDINGS])
+    if limit := _shared_limit(output.log, kernel):
+        return (limit,)
+    message = f"The compiler could not finish with this file ({nvrtc.result_name(output.result)})."
+    return (Finding(Verdict.COMPILE_ERROR, message),)
+
+
+def _finding(item: Diagnostic) -> Finding:
+    """The compiler's words as a sentence, with what to try next where the mistake is a common one."""
+    message = item.message[:1].upper() + item.message[1:]
+    message = message if message.endswith((".", "?", "!")) else message + "."
+    advice = diagnostics.hint(item.message)
+    return Finding(Verdict.COMPILE_ERROR, f"{message} {advice}" if advice else message, item.line)
+
+
+def _line_of(errors: list[Diagnostic], words: str) -> int | None:
+    return next((item.line for item in errors if words in item.message), None)
+
+
+def _name_message(errors: list[Diagnostic], kernel: str, symbols: tuple[str, ...]) -> str:
+    """Why the kernel or a module global could not be found by name."""
+    text = " ".join(item.message for item in errors)
+    name = next((symbol for symbol in symbols if f'"{symbol}"' in text), kernel)
+    what = "kernel" if name == kernel else "global variable"
+    if "overloaded" in text:
+        return f"There is more than one function {name}: the grader cannot tell which one to run. Keep one."
+    if "which instance of function template" in text:
+        return f"{name} is a template whose arguments the grader does not know. Give each one a default, or remove it."
+    return f"The {what} {name} is not there once the file is compiled: is it inside an `#if` or a namespace?"
+
+
+def _shared_limit(log: str, kernel: str) -> Finding | None:
+    """NVRTC fails without a word where static shared memory is too large; the figures tell."""
+    for entry in diagnostics.entries(log):
+        figures = diagnostics.resources(log, entry)
+        if figures and figures.shared_bytes > STATIC_SHARED_LIMIT:
+            return Finding(
+                Verdict.RESOURCE_LIMIT,
+                f"{kernel} asks for {figures.shared_bytes:,} bytes of shared memory in a block; "
+                f"{STATIC_SHARED_LIMIT:,} are allowed for arrays of fixed size. Make the tile smaller.",
+            )
+    return None

@@ -1,0 +1,139 @@
+"""The compiler's log, read: errors and warnings on the student's lines, and the figures of the assembled kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kernels.verdict import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing the compiler said; `line` and `column` count from 1 and are None where it named no place."""
+
+    line: int | None
+    column: int | None
+    severity: Severity
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one thread, or one block for shared memory and barriers, needs of the device."""
+
+    registers: int
+    shared_bytes: int
+    local_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    constant_bytes: int
+    barriers: int
+
+
+_PLACE = re.compile(
+    r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?P<what>catastrophic error|internal error|error|warning)"
+    r"(?: #\d+(?:-D)?)?: (?P<message>.*)$"
+)
+_PTXAS = re.compile(r"^ptxas [^;\n]*?(?:; )?(?P<what>error|fatal)\s*: (?P<message>.*)$")
+_FIGURES = {
+    "registers": re.compile(r"Used (\d+) registers"),
+    "shared_bytes": re.compile(r"(\d+) bytes smem"),
+    "local_bytes": re.compile(r"(\d+) bytes stack frame"),
+    "spill_store_bytes": re.compile(r"(\d+) bytes spill stores"),
+    "spill_load_bytes": re.compile(r"(\d+) bytes spill loads"),
+    "constant_bytes": re.compile(r"(\d+) bytes cmem"),
+    "barriers": re.compile(r"used (\d+) barriers"),
+}
+_ENTRY = re.compile(r"Compiling entry function '([^']*)'")
+_TOO_LONG = 300
+
+
+def parse(log: str, file: str) -> tuple[Diagnostic, ...]:
+    """Errors and warnings in `log`, in its order; only those that stand in `file` keep their line."""
+    lines = log.splitlines()
+    found = []
+    for number, text in enumerate(lines):
+        if match := _PLACE.match(text):
+            own = match["file"] == file
+            severity = Severity.WARNING if match["what"] == "warning" else Severity.ERROR
+            place = int(match["line"]) if own else None
+            column = _column(lines[number + 1 : number + 3]) if own else None
+            found.append(Diagnostic(place, column, severity, _short(match["message"])))
+        elif match := _PTXAS.match(text):
+            found.append(Diagnostic(None, None, Severity.ERROR, _short(match["message"])))
+    return tuple(found)
+
+
+def resources(log: str, entry: str) -> Resources | None:
+    """The figures that ptxas printed for `entry`; None where it printed none."""
+    part = _entry_part(log.splitlines(), entry)
+    if not part:
+        return None
+    text = "\n".join(part)
+    # cmem is printed once for each constant bank
+    return Resources(**{
+        name: sum(int(figure) for figure in pattern.findall(text)) for name, pattern in _FIGURES.items()
+    })
+
+
+def entries(log: str) -> tuple[str, ...]:
+    """The mangled names of the kernels that ptxas reports on."""
+    return tuple(_ENTRY.findall(log))
+
+
+def _entry_part(lines: Iterable[str], entry: str) -> list[str]:
+    part: list[str] = []
+    inside = False
+    for line in lines:
+        if match := _ENTRY.search(line):
+            inside = match[1] == entry
+        elif inside and "Function properties for" in line and entry not in line:
+            inside = False
+        if inside:
+            part.append(line)
+    return part
+
+
+def _column(after: list[str]) -> int | None:
+    """The column of the caret below a quoted line; the compiler indents both by two spaces."""
+    if len(after) == 2 and after[1].strip() == "^":
+        return after[1].index("^") - 1
+    return None
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= _TOO_LONG else message[:_TOO_LONG] + " ..."
+
+
+_BUILTINS = (
+    "__syncthreads", "__syncwarp", "__threadfence", "threadIdx", "blockIdx", "blockDim", "gridDim", "atomicAdd",
+    "__shared__", "__global__", "__device__", "__restrict__", "__constant__",
+)
+_UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
+
+
+def hint(message: str) -> str:
+    """What to try next for a common mistake; "" where there is nothing to add."""
+    if 'expected a ";"' in message:
+        return "Look at the end of this line and of the one before it: a `;` is missing there."
+    if 'expected a "}"' in message or "at end of source" in message:
+        return "A `{` is never closed: count the braces."
+    if match := _UNDEFINED.search(message):
+        return _undefined_hint(match[1])
+    if "has already been declared in the current scope" in message:
+        return "Two declarations in one block share this name: rename one."
+    return ""
+
+
+def _undefined_hint(name: str) -> str:
+    if name == "main" or name.startswith("cuda"):
+        return "Only the kernel and its helpers belong in this file; the host code is the grader's."
+    bare = name.strip("_").lower()
+    for builtin in _BUILTINS:
+        if bare == builtin.strip("_").lower():
+            return f"Did you mean `{builtin}`?"
+    if name.isupper() or "_" in name and name.upper() == name:
+        return f"Declare it first, for example `#define {name} 16`."
+    return "Check its spelling, and that it is declared before this line."
