@@ -1,0 +1,88 @@
+"""Write the hashed lock files: one folder for each Python version, one file for each set of packages.
+
+Run by `make lock`, which takes the newest release of everything that pyproject.toml allows. The files name no index:
+whoever installs from them uses the index that their own pip is set up for, and the hashes hold whatever it serves.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parent.parent
+PLATFORMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64"), ("darwin", "x86_64"))
+HEADER = "# Written by `make lock` from pyproject.toml for Python {version}; do not edit.\n"
+
+
+def main() -> None:
+    """Lock every set for every supported version; what "run" pins holds in every set that contains it."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        pyproject = tomllib.load(file)
+    for version in supported_versions(pyproject):
+        folder = ROOT / "locks" / version
+        folder.mkdir(parents=True, exist_ok=True)
+        run = folder / "run.txt"
+        for name, requirements in requirement_sets(pyproject).items():
+            constraints = run if name == "dev" else None
+            text = resolve(requirements, version, constraints)
+            target = folder / f"{name}.txt"
+            target.write_text(HEADER.format(version=version) + for_version(text, version))
+            print(f"wrote {target.relative_to(ROOT)}")
+
+
+def supported_versions(pyproject: dict) -> list[str]:
+    """The Python versions that the project's classifiers name."""
+    pattern = re.compile(r"Programming Language :: Python :: (3\.\d+)")
+    return [m[1] for line in pyproject["project"]["classifiers"] if (m := pattern.fullmatch(line))]
+
+
+def requirement_sets(pyproject: dict) -> dict[str, list[str]]:
+    """What each lock file is resolved from. The build backend is locked too: it runs code at install time."""
+    groups = pyproject["dependency-groups"]
+    run = [*pyproject["project"]["dependencies"], *pyproject["build-system"]["requires"]]
+    return {"run": run, "dev": run + groups["dev"], "bench": run + groups["bench"], "lock": groups["lock"]}
+
+
+def resolve(requirements: list[str], version: str, constraints: Path | None) -> str:
+    """The newest releases that fit, for all platforms at once, with their hashes."""
+    command = [
+        sys.executable, "-m", "uv", "pip", "compile", "-", "--quiet", "--upgrade", "--universal",
+        "--python-version", version, "--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url",
+    ]  # fmt: skip
+    if constraints:
+        command += ["--constraints", str(constraints)]
+    done = subprocess.run(command, input="\n".join(requirements), text=True, stdout=subprocess.PIPE, check=True)
+    return done.stdout
+
+
+def for_version(lock: str, version: str) -> str:
+    """Drop the entries that no supported platform installs on this version: newer Pythons, other systems."""
+    entries = re.split(r"\n(?=\S)", lock.strip())
+    return "".join(f"{entry}\n" for entry in entries if applies(entry, version))
+
+
+def applies(entry: str, version: str) -> bool:
+    """Whether any supported platform installs this entry."""
+    marker = Requirement(entry.split("\\")[0]).marker
+    return marker is None or any(
+        marker.evaluate(
+            {
+                "python_version": version,
+                "python_full_version": f"{version}.0",
+                "sys_platform": system,
+                "platform_system": system.title(),
+                "platform_machine": machine,
+                "os_name": "posix",
+            }
+        )
+        for system, machine in PLATFORMS
+    )
+
+
+if __name__ == "__main__":
+    main()
