@@ -1,0 +1,206 @@
+"""Integer expressions such as `ceil(Width/TILE_WIDTH)`: parsed into a small tree, never evaluated as Python.
+
+They appear in exercises (sizes, launches), in a submission's launch comment, and in its integer macros. They read as in C:
+`/` and `%` truncate toward zero. Inside `ceil(...)` a division is exact, so `ceil(Width/16)` is what a student means by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+LONGEST = 240
+DEEPEST = 24
+LARGEST = 1 << 63
+_MOST_SHIFT = 62
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]{0,3}(?![\w.])|(?P<name>[A-Za-z_]\w*)|(?P<operator><<|>>|[-+*/%(),]))",
+    re.ASCII,
+)
+_PRECEDENCE = {"<<": 1, ">>": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%": 3}
+_ARITY = {"ceil": (1, 1), "min": (2, 8), "max": (2, 8)}
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be read or has no value; the message is a clause fit for a student."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A number, a name, or an operation (`+`, `neg`, `ceil`, ...) on its operands."""
+
+    operation: str
+    operands: tuple[_Node, ...] = ()
+    value: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A parsed expression: its text, the names it uses, and its value once these are known."""
+
+    text: str
+    names: frozenset[str]
+    _root: _Node
+
+    @classmethod
+    def parse(cls, text: str) -> Expression:
+        """Read an expression; raise ExpressionError with the reason where it is not one."""
+        if len(text) > LONGEST:
+            raise ExpressionError(f"it is longer than {LONGEST} characters")
+        parser = _Parser(_tokens(text))
+        root = parser.binary(1, 0)
+        parser.finish()
+        return cls(text.strip(), frozenset(parser.names), root)
+
+    def evaluate(self, env: Mapping[str, int]) -> int:
+        """The value with the names in `env`; raise ExpressionError on an unknown name or a division by zero."""
+        unknown = sorted(self.names - env.keys())
+        if unknown:
+            known = ", ".join(sorted(env)) or "none"
+            raise ExpressionError(f"`{unknown[0]}` is not known here; the names known are: {known}")
+        return int(_value(self._root, env, exact=False))
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    """Split into (kind, text) pairs."""
+    tokens: list[tuple[str, str]] = []
+    position = 0
+    end = len(text.rstrip())
+    while position < end:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            rest = text[position:].strip()
+            raise ExpressionError(f"`{rest[:20]}` cannot be read as an integer expression")
+        kind = match.lastgroup or ""
+        tokens.append((kind, match.group(kind)))
+        position = match.end()
+    if not tokens:
+        raise ExpressionError("it is empty")
+    return tokens
+
+
+class _Parser:
+    """Precedence climbing over the tokens, with a limit on the depth."""
+
+    def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        self.tokens = tokens
+        self.position = 0
+        self.names: set[str] = set()
+
+    def peek(self) -> tuple[str, str]:
+        """The next token, ("end", "") after the last."""
+        return self.tokens[self.position] if self.position < len(self.tokens) else ("end", "")
+
+    def take(self) -> tuple[str, str]:
+        """The next token, stepping over it."""
+        token = self.peek()
+        self.position += 1
+        return token
+
+    def expect(self, text: str) -> None:
+        """Step over one operator."""
+        found = self.take()[1]
+        if found != text:
+            raise ExpressionError(f"`{text}` was expected, but {f'`{found}`' if found else 'the end'} found")
+
+    def finish(self) -> None:
+        """Refuse what is left over."""
+        if self.peek()[0] != "end":
+            raise ExpressionError(f"`{self.peek()[1]}` was not expected there")
+
+    def binary(self, lowest: int, depth: int) -> _Node:
+        """Operators of at least that precedence, left to right."""
+        left = self.unary(depth)
+        while (precedence := _PRECEDENCE.get(self.peek()[1], 0)) >= lowest:
+            operator = self.take()[1]
+            left = _Node(operator, (left, self.binary(precedence + 1, depth + 1)))
+        return left
+
+    def unary(self, depth: int) -> _Node:
+        """A sign, a number, a name, a call or a parenthesis."""
+        if depth > DEEPEST:
+            raise ExpressionError("it is nested too deeply")
+        kind, text = self.take()
+        if text in {"-", "+"}:
+            operand = self.unary(depth + 1)
+            return _Node("neg", (operand,)) if text == "-" else operand
+        if kind == "number":
+            return _number(text)
+        if kind == "name":
+            if text in _ARITY and self.peek()[1] == "(":
+                return self.call(text, depth + 1)
+            self.names.add(text)
+            return _Node("name", name=text)
+        if text == "(":
+            inner = self.binary(1, depth + 1)
+            self.expect(")")
+            return inner
+        raise ExpressionError(f"a number or a name was expected, but {f'`{text}`' if text else 'the end'} found")
+
+    def call(self, function: str, depth: int) -> _Node:
+        """The arguments of ceil, min or max."""
+        self.expect("(")
+        arguments = [self.binary(1, depth)]
+        while self.peek()[1] == ",":
+            self.take()
+            arguments.append(self.binary(1, depth))
+        self.expect(")")
+        least, most = _ARITY[function]
+        if not least <= len(arguments) <= most:
+            raise ExpressionError(f"`{function}` takes {'one argument' if most == 1 else 'two or more arguments'}")
+        return _Node(function, tuple(arguments))
+
+
+def _number(text: str) -> _Node:
+    """A literal; C's octal is refused where it would differ from the decimal a student reads."""
+    if len(text) > 1 and text[0] == "0" and text[1] not in "xX":
+        raise ExpressionError(f"`{text}` would be octal in C; write it without the leading zero")
+    value = int(text, 0)
+    if value >= LARGEST:
+        raise ExpressionError(f"`{text}` is too large")
+    return _Node("number", value=value)
+
+
+def _value(node: _Node, env: Mapping[str, int], *, exact: bool) -> Fraction:
+    """Evaluate; `exact` (inside ceil) keeps quotients as fractions."""
+    if node.operation == "number":
+        return Fraction(node.value)
+    if node.operation == "name":
+        return Fraction(env[node.name])
+    if node.operation == "ceil":
+        inner = _value(node.operands[0], env, exact=True)
+        return Fraction(-(-inner.numerator // inner.denominator))
+    values = [_value(operand, env, exact=exact) for operand in node.operands]
+    if node.operation == "neg":
+        return -values[0]
+    if node.operation in {"min", "max"}:
+        return min(values) if node.operation == "min" else max(values)
+    return _combine(node.operation, values[0], values[1], exact=exact)
+
+
+def _combine(operator: str, left: Fraction, right: Fraction, *, exact: bool) -> Fraction:
+    """One binary operation."""
+    if operator == "+":
+        return left + right
+    if operator == "-":
+        return left - right
+    if operator == "*":
+        return left * right
+    if operator in {"<<", ">>"}:
+        return _shift(operator, left, right)
+    if right == 0:
+        raise ExpressionError("it divides by zero")
+    if operator == "/":
+        return left / right if exact else Fraction(int(left / right))
+    return left - right * int(left / right)
+
+
+def _shift(operator: str, left: Fraction, right: Fraction) -> Fraction:
+    """A shift by a small, whole number of bits."""
+    if left.denominator != 1 or right.denominator != 1 or not 0 <= right <= _MOST_SHIFT:
+        raise ExpressionError(f"`{operator}` shifts by 0 to {_MOST_SHIFT} bits")
+    return Fraction(int(left) << int(right) if operator == "<<" else int(left) >> int(right))

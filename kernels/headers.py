@@ -1,0 +1,204 @@
+"""The headers that a submission may include, and what each of them is when Tilelab compiles it.
+
+Course starter files carry headers that only a host compiler has. They are accepted and supplied as short texts, so that a
+file that works with nvcc works here. Headers that device code really needs come from the compiler's own bundle. Anything
+else is refused by the source rules, with one message whatever exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class HeaderKind(StrEnum):
+    """Where the text of an allowed header comes from."""
+
+    REAL = "real"  # in the compiler's bundle
+    EMPTY = "empty"  # supplied by `header_text`: empty, or the few names that device code may use
+
+
+_REAL = (
+    "cooperative_groups.h",
+    "cooperative_groups/memcpy_async.h",
+    "cooperative_groups/reduce.h",
+    "cooperative_groups/scan.h",
+    "cuComplex.h",
+    "cuda/atomic",
+    "cuda/barrier",
+    "cuda/pipeline",
+    "cuda/std/array",
+    "cuda/std/cstddef",
+    "cuda/std/cstdint",
+    "cuda/std/limits",
+    "cuda/std/type_traits",
+    "cuda/std/utility",
+    "cuda_awbarrier.h",
+    "cuda_awbarrier_primitives.h",
+    "cuda_bf16.h",
+    "cuda_fp16.h",
+    "cuda_fp8.h",
+    "cuda_pipeline.h",
+    "cuda_pipeline_primitives.h",
+    "math_constants.h",
+    "mma.h",
+    "vector_types.h",
+)
+
+_EMPTY = (
+    "algorithm",
+    "builtin_types.h",
+    "cassert",
+    "chrono",
+    "crt/device_functions.h",
+    "crt/host_defines.h",
+    "cstdio",
+    "cstdlib",
+    "cstring",
+    "ctime",
+    "cublas_v2.h",
+    "cuda.h",
+    "cuda_device_runtime_api.h",
+    "cuda_profiler_api.h",
+    "cuda_runtime.h",
+    "cuda_runtime_api.h",
+    "device_atomic_functions.h",
+    "device_functions.h",
+    "device_launch_parameters.h",
+    "driver_types.h",
+    "assert.h",
+    "fstream",
+    "helper_cuda.h",
+    "helper_functions.h",
+    "helper_timer.h",
+    "host_defines.h",
+    "iomanip",
+    "iostream",
+    "memory",
+    "random",
+    "sm_20_intrinsics.h",
+    "sm_30_intrinsics.h",
+    "sstream",
+    "stdbool.h",
+    "stdio.h",
+    "stdlib.h",
+    "string",
+    "string.h",
+    "sys/time.h",
+    "time.h",
+    "unistd.h",
+    "vector",
+    "vector_functions.h",
+)
+
+_INTEGER_TYPES = """#ifndef TILELAB_STDINT
+#define TILELAB_STDINT
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+typedef long long intptr_t;
+typedef unsigned long long uintptr_t;
+#endif
+#ifndef INT32_MAX
+#define INT32_MAX 2147483647
+#define INT32_MIN (-INT32_MAX - 1)
+#define UINT32_MAX 4294967295u
+#define INT64_MAX 9223372036854775807ll
+#define INT64_MIN (-INT64_MAX - 1)
+#define UINT64_MAX 18446744073709551615ull
+#define SIZE_MAX 18446744073709551615ull
+#endif
+"""
+
+_LIMITS = """#ifndef INT_MAX
+#define CHAR_BIT 8
+#define SHRT_MAX 32767
+#define SHRT_MIN (-SHRT_MAX - 1)
+#define USHRT_MAX 65535
+#define INT_MAX 2147483647
+#define INT_MIN (-INT_MAX - 1)
+#define UINT_MAX 4294967295u
+#define LLONG_MAX 9223372036854775807ll
+#define LLONG_MIN (-LLONG_MAX - 1)
+#define ULLONG_MAX 18446744073709551615ull
+#endif
+"""
+
+_FLOAT = """#ifndef FLT_MAX
+#define FLT_RADIX 2
+#define FLT_MANT_DIG 24
+#define FLT_DIG 6
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define DBL_MANT_DIG 53
+#define DBL_DIG 15
+#define DBL_MAX 1.7976931348623157e+308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-16
+#endif
+"""
+
+_MATH = """#ifndef M_PI
+#define M_PI 3.14159265358979323846
+#endif
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+#ifndef HUGE_VALF
+#define HUGE_VALF INFINITY
+#endif
+"""
+
+_CMATH = (
+    _MATH
+    + """#ifndef TILELAB_CMATH
+#define TILELAB_CMATH
+namespace std {
+using ::abs; using ::fabs; using ::sqrt; using ::fma; using ::pow; using ::exp; using ::log;
+using ::floor; using ::ceil; using ::sin; using ::cos;
+}
+#endif
+"""
+)
+
+_STDDEF = """#ifndef offsetof
+#define offsetof(type, member) __builtin_offsetof(type, member)
+#endif
+"""
+
+_TEXTS = {
+    "stdint.h": _INTEGER_TYPES,
+    "cstdint": _INTEGER_TYPES,
+    "inttypes.h": _INTEGER_TYPES,
+    "limits.h": _LIMITS,
+    "climits": _LIMITS,
+    "float.h": _FLOAT,
+    "cfloat": _FLOAT,
+    "math.h": _MATH,
+    "math_functions.h": _MATH,
+    "cmath": _CMATH,
+    "stddef.h": _STDDEF,
+    "cstddef": _STDDEF,
+}
+
+HEADERS: Mapping[str, HeaderKind] = MappingProxyType(
+    {name: HeaderKind.REAL for name in _REAL}
+    | {name: HeaderKind.EMPTY for name in (*_EMPTY, *_TEXTS)},
+)
+
+
+def header_text(name: str) -> str:
+    """The text to hand to the compiler for an allowed header of kind EMPTY; most are really empty."""
+    if HEADERS.get(name) is not HeaderKind.EMPTY:
+        raise KeyError(name)
+    return _TEXTS.get(name, "")

@@ -1,0 +1,203 @@
+"""How a kernel is launched: the exercise's rule, a submission's own launch comment, and the hardware's limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernels.expression import Expression, ExpressionError
+from kernels.verdict import Finding, Verdict
+
+MARK = "!tilelab"
+EXAMPLE = "//!tilelab block=(32,8) grid=(ceil(Width/32), ceil(Width/32)) shared=0"
+
+_KEY = re.compile(r"([^\s=,()]+)\s*=", re.ASCII)
+_KEYS = ("grid", "block", "shared")
+_MOST_THREADS = 1024
+_BLOCK_LIMITS = (1024, 1024, 64)
+_GRID_LIMITS = (2**31 - 1, 65535, 65535)
+# Shared memory that one block may have, in KiB, by compute capability (CUDA programming guide).
+_SHARED_KIB = {
+    "75": 64, "80": 163, "86": 99, "87": 163, "88": 99, "89": 99,
+    "90": 227, "100": 227, "103": 227, "110": 227, "120": 99, "121": 99,
+}  # fmt: skip
+
+Triple = tuple[Expression, ...]
+
+
+class LaunchError(ValueError):
+    """A launch that cannot be read or has no value; the message is for the student."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A launch in numbers: grid and block in x, y, z, and the bytes of dynamic shared memory."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of one block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOverride:
+    """What a submission's `//!tilelab` comment on `line` sets; None keeps the exercise's rule."""
+
+    line: int
+    grid: Triple | None = None
+    block: Triple | None = None
+    shared: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRule:
+    """A launch as expressions of size names, macros and the tile."""
+
+    grid: Triple
+    block: Triple
+    shared: Expression
+    line: int | None = None
+
+    def override(self, given: LaunchOverride | None) -> LaunchRule:
+        """This rule with the keys that a submission sets replaced."""
+        if given is None:
+            return self
+        return LaunchRule(
+            grid=given.grid or self.grid,
+            block=given.block or self.block,
+            shared=given.shared or self.shared,
+            line=given.line,
+        )
+
+    def resolve(self, env: Mapping[str, int]) -> Launch:
+        """The launch for these sizes, macros and tile; raise LaunchError where an expression has no value."""
+        grid = [self._value("grid", expression, env) for expression in self.grid]
+        block = [self._value("block", expression, env) for expression in self.block]
+        return Launch(_three(grid), _three(block), self._value("shared", self.shared, env))
+
+    def _value(self, key: str, expression: Expression, env: Mapping[str, int]) -> int:
+        try:
+            return expression.evaluate(env)
+        except ExpressionError as error:
+            message = f"The launch's {key} `{expression.text}` has no value: {error}."
+            raise LaunchError(message, self.line) from None
+
+
+def _three(values: list[int]) -> tuple[int, int, int]:
+    """x, y, z with 1 for those not given."""
+    x, y, z = [*values, 1, 1][:3]
+    return x, y, z
+
+
+def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
+    """Read the text of a `//` comment (without the slashes); None where it is not a launch comment.
+
+    raise LaunchError: it starts like one and cannot be read
+    """
+    if not comment.lstrip().startswith(MARK):
+        return None
+    body = comment.lstrip()[len(MARK) :]
+    if body[:1] not in {"", " ", "\t"}:
+        raise LaunchError(_malformed(f"`{MARK}` must be followed by a blank"), line)
+    matches = list(_KEY.finditer(body))
+    if not matches or body[: matches[0].start()].strip():
+        raise LaunchError(_malformed("no key such as `block=` was found after it"), line)
+    values: dict[str, Triple] = {}
+    for match, following in zip(matches, [*matches[1:], None], strict=True):
+        key = match.group(1)
+        value = body[match.end() : following.start() if following else len(body)].strip(" \t,;")
+        if key not in _KEYS:
+            raise LaunchError(_malformed(f"`{key[:40]}` is not one of {', '.join(_KEYS)}"), line)
+        if key in values:
+            raise LaunchError(_malformed(f"`{key}` is given twice"), line)
+        values[key] = _read_value(key, value, line)
+    shared = values.get("shared")
+    return LaunchOverride(line, values.get("grid"), values.get("block"), shared[0] if shared else None)
+
+
+def parse_dimensions(text: str) -> Triple:
+    """Read `(32, 8)` or `256`: one to three expressions. Raise ExpressionError."""
+    parts = _split(text)
+    if not 1 <= len(parts) <= 3:
+        raise ExpressionError("one to three numbers are expected: x, y, z")
+    return tuple(Expression.parse(part) for part in parts)
+
+
+def _read_value(key: str, value: str, line: int) -> Triple:
+    try:
+        return (Expression.parse(value),) if key == "shared" else parse_dimensions(value)
+    except ExpressionError as error:
+        raise LaunchError(_malformed(f"{key}=`{value[:60]}`: {error}"), line) from None
+
+
+def _split(text: str) -> list[str]:
+    """The parts of `(a, b, c)` at its outer commas; the whole text where no parenthesis encloses it."""
+    text = text.strip()
+    parts = [""]
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and position < len(text) - 1:
+            return [text]
+        if depth == 1 and character == ",":
+            parts.append("")
+        elif 0 < position < len(text) - 1:
+            parts[-1] += character
+    return parts if text.startswith("(") else [text]
+
+
+def _malformed(reason: str) -> str:
+    return f"The launch comment cannot be read: {reason}. Expected something like `{EXAMPLE}`."
+
+
+def shared_limit(arch: str) -> int:
+    """Bytes of shared memory that one block may have on `sm_XX`, static and dynamic together."""
+    return 1024 * _SHARED_KIB.get(arch.removeprefix("sm_").rstrip("af"), 48)
+
+
+def check_launch(launch: Launch, arch: str = "sm_90", static_shared: int = 0) -> Finding | None:
+    """A finding where no device of that architecture can make this launch."""
+    reason = _dimensions_reason(launch) or _shared_reason(launch, arch, static_shared)
+    return None if reason is None else Finding(Verdict.RESOURCE_LIMIT, reason)
+
+
+def _dimensions_reason(launch: Launch) -> str | None:
+    for what, sizes, limits in (("block", launch.block, _BLOCK_LIMITS), ("grid", launch.grid, _GRID_LIMITS)):
+        for axis, size, limit in zip("xyz", sizes, limits, strict=True):
+            if size < 1:
+                return f"The launch cannot be made: {what}.{axis} is {size}, but must be at least 1."
+            if size > limit:
+                return f"The launch cannot be made: {what}.{axis} is {size}; a device allows at most {limit}."
+    if launch.threads > _MOST_THREADS:
+        x, y, z = launch.block
+        return (
+            f"The launch cannot be made: a block of ({x},{y},{z}) has {launch.threads} threads; "
+            f"a device allows at most {_MOST_THREADS}."
+        )
+    return None
+
+
+def _shared_reason(launch: Launch, arch: str, static_shared: int) -> str | None:
+    if launch.shared < 0:
+        return f"The launch cannot be made: shared is {launch.shared} bytes, but must not be negative."
+    limit = shared_limit(arch)
+    if launch.shared + static_shared > limit:
+        return (
+            f"The launch cannot be made: a block needs {launch.shared + static_shared} bytes of shared memory "
+            f"({static_shared} declared, {launch.shared} dynamic); {arch} allows at most {limit}."
+        )
+    return None
