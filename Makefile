@@ -1,0 +1,54 @@
+# Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
+.DEFAULT_GOAL := help
+.PHONY: help run test lint types check format lock fuzz bench test-gpu clean
+
+PY := .venv/bin/python
+N ?= 100000
+T ?=
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## install what the command needs, grade one right and one broken kernel
+	@bin/setup run
+	@bin/demo
+
+test: ## every test that this machine can run (T=path or T="-k word" for some of them)
+	@bin/setup dev
+	@$(PY) -m pytest -n auto $(T)
+
+lint: ## ruff: rules and formatting
+	@bin/setup dev
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+
+types: ## mypy, strict
+	@bin/setup dev
+	@$(PY) -m mypy
+
+check: lint types test ## lint, types and tests, as CI does
+
+format: ## let ruff format and repair what it can
+	@bin/setup dev
+	@$(PY) -m ruff check --fix-only --quiet .
+	@$(PY) -m ruff format .
+
+lock: ## write the lock files anew, with the newest releases that pyproject.toml allows
+	@bin/setup lock
+	@.venv-lock/bin/python bin/lock.py
+
+fuzz: ## grade N mutated sources and PTX texts (N=100000): no crash, no hang
+	@bin/setup dev
+	@$(PY) -m tests.fuzz $(N)
+
+bench: ## speed of the CPU device and of a whole `tilelab grade`, against Numba's simulator and numpy
+	@bin/setup bench
+	@.venv-bench/bin/python -m bench
+
+test-gpu: ## compare the CPU device with the GPU of this machine, bit by bit
+	@bin/setup dev
+	@$(PY) -m tests.gpu
+
+clean: ## remove the environments and everything that tools leave behind
+	rm -rf .venv .venv-* *.egg-info build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
