@@ -1,0 +1,104 @@
+"""The compile step, both ends: the child's function, and the parent's call that turns every end into findings."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from kernels import compile as compiler
+from kernels import nvrtc
+from kernels.compile import Compilation
+from kernels.diagnostics import Diagnostic, Resources
+from kernels.verdict import Finding, Severity, Verdict
+from worker.sandbox.limits import Failure, Limits, SandboxFailure
+from worker.sandbox.process import Child
+
+COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**30)
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRequest:
+    """What kernels.compile.compile_source is called with."""
+
+    text: str
+    kernel: str
+    arch: str
+    defines: Mapping[str, str] = field(default_factory=dict)
+    fmad: bool = True
+    symbols: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    kernels: tuple[str, ...] = ()
+
+
+def start() -> Child:
+    """Start a child that will compile one file; call it early, it warms up by itself."""
+    return Child("compile", COMPILE_LIMITS)
+
+
+def compile_in(child: Child, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
+    """Compile in a child from `start`. A compiler that dies of a file is that file's error.
+
+    raise (NVRTCUnavailable): where there is no compiler
+    raise (SandboxFailure): START or ERROR, where the fault is ours
+    """
+    try:
+        response = child.request(asdict(request))
+    except SandboxFailure as failure:
+        if failure.kind in _MESSAGES:
+            return (Finding(Verdict.COMPILE_ERROR, _message(failure.kind, child.limits)),)
+        nvrtc.library_folder()
+        raise
+    return _decode(response)
+
+
+_MESSAGES = {
+    Failure.TIME: "The compiler needed more than {seconds} s for this file and was stopped. "
+    "Look for templates or macros that grow without end.",
+    Failure.MEMORY: "The compiler needed more than {memory} GB for this file and was stopped. "
+    "Look for very large arrays, and templates or macros that grow without end.",
+    Failure.CRASH: "The compiler crashed on this file. Look for very deep nesting or recursion, and make it simpler.",
+}
+
+
+def _message(kind: Failure, limits: Limits) -> str:
+    return _MESSAGES[kind].format(seconds=limits.cpu_seconds, memory=limits.memory_bytes >> 30)
+
+
+# ---- in the child
+
+
+def warm_up() -> None:
+    """Load the compiler and all its parts: after the lock nothing can be opened."""
+    nvrtc.warm_up()
+
+
+def compile_step(request: dict[str, Any]) -> dict[str, Any]:
+    """The step itself: a CompileRequest as a dictionary in, a Compilation or findings as a dictionary out."""
+    wanted = request | {"symbols": tuple(request["symbols"]), "kernels": tuple(request["kernels"])}
+    result = compiler.compile_source(**wanted)
+    if isinstance(result, tuple):
+        return {"findings": [{"kind": item.kind, "message": item.message, "line": item.line} for item in result]}
+    return {"compilation": asdict(result) | {"cubin": base64.b64encode(result.cubin).decode()}}
+
+
+# ---- in the parent
+
+
+def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:
+    try:
+        if "findings" in response:
+            return tuple(
+                Finding(Verdict(item["kind"]), str(item["message"]), item["line"]) for item in response["findings"]
+            )
+        made = response["compilation"]
+        said = tuple(Diagnostic(**item | {"severity": Severity(item["severity"])}) for item in made["diagnostics"])
+        return Compilation(
+            **made | {
+                "cubin": base64.b64decode(made["cubin"]), "resources": Resources(**made["resources"]),
+                "diagnostics": said,
+            }
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError) as error:
+        raise SandboxFailure(Failure.ERROR, f"the compile step answered nonsense: {error}") from error

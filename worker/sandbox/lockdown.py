@@ -1,0 +1,62 @@
+"""How a child gives up, in its own process and for good, all that its step does not need."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+
+from worker.sandbox import calls, landlock
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
+_FILE_BYTES, _OPEN_FILES, _STACK_BYTES = 2**20, 64, 64 * 2**20
+
+
+def die_with(parent: int) -> None:
+    """Be killed as soon as the parent is gone; end now where it is gone already."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(0)
+
+
+def leave_network() -> bool:
+    """Move to an empty network namespace; False where that is not permitted. Before any thread is started."""
+    if sys.platform != "linux":
+        return False
+    unshare = ctypes.CDLL(None).unshare
+    return bool(unshare(_CLONE_NEWNET) == 0 or unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
+
+
+def limit(cpu_seconds: int, memory_bytes: int) -> bool:
+    """Set the limits; soft and hard are the same, because the compiler raises its own to the hard one."""
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: _FILE_BYTES,
+        resource.RLIMIT_NOFILE: _OPEN_FILES,
+        resource.RLIMIT_STACK: _STACK_BYTES,
+        resource.RLIMIT_CPU: cpu_seconds,
+    }
+    if sys.platform == "linux":
+        wanted[resource.RLIMIT_AS] = memory_bytes
+    try:
+        for which, bound in wanted.items():
+            resource.setrlimit(which, (bound, bound))
+    except (OSError, ValueError):
+        return False
+    return sys.platform == "linux"
+
+
+def close_files_and_calls() -> tuple[bool, int]:
+    """Give up files, network and processes: whether the call filter is in force, and the Landlock version."""
+    if sys.platform != "linux":
+        return False, 0
+    libc = ctypes.CDLL(None)
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        return False, 0
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    known = landlock.give_up_everything()
+    return calls.install(), known

@@ -1,0 +1,195 @@
+"""The parent's side: starts a child early, hands it one request, and ends it at its limits.
+
+The only place that starts a process for a student's file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
+
+# A cold disk may take seconds to load the compiler; this is our time, not the submission's.
+START_SECONDS = 60.0
+_PACKAGES = Path(__file__).resolve().parents[2]
+_BOOTSTRAP = (
+    "import sys; a = sys.argv; sys.path[:0] = a[6:]; "
+    "from worker.sandbox.child import main; main(a[1], *map(int, a[2:6]))"
+)
+# One thread, and large arrays kept in the heap: numpy's temporaries then cost no page faults.
+_ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8", "TZ": "UTC0",
+    "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**30),
+    "MALLOC_TOP_PAD_": str(2**26), "MALLOC_ARENA_MAX": "1",
+}  # fmt: skip
+_CHUNK = 2**18
+_NEAR_LIMIT = 0.5
+
+
+class Child:
+    """A confined process that runs one step once. Use as a context manager, or call `close`.
+
+    Its parent is the thread that makes it: the child dies with that thread.
+    """
+
+    def __init__(self, step: str, limits: Limits | None = None) -> None:
+        """Start the process and return at once; it warms up while the caller does other things."""
+        self.limits = limits or Limits()
+        self.isolation: Isolation | None = None
+        self._folder = tempfile.mkdtemp(prefix="tilelab-")
+        self._started = time.monotonic()
+        self._buffer = bytearray()
+        answers, theirs = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                self._command(step, theirs), bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, pass_fds=(theirs,), cwd=self._folder, env=_ENVIRONMENT,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            os.close(answers)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise SandboxFailure(Failure.START, str(error)) from error
+        finally:
+            os.close(theirs)
+        self._answers = answers
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+
+    def _command(self, step: str, answers: int) -> list[str]:
+        numbers = (os.getpid(), answers, self.limits.cpu_seconds, self.limits.memory_bytes)
+        return [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, step, *map(str, numbers), *_search_path()]
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def wait_ready(self) -> Isolation:
+        """Wait until the child is warm and confined; says what confines it. Raises SandboxFailure."""
+        if self.isolation is None:
+            try:
+                line = self._line(self._started + START_SECONDS, _CHUNK, b"")
+                self.isolation = Isolation(**json.loads(line))
+            except (SandboxFailure, ValueError, TypeError) as error:
+                raise SandboxFailure(Failure.START, f"the child did not start: {error}") from error
+        return self.isolation
+
+    def request(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """Hand over the one request and wait for the response. Raises SandboxFailure."""
+        self.wait_ready()
+        deadline = time.monotonic() + self.limits.wall_seconds
+        line = self._line(deadline, self.limits.response_bytes, json.dumps(payload).encode())
+        try:
+            answer = json.loads(line)
+        except ValueError as error:
+            raise SandboxFailure(Failure.CRASH, "the response is not JSON") from error
+        if not isinstance(answer, dict) or not isinstance(answer.get("response"), dict):
+            failure = Failure.MEMORY if _said(answer, "memory") else Failure.ERROR
+            raise SandboxFailure(failure, str(answer)[:4000])
+        response: dict[str, Any] = answer["response"]
+        return response
+
+    def close(self) -> None:
+        """End the process and all that it started, and remove its folder. Safe to call twice."""
+        if self._process.returncode is None:
+            self._kill()
+            self._reap()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        if self._answers >= 0:
+            os.close(self._answers)
+            self._answers = -1
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _line(self, deadline: float, most: int, request: bytes) -> bytes:
+        """Write `request`, if any, and close; read up to the end of a line of at most `most` bytes."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            requests = self._process.stdin
+            if request and requests is not None:
+                selector.register(requests, selectors.EVENT_WRITE)
+            unsent = memoryview(request)
+            while b"\n" not in self._buffer:
+                ready = selector.select(max(0.0, deadline - time.monotonic()))
+                if not ready:
+                    self._kill()
+                    raise SandboxFailure(Failure.TIME, "over the limit by the clock")
+                for key, _ in ready:
+                    if key.fd == self._answers:
+                        self._receive(most)
+                    elif requests is not None:
+                        unsent = unsent[_write(requests, unsent) :]
+                        if not unsent:
+                            selector.unregister(requests)
+                            requests.close()
+        line, _, rest = bytes(self._buffer).partition(b"\n")
+        self._buffer = bytearray(rest)
+        return line
+
+    def _receive(self, most: int) -> None:
+        data = os.read(self._answers, _CHUNK)
+        if not data:
+            raise self._death()
+        self._buffer += data
+        if len(self._buffer) > most:
+            self._kill()
+            raise SandboxFailure(Failure.MEMORY, "the response is over its limit")
+
+    def _death(self) -> SandboxFailure:
+        """Why the child ended without an answer, by its exit status and what it had used."""
+        usage = self._reap()
+        code = self._process.returncode
+        detail = f"exit {code}, {usage.ru_utime + usage.ru_stime:.1f} s, {usage.ru_maxrss >> 10} MB"
+        if code == -signal.SIGXCPU or usage.ru_utime + usage.ru_stime >= self.limits.cpu_seconds:
+            return SandboxFailure(Failure.TIME, detail)
+        # an allocation that fails ends the compiler in many ways; being near the limit is the sign they share
+        if code == -signal.SIGKILL or usage.ru_maxrss * 1024 > self.limits.memory_bytes * _NEAR_LIMIT:
+            return SandboxFailure(Failure.MEMORY, detail)
+        return SandboxFailure(Failure.CRASH, detail)
+
+    def _reap(self) -> resource.struct_rusage:
+        _, status, usage = os.wait4(self._process.pid, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        return usage
+
+    def _kill(self) -> None:
+        """Kill the child's whole process group, which it leads; it is not reaped yet, so the number is its own."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _said(answer: object, failure: str) -> bool:
+    return isinstance(answer, dict) and answer.get("failure") == failure
+
+
+def _write(requests: IO[bytes], data: memoryview) -> int:
+    """Write what fits; a child that is gone already reads as all written, its end shows on the other pipe."""
+    try:
+        return os.write(requests.fileno(), data)
+    except BlockingIOError:
+        return 0
+    except BrokenPipeError:
+        return len(data)
+
+
+def _search_path() -> list[str]:
+    """Where the child finds this package and its libraries; it does not look for them itself."""
+    return [str(_PACKAGES), *(entry for entry in sys.path if os.path.isabs(entry) and os.path.exists(entry))]
