@@ -192,8 +192,7 @@ _TEXTS = {
 }
 
 HEADERS: Mapping[str, HeaderKind] = MappingProxyType(
-    {name: HeaderKind.REAL for name in _REAL}
-    | {name: HeaderKind.EMPTY for name in (*_EMPTY, *_TEXTS)},
+    {name: HeaderKind.REAL for name in _REAL} | {name: HeaderKind.EMPTY for name in (*_EMPTY, *_TEXTS)},
 )
 
 

@@ -1,0 +1,178 @@
+"""A TOML table read field by field: each getter checks the type, `finish` refuses what nobody asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from kernels.expression import Expression, ExpressionError
+from kernels.launch import Triple, parse_dimensions
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LARGEST = 1 << 20
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class ExerciseError(ValueError):
+    """An exercise that cannot be used: which file, which field, and why."""
+
+    def __init__(self, path: Path, field: str, reason: str) -> None:
+        super().__init__(f"{path}: {f'{field}: ' if field else ''}{reason}")
+        self.path = path
+        self.field = field
+        self.reason = reason
+
+
+class Table:
+    """One table of an exercise's file. `where` is its dotted place, for messages."""
+
+    def __init__(self, path: Path, where: str, data: Mapping[str, object]) -> None:
+        self._path = path
+        self._where = where
+        self._data = data
+        self._asked: set[str] = set()
+
+    def error(self, key: str, reason: str) -> ExerciseError:
+        """An error about one field of this table."""
+        return ExerciseError(self._path, f"{self._where}{key}", reason)
+
+    def finish(self) -> None:
+        """Refuse fields that no getter asked for."""
+        unknown = sorted(self._data.keys() - self._asked)
+        if unknown:
+            known = ", ".join(sorted(self._asked))
+            raise self.error(unknown[0], f"there is no such field; the fields here are: {known}")
+
+    def _get(self, key: str, default: object = None) -> object:
+        self._asked.add(key)
+        value = self._data.get(key, default)
+        if value is None:
+            raise self.error(key, "this field is missing")
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A string, not blank."""
+        value = self._get(key, default)
+        if not isinstance(value, str) or (key in self._data and not value.strip()):
+            raise self.error(key, "expected a string that is not blank")
+        return value
+
+    def name(self, key: str, default: str | None = None) -> str:
+        """An identifier."""
+        value = self.text(key, default)
+        if key in self._data and not _IDENTIFIER.fullmatch(value):
+            raise self.error(key, "expected a C identifier")
+        return value
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of different identifiers, at least one."""
+        value = self._list(key)
+        names = tuple(item for item in value if isinstance(item, str) and _IDENTIFIER.fullmatch(item))
+        if len(names) != len(value) or len(set(names)) != len(names):
+            raise self.error(key, "expected a list of different C identifiers")
+        return names
+
+    def boolean(self, key: str, *, default: bool) -> bool:
+        """true or false."""
+        value = self._get(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, "expected true or false")
+        return value
+
+    def integer(self, key: str) -> int:
+        """A whole number from 1 up."""
+        return self._positive(key, self._get(key))
+
+    def integers(self, key: str) -> tuple[int, ...]:
+        """A list of whole numbers from 1 up, at least one."""
+        return tuple(self._positive(key, item) for item in self._list(key))
+
+    def integer_of_each(self, names: Sequence[str]) -> dict[str, int]:
+        """This whole table as a number for each of the names."""
+        values = {name: self.integer(name) for name in names}
+        self.finish()
+        return values
+
+    def choice(self, key: str, kind: type[Choice], default: Choice | None = None) -> Choice:
+        """One of an enumeration's values."""
+        return self._choice(key, kind, self._get(key, default))
+
+    def choices(self, key: str, kind: type[Choice]) -> tuple[Choice, ...]:
+        """A list of an enumeration's values, at least one."""
+        return tuple(self._choice(key, kind, item) for item in self._list(key))
+
+    def table(self, key: str) -> Table:
+        """A table inside this one."""
+        return self._table(key, self._get(key))
+
+    def tables(self, key: str, *, may_be_empty: bool = False) -> list[Table]:
+        """A list of tables."""
+        value = self._list(key, may_be_empty=may_be_empty)
+        return [self._table(f"{key}[{index}]", item) for index, item in enumerate(value)]
+
+    def expression(self, key: str, names: Sequence[str], default: str | None = None) -> Expression:
+        """An expression (or a plain number) that uses only these names."""
+        return self._expression(key, self._get(key, default), names)
+
+    def expressions(self, key: str, names: Sequence[str], *, optional: bool = False) -> dict[str, Expression]:
+        """A table of expressions, each under an identifier."""
+        table = self._table(key, self._get(key, {} if optional else None))
+        for field in table._data:
+            if not _IDENTIFIER.fullmatch(field):
+                raise table.error(field, "expected a C identifier")
+        return {field: table.expression(field, names) for field in table._data}
+
+    def dimensions(self, key: str, names: Sequence[str]) -> Triple:
+        """One to three expressions in parentheses, as in a launch comment."""
+        try:
+            triple = parse_dimensions(self.text(key))
+        except ExpressionError as error:
+            raise self.error(key, str(error)) from None
+        for expression in triple:
+            self._check_names(key, expression, names)
+        return triple
+
+    def _list(self, key: str, *, may_be_empty: bool = False) -> list[object]:
+        value = self._get(key, [] if may_be_empty else None)
+        if not isinstance(value, list) or not (value or may_be_empty):
+            raise self.error(
+                key, "expected a list" if may_be_empty else "expected a list with at least one entry"
+            )
+        return value
+
+    def _table(self, key: str, value: object) -> Table:
+        if not isinstance(value, dict):
+            raise self.error(key, "expected a table")
+        return Table(self._path, f"{self._where}{key}.", value)
+
+    def _positive(self, key: str, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST:
+            raise self.error(key, f"expected whole numbers from 1 to {_LARGEST}")
+        return value
+
+    def _choice(self, key: str, kind: type[Choice], value: object) -> Choice:
+        try:
+            return kind(str(value))
+        except ValueError:
+            allowed = ", ".join(f'"{member.value}"' for member in kind)
+            raise self.error(key, f"expected one of {allowed}") from None
+
+    def _expression(self, key: str, value: object, names: Sequence[str]) -> Expression:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise self.error(key, "expected a whole number or an expression in a string")
+        try:
+            expression = Expression.parse(str(value))
+        except ExpressionError as error:
+            raise self.error(key, str(error)) from None
+        self._check_names(key, expression, names)
+        return expression
+
+    def _check_names(self, key: str, expression: Expression, names: Sequence[str]) -> None:
+        unknown = sorted(expression.names - set(names))
+        if unknown:
+            known = ", ".join(names) or "none"
+            raise self.error(key, f"`{unknown[0]}` is not known here; the names known are: {known}")

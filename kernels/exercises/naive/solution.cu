@@ -1,0 +1,18 @@
+// Matrix multiplication, P = M * N, for square matrices of any Width: one thread computes one element of P.
+//
+// Every element of M and of N is read from global memory Width times, by Width different threads. That is what tiling
+// will save; here it is the point to start from.
+
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    int Row = blockIdx.y * blockDim.y + threadIdx.y;
+    int Col = blockIdx.x * blockDim.x + threadIdx.x;
+
+    // The last blocks reach past the edge of the matrix.
+    if (Row < Width && Col < Width) {
+        float Pvalue = 0.0f;
+        for (int k = 0; k < Width; ++k) {
+            Pvalue += M[Row * Width + k] * N[k * Width + Col];
+        }
+        P[Row * Width + Col] = Pvalue;
+    }
+}

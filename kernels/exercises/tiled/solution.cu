@@ -1,0 +1,39 @@
+// Tiled matrix multiplication, P = M * N, for square matrices of any Width.
+//
+// A block computes one TILE_WIDTH x TILE_WIDTH tile of P. In each phase its threads bring one tile of M and one tile of N
+// into shared memory, one element of each per thread, and then use every element TILE_WIDTH times from there. Cells of a
+// tile that lie outside the matrices are set to zero, so that they add nothing.
+
+#ifndef TILE_WIDTH
+#define TILE_WIDTH 16
+#endif
+
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];
+
+    int tx = threadIdx.x;
+    int ty = threadIdx.y;
+    int Row = blockIdx.y * TILE_WIDTH + ty;
+    int Col = blockIdx.x * TILE_WIDTH + tx;
+
+    float Pvalue = 0.0f;
+    int phases = (Width + TILE_WIDTH - 1) / TILE_WIDTH;
+    for (int ph = 0; ph < phases; ++ph) {
+        int mCol = ph * TILE_WIDTH + tx;
+        int nRow = ph * TILE_WIDTH + ty;
+        Mds[ty][tx] = (Row < Width && mCol < Width) ? M[Row * Width + mCol] : 0.0f;
+        Nds[ty][tx] = (nRow < Width && Col < Width) ? N[nRow * Width + Col] : 0.0f;
+        __syncthreads();  // the tiles are complete before anyone reads them
+
+        for (int k = 0; k < TILE_WIDTH; ++k) {
+            Pvalue += Mds[ty][k] * Nds[k][tx];
+        }
+        __syncthreads();  // everyone has finished reading before the next phase overwrites them
+    }
+
+    // Threads outside the matrix took part in every barrier; only here they step back.
+    if (Row < Width && Col < Width) {
+        P[Row * Width + Col] = Pvalue;
+    }
+}
