@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from kernels.expression import Expression, ExpressionError
 from kernels.verdict import Finding, Verdict
 
-MARK = "!tilelab"
 EXAMPLE = "//!tilelab block=(32,8) grid=(ceil(Width/32), ceil(Width/32)) shared=0"
 
+_MARK = re.compile(r"\s*!\s*tilelab\b", re.IGNORECASE)
 _KEY = re.compile(r"([^\s=,()]+)\s*=", re.ASCII)
 _KEYS = ("grid", "block", "shared")
 _MOST_THREADS = 1024
@@ -62,6 +62,10 @@ class LaunchOverride:
     block: Triple | None = None
     shared: Expression | None = None
 
+    def expressions(self) -> Triple:
+        """Every expression that it gives."""
+        return (*(self.grid or ()), *(self.block or ()), *((self.shared,) if self.shared else ()))
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchRule:
@@ -108,11 +112,10 @@ def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
 
     raise LaunchError: it starts like one and cannot be read
     """
-    if not comment.lstrip().startswith(MARK):
+    mark = _MARK.match(comment)
+    if mark is None:
         return None
-    body = comment.lstrip()[len(MARK) :]
-    if body[:1] not in {"", " ", "\t"}:
-        raise LaunchError(_malformed(f"`{MARK}` must be followed by a blank"), line)
+    body = comment[mark.end() :]
     matches = list(_KEY.finditer(body))
     if not matches or body[: matches[0].start()].strip():
         raise LaunchError(_malformed("no key such as `block=` was found after it"), line)

@@ -1,0 +1,194 @@
+"""Reads a submission: one CUDA C++ file with the exercise's kernel, by the rules of the course.
+
+The rules are lexical and there for good messages. What they let through that does not compile is the compiler's to
+report, and safety is the sandbox's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kernels.exercise import Exercise
+from kernels.headers import HEADERS, HeaderKind, header_text
+from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
+from kernels.source_conditions import Seen, seen_items
+from kernels.source_constants import Macro, declaration_line, find_constants, find_macros
+from kernels.source_kernel import Kernel, check_kernel, find_kernels
+from kernels.source_rules import check_host_code, check_includes, check_lines
+from kernels.source_text import Comment, Token, scan
+from kernels.verdict import Finding, Verdict
+
+__all__ = ["HEADERS", "LARGEST_SOURCE", "HeaderKind", "Source", "header_text", "read_source"]
+
+LARGEST_SOURCE = 64 * 1024
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A submission that the source rules let through.
+
+    text: what to compile: without a byte order mark, every line ended by one newline character, lines as handed in
+    launch: what its `//!tilelab` comment sets, if it has one
+    macros: its object-like integer macros and integer constants, for launch expressions
+    declares_tile: whether it declares the tile's name for itself, so that it must not be given one
+    declared_tile: the value it declares, where that is one plain integer
+    kernels: the names of its `__global__` functions
+    """
+
+    text: str
+    launch: LaunchOverride | None
+    macros: Mapping[str, int]
+    declares_tile: bool
+    declared_tile: int | None
+    kernels: tuple[str, ...]
+
+    def tile(self, exercise: Exercise, asked: int | None = None) -> int:
+        """The tile that cases and launch are built around: the file's own, else the one asked for, else the default."""
+        if self.declared_tile is not None:
+            return self.declared_tile
+        return exercise.tile if asked is None else asked
+
+    def defines(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, str]:
+        """The macros to compile it with for one case: the tile, unless it declares its own, and sizes."""
+        given = {} if self.declares_tile else {exercise.tile_name: str(tile)}
+        return given | {name: str(value) for name, value in exercise.defines(sizes).items()}
+
+    def launch_names(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, int]:
+        """What the names in launch expressions stand for; sizes win over macros, and the tile over both."""
+        return {**self.macros, **exercise.defines(sizes), **sizes, exercise.tile_name: tile}
+
+
+def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
+    """Read a submission, or say why it cannot be taken: findings of kind `rejected`."""
+    text = _decode(data)
+    if isinstance(text, Finding):
+        return [text]
+    seen = seen_items(scan(text))
+    tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]
+    macros = find_macros(seen)
+    kernels = find_kernels(tokens)
+    findings = [*check_includes(seen, text.split("\n")), *check_lines(seen), *check_host_code(tokens)]
+    kernel_finding = check_kernel(exercise, kernels, macros, tokens)
+    if kernel_finding is not None:
+        findings.append(kernel_finding)
+    source = _source(text, exercise, macros, tokens, kernels)
+    findings += _check_names(source, exercise, macros, tokens)
+    launch = _launch(seen, source, exercise)
+    if isinstance(launch, Finding):
+        findings.append(launch)
+        return findings
+    return findings or _with_launch(source, launch)
+
+
+def _source(
+    text: str, exercise: Exercise, macros: Sequence[Macro], tokens: list[Token], kernels: Sequence[Kernel]
+) -> Source:
+    given = frozenset({exercise.tile_name, *exercise.size_macros})
+    constants = find_constants(macros, tokens, given)
+    declares_tile = declaration_line(exercise.tile_name, macros, tokens) is not None
+    return Source(
+        text=text,
+        launch=None,
+        macros=constants,
+        declares_tile=declares_tile,
+        declared_tile=constants.get(exercise.tile_name) if declares_tile else None,
+        kernels=tuple(dict.fromkeys(kernel.name for kernel in kernels)),
+    )
+
+
+def _with_launch(source: Source, launch: LaunchOverride | None) -> Source:
+    return Source(
+        source.text, launch, source.macros, source.declares_tile, source.declared_tile, source.kernels
+    )
+
+
+def _decode(data: bytes) -> str | Finding:
+    """The text with plain newlines, or why the file is no text that can be graded."""
+    if len(data) > LARGEST_SOURCE:
+        return _rejected(
+            f"The file is too long: {len(data)} bytes, and at most {LARGEST_SOURCE} (64 KiB) are taken."
+        )
+    data = data.removeprefix(_BYTE_ORDER_MARK)
+    if not data.strip():
+        return _rejected("The file is empty. Hand in the .cu file with your kernel.")
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        return _rejected(
+            "The file is not text: it holds zero bytes. Hand in the .cu source, saved as UTF-8, not a compiled "
+            "program or a file saved as UTF-16.",
+            line,
+        )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return _rejected(
+            f"The file is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}, line {line}, cannot be "
+            "read. Save it as UTF-8 in your editor.",
+            line,
+        )
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _check_names(
+    source: Source, exercise: Exercise, macros: Sequence[Macro], tokens: list[Token]
+) -> list[Finding]:
+    """Refuse a tile that is out of range, and sizes that a file sets although each case sets them."""
+    findings = []
+    tile = source.declared_tile
+    if tile is not None and not 1 <= tile <= exercise.largest_tile:
+        line = declaration_line(exercise.tile_name, macros, tokens)
+        message = (
+            f"`{exercise.tile_name}` is {tile}; this exercise takes tiles from 1 to {exercise.largest_tile}."
+        )
+        findings.append(_rejected(message, line))
+    for name in exercise.size_macros:
+        line = declaration_line(name, macros, tokens)
+        if line is not None:
+            message = (
+                f"`{name}` is set anew for every case. Put its definition between `#ifndef {name}` and `#endif`, so "
+                "that it only serves your own tests."
+            )
+            findings.append(_rejected(message, line))
+    return findings
+
+
+def _launch(seen: Sequence[Seen], source: Source, exercise: Exercise) -> LaunchOverride | Finding | None:
+    """What the file's launch comment sets; a finding where it cannot be read or uses unknown names."""
+    found: LaunchOverride | None = None
+    for entry in seen:
+        if not isinstance(entry.item, Comment) or not entry.item.whole_line:
+            continue
+        try:
+            override = parse_launch_comment(entry.item.text, entry.item.line)
+        except LaunchError as error:
+            return _rejected(str(error), error.line)
+        if override is not None and found is not None:
+            message = f"There is a second launch comment here; the first is on line {found.line}. Keep one."
+            return _rejected(message, override.line)
+        found = found or override
+    return _known_names(found, source, exercise)
+
+
+def _known_names(
+    launch: LaunchOverride | None, source: Source, exercise: Exercise
+) -> LaunchOverride | Finding | None:
+    """Refuse names in a launch comment that stand for nothing."""
+    if launch is None:
+        return None
+    known = {*exercise.sizes, *exercise.size_macros, *source.macros, exercise.tile_name}
+    for expression in launch.expressions():
+        unknown = sorted(expression.names - known)
+        if unknown:
+            message = (
+                f"The launch comment uses `{unknown[0]}`, which is not known. It may use sizes, the tile and the file's "
+                f"integer macros and constants: {', '.join(sorted(known)[:40])}."
+            )
+            return _rejected(message, launch.line)
+    return launch
+
+
+def _rejected(message: str, line: int | None = None) -> Finding:
+    return Finding(Verdict.REJECTED, message, line=line)

@@ -1,0 +1,168 @@
+"""A small reader of C++ text: tokens, preprocessor lines and comments, each with the line it starts on.
+
+It serves good messages, not safety: the compiler runs in a sandbox whatever this reader saw. So it never fails; text that
+is no C++ at all still comes out as tokens of some kind.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+
+class Kind(Enum):
+    """What a token is."""
+
+    NAME = auto()
+    NUMBER = auto()
+    STRING = auto()
+    CHARACTER = auto()
+    PUNCTUATION = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token; `glued` where nothing stands between it and the token before."""
+
+    kind: Kind
+    text: str
+    line: int
+    glued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """One preprocessor line: `name` is `include` in `#include <stdio.h>`, `tokens` is what follows it."""
+
+    line: int
+    name: str
+    tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """One comment; `text` is without its slashes and stars."""
+
+    line: int
+    text: str
+    whole_line: bool  # a `//` comment
+
+
+Item = Token | Directive | Comment
+
+_PATTERN = re.compile(
+    r"""
+      (?P<newline>\n)
+    | (?P<blank>[^\S\n]+)
+    | (?P<line_comment>//[^\n]*)
+    | (?P<block_comment>/\*.*?(?:\*/|\Z))
+    | (?P<raw>(?:u8|[uUL])?R"(?P<fence>[^\s()\\"]{0,16})\(.*?(?:\)(?P=fence)"|\Z))
+    | (?P<string>(?:u8|[uUL])?"(?:\\.|[^"\\\n])*"?)
+    | (?P<number>\.?[0-9](?:[eEpP][+-]|'\w|[\w.])*)
+    | (?P<name>[^\W\d][\w$]*|\$[\w$]*)
+    | (?P<character>'(?:\\.|[^'\\\n])*'?)
+    | (?P<punctuation><<<|%:|::|&&|\|\||==|!=|<=|>=|->|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_KINDS = {
+    "raw": Kind.STRING,
+    "string": Kind.STRING,
+    "number": Kind.NUMBER,
+    "name": Kind.NAME,
+    "character": Kind.CHARACTER,
+    "punctuation": Kind.PUNCTUATION,
+}
+
+
+class _Lines:
+    """Text with its line splices removed, and the physical line of each place in it."""
+
+    def __init__(self, text: str) -> None:
+        pieces = text.split("\\\n")
+        self.text = "".join(pieces)
+        breaks = []
+        position = 0
+        for piece in pieces:
+            breaks += [position + match.end() for match in re.finditer("\n", piece)]
+            position += len(piece)
+            breaks.append(position)
+        self._breaks = breaks[:-1]
+
+    def line(self, position: int) -> int:
+        """The physical line, counted from 1."""
+        return bisect_right(self._breaks, position) + 1
+
+
+def scan(text: str) -> list[Item]:
+    """Every token, directive and comment in order. Lines must end in newline characters alone."""
+    lines = _Lines(text)
+    items: list[Item] = []
+    directive: list[Token] | None = None
+    at_start, glued = True, False
+    for match in _PATTERN.finditer(lines.text):
+        kind = match.lastgroup or ""
+        line = lines.line(match.start())
+        if kind == "newline":
+            if directive is not None:
+                items.append(_directive(directive))
+            directive, at_start, glued = None, True, False
+        elif kind in _KINDS:
+            token = Token(_KINDS[kind], match.group(), line, glued)
+            if directive is not None:
+                directive.append(token)
+            elif at_start and token.text in {"#", "%:"}:
+                directive = [token]
+            else:
+                items.append(token)
+            at_start, glued = False, True
+        else:
+            glued = False
+            if kind != "blank":
+                items.append(_comment(match.group(), line))
+    if directive is not None:
+        items.append(_directive(directive))
+    return items
+
+
+def _directive(tokens: list[Token]) -> Directive:
+    """A directive from its tokens, the mark first."""
+    name = tokens[1].text if len(tokens) > 1 else ""
+    return Directive(tokens[0].line, name, tuple(tokens[2:]))
+
+
+def _comment(text: str, line: int) -> Comment:
+    whole_line = text.startswith("//")
+    return Comment(line, text[2:] if whole_line else text[2:].removesuffix("*/"), whole_line)
+
+
+def closing(tokens: list[Token], start: int) -> int:
+    """The index after the bracket that closes the one at `start`; the end of the tokens where none does."""
+    pairs = {"(": ")", "[": "]", "{": "}"}
+    opener, closer = tokens[start].text, pairs[tokens[start].text]
+    depth = 0
+    for index in range(start, len(tokens)):
+        text = tokens[index].text
+        depth += (text == opener) - (text == closer)
+        if depth == 0:
+            return index + 1
+    return len(tokens)
+
+
+def split_at_commas(tokens: list[Token]) -> Iterator[list[Token]]:
+    """The parts between commas that stand outside all brackets; nothing for no tokens."""
+    if not tokens:
+        return
+    part: list[Token] = []
+    depth = 0
+    for token in tokens:
+        depth += (token.text in {"(", "[", "{", "<"}) - (token.text in {")", "]", "}", ">"})
+        if token.text == "," and depth <= 0:
+            yield part
+            part = []
+        else:
+            part.append(token)
+    yield part
