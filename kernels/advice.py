@@ -1,0 +1,52 @@
+"""What to try next, for each verdict, in the words of the course."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernels.verdict import Verdict
+
+ADVICE: Mapping[Verdict, str] = {
+    Verdict.REJECTED: (
+        "Hand in the kernel and its device functions in one file. A host program can stay in it between "
+        "`#ifndef TILELAB` and `#endif`. `tilelab exercises NAME` shows what the file must hold."
+    ),
+    Verdict.COMPILE_ERROR: "Start with the first error; later ones often follow from it.",
+    Verdict.RESOURCE_LIMIT: (
+        "Make the block or its tiles smaller: a block has at most 1,024 threads, 48 KiB of shared memory "
+        "and 64 K registers."
+    ),
+    Verdict.UNSUPPORTED: ("Write this line without that instruction, or have the file graded on a GPU."),
+    Verdict.OUT_OF_BOUNDS: (
+        "Threads past the edge of the matrix exist whenever Width is not a multiple of the tile. Guard "
+        "each load and each store with its own test, such as `Row < Width && Col < Width`, and put 0 "
+        "into the shared tile where there is nothing to load."
+    ),
+    Verdict.BARRIER_DIVERGENCE: (
+        "Take __syncthreads() out of any `if` or loop that not all threads of the block go through "
+        "alike, and do not `return` before the last barrier: guard the loads and the store instead."
+    ),
+    Verdict.DATA_RACE: (
+        "A tile needs two barriers in each phase: one after loading it, before any thread reads it, and "
+        "one after using it, before the next phase overwrites it."
+    ),
+    Verdict.UNINITIALIZED_READ: (
+        "Give every accumulator a first value (`float Pvalue = 0.0f;`), and let every thread of the "
+        "block write its element of the shared tile in every phase: 0 where it lies outside the matrix."
+    ),
+    Verdict.TIME_LIMIT: (
+        "Look for a loop whose end is never reached: a counter that is not changed, an unsigned counter "
+        "that runs below 0, or a wait for another thread."
+    ),
+    Verdict.INPUT_MODIFIED: (
+        "Write to the output only. `const float*` parameters let the compiler find such a store."
+    ),
+    Verdict.RUNTIME_ERROR: (
+        "Look at the line above: the kernel ends there, and a GPU would report an error too."
+    ),
+    Verdict.WRONG_ANSWER: (
+        "Follow one element by hand: which row of the left matrix and which column of the right one does "
+        "its thread multiply, over which k, and where does it store the sum?"
+    ),
+    Verdict.SYSTEM_ERROR: "Try once more; if it happens again, tell those who run the course.",
+}

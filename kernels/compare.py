@@ -1,0 +1,83 @@
+"""Is an output right, and if not: which elements are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.inputs import Expected
+
+Matrix = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_POISON_BITS = 0x7FE1DEAD
+POISON = np.array([_POISON_BITS], dtype=np.uint32).view(np.float32)[0]
+"""The NaN that outputs are filled with: one that no arithmetic gives, so an element left unwritten is known as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One case's product, as the kernel gave it, and what is needed to explain it.
+
+    names: of the left factor, the right factor and the product
+    """
+
+    left: Doubles
+    right: Doubles
+    expected: Expected
+    actual: Matrix
+    tile: int
+    names: tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The wrong elements of one output.
+
+    element: the first wrong one, row by row, as the course writes it
+    found, right: what it holds ("never written" where nobody wrote it) and what it should hold
+    """
+
+    wrong: int
+    elements: int
+    element: str
+    found: str
+    right: str
+
+
+def mismatch(product: Product, wrong: Mask) -> Mismatch | None:
+    """The wrong elements in words; None where there is none."""
+    if not wrong.any():
+        return None
+    row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])
+    found = product.actual[row, column]
+    return Mismatch(
+        wrong=int(wrong.sum()),
+        elements=wrong.size,
+        element=f"{product.names[2]}[{row}][{column}]",
+        found="never written" if is_poison(found[np.newaxis])[0] else show(float(found)),
+        right=show(float(product.expected.values[row, column])),
+    )
+
+
+def wrong_elements(actual: Matrix, expected: Expected) -> Mask:
+    """Which elements are further from the expected value than the case allows."""
+    with np.errstate(invalid="ignore"):
+        near = np.abs(actual.astype(np.float64) - expected.values) <= expected.bound
+    return ~(near & np.isfinite(actual))
+
+
+def is_poison(values: Matrix) -> Mask:
+    """Which elements still hold the NaN that outputs are filled with before a run, bit for bit."""
+    mask: Mask = values.view(np.uint32) == _POISON_BITS
+    return mask
+
+
+def show(value: float) -> str:
+    """A number as a student reads it: integers whole, others as short as float32 allows."""
+    if value == int(value) if np.isfinite(value) else False:
+        return str(int(value))
+    return str(np.float32(value))

@@ -1,0 +1,301 @@
+"""Runs the cases of a plan on the CPU device and says what is right and what is not.
+
+All cases run, the smallest first; the findings of all of them are put together, and the verdict is made from those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernels.compare import POISON, Mismatch, Product, mismatch, wrong_elements
+from kernels.device import Budget, Buffer, Execution, Schedule
+from kernels.diagnosis import Diagnosis, diagnose
+from kernels.diagnostics import Resources
+from kernels.inputs import (
+    Matrix,
+    expected_product,
+    factors,
+    from_memory,
+    make_inputs,
+    product,
+    to_memory,
+)
+from kernels.launch import Launch
+from kernels.limits import launch_problem
+from kernels.plan import CasePlan, Plan
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict
+from kernels.wording import plural
+
+PRINT_LIMIT = 8 * 1024
+
+TOO_LARGE = "too large for the CPU device"
+CUT_SHORT = "cut short, because a smaller case did not come to an end"
+
+_INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
+
+RunKernel = Callable[[Launch, Sequence[str | int | float], Sequence[Buffer], Schedule, Budget], Execution]
+"""One launch of the kernel on the CPU device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What all cases together showed.
+
+    launch: of the largest case that was run
+    """
+
+    findings: tuple[Finding, ...]
+    checks: tuple[CaseCheck, ...]
+    printed: str
+    printed_case: str | None
+    launch: Launch | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What one case showed."""
+
+    case: CasePlan
+    status: CaseStatus
+    note: str
+    findings: tuple[Finding, ...] = ()
+    mismatch: Mismatch | None = None
+    diagnoses: tuple[Diagnosis, ...] = ()
+    printed: str = ""
+    launched: bool = False
+
+
+def judge(plan: Plan, run: RunKernel, resources: Resources) -> Judgement:
+    """Every case of the plan, run and judged."""
+    seed = int(plan.seed, 16)
+    outcomes: dict[str, _Outcome] = {}
+    endless = False
+    ordered = sorted(plan.cases, key=lambda case: case.weight)
+    for case in ordered:
+        outcome = _judge_case(plan, case, run, resources, seed, endless)
+        endless = endless or any(finding.kind is Verdict.TIME_LIMIT for finding in outcome.findings)
+        outcomes[case.name] = outcome
+    by_size = [outcomes[case.name] for case in ordered]
+    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed)
+    speaking = next((outcome for outcome in by_size if outcome.printed), None)
+    return Judgement(
+        findings=findings + _wrong_answer(by_size),
+        checks=tuple(_check(outcomes[case.name]) for case in plan.cases),
+        printed=speaking.printed[:PRINT_LIMIT] if speaking else "",
+        printed_case=speaking.case.name if speaking else None,
+        launch=next((o.case.launch for o in reversed(by_size) if o.launched), None),
+    )
+
+
+def full_budget(case: CasePlan) -> Budget:
+    """Instructions that a thread may execute: at least a hundred times what a thread of a plain kernel needs."""
+    return Budget(50_000 + 2_000 * case.weight)
+
+
+def short_budget(case: CasePlan) -> Budget:
+    """Enough for a plain kernel; used once a case has run out of its full budget, so that a job stays short."""
+    return Budget(2_000 + 60 * case.weight)
+
+
+def merge(outcomes: Iterable[_Outcome]) -> tuple[Finding, ...]:
+    """One finding for each kind and pair of lines, its example from the first case that has it."""
+    merged: dict[tuple[Verdict, int | None, int | None, Severity], Finding] = {}
+    for outcome in outcomes:
+        for finding in outcome.findings:
+            key = (finding.kind, finding.line, finding.other_line, finding.severity)
+            known = merged.get(key)
+            merged[key] = finding if known is None else replace(known, count=known.count + finding.count)
+    return tuple(sorted(merged.values(), key=_order))
+
+
+def _order(finding: Finding) -> tuple[bool, int, int, int]:
+    """Errors before warnings, then in order of precedence and of lines."""
+    line = finding.line if finding.line is not None else 1 << 30
+    return (
+        finding.severity is not Severity.ERROR,
+        list(Verdict).index(finding.kind),
+        line,
+        finding.other_line or 0,
+    )
+
+
+def _judge_case(
+    plan: Plan, case: CasePlan, run: RunKernel, resources: Resources, seed: int, endless: bool
+) -> _Outcome:
+    if not case.on_cpu:
+        return _Outcome(case, CaseStatus.NOT_RUN, TOO_LARGE)
+    problem = case.problem or (launch_problem(case.launch, resources) if case.launch else None)
+    if case.launch is None or problem:
+        finding = Finding(Verdict.RESOURCE_LIMIT, str(problem), example=Example(case=case.name))
+        return _Outcome(case, CaseStatus.FAILED, "cannot be launched", (finding,))
+    inputs = make_inputs(case, seed)
+    budget = short_budget(case) if endless else full_budget(case)
+    execution = run(case.launch, arguments(case), buffers(case, inputs), Schedule.LOCKSTEP, budget)
+    return _judge_execution(plan, case, inputs, execution, endless)
+
+
+def _judge_execution(
+    plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution, endless: bool
+) -> _Outcome:
+    found = tuple(_in_case(finding, case) for finding in execution.findings)
+    cut = endless and any(finding.kind is Verdict.TIME_LIMIT for finding in found)
+    if cut:
+        found = tuple(finding for finding in found if finding.kind is not Verdict.TIME_LIMIT)
+    found += tuple(_input_modified(case, inputs, execution))
+    errors = [finding for finding in found if finding.severity is Severity.ERROR]
+    if cut or errors:
+        note = CUT_SHORT if cut else _kinds(errors)
+        return _Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True)
+    result = _product(plan, case, inputs, execution)
+    wrong = wrong_elements(result.actual, result.expected)
+    bad = mismatch(result, wrong)
+    if bad is None:
+        return _Outcome(case, CaseStatus.PASSED, "", found, printed=execution.printed, launched=True)
+    return _Outcome(
+        case=case,
+        status=CaseStatus.FAILED,
+        note=f"{bad.wrong} of {plural(bad.elements, 'element')} wrong",
+        findings=found,
+        mismatch=bad,
+        diagnoses=diagnose(result, wrong),
+        printed=execution.printed,
+        launched=True,
+    )
+
+
+def _product(plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> Product:
+    left, right = factors(case)
+    output = product(case)
+    return Product(
+        left=inputs[left.name].astype(np.float64),
+        right=inputs[right.name].astype(np.float64),
+        expected=expected_product(case, inputs),
+        actual=from_memory(execution.values[output.name], output),
+        tile=plan.tile,
+        names=(left.name, right.name, output.name),
+    )
+
+
+def arguments(case: CasePlan) -> list[str | int | float]:
+    """What the kernel is called with: a name stands for a pointer to that buffer."""
+    return [a.matrix if a.matrix is not None else int(a.number or 0) for a in case.arguments]
+
+
+def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
+    """The matrices in device memory: inputs filled, outputs holding the NaN that marks them as unwritten."""
+    made = []
+    for matrix in case.matrices:
+        given = inputs.get(matrix.name)
+        filled = np.full(matrix.rows * matrix.columns, POISON, dtype=np.float32)
+        values = filled if given is None else to_memory(given, matrix.layout).copy()
+        made.append(Buffer(matrix.name, values, initialised=given is not None, columns=matrix.row_length))
+    return made
+
+
+def _in_case(finding: Finding, case: CasePlan) -> Finding:
+    return replace(finding, example=replace(finding.example or Example(), case=case.name))
+
+
+def _kinds(findings: Iterable[Finding]) -> str:
+    names = dict.fromkeys(finding.kind.value.replace("_", " ") for finding in findings)
+    return ", ".join(names)
+
+
+def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> Iterable[Finding]:
+    for matrix in factors(case):
+        before, after = inputs[matrix.name], from_memory(execution.values[matrix.name], matrix)
+        changed = before.view(np.uint32) != np.ascontiguousarray(after).view(np.uint32)
+        if not changed.any():
+            continue
+        row, column = divmod(int(np.argmax(changed)), matrix.columns)
+        element = f"{matrix.name}[{row}][{column}]"
+        yield Finding(
+            kind=Verdict.INPUT_MODIFIED,
+            message=f"{element} was {before[row, column]:g} before the run and is {after[row, column]:g} after it"
+            f" ({size_text(case)}); {matrix.name} is an input and must not be written.",
+            count=int(changed.sum()),
+            example=Example(element=element, case=case.name),
+        )
+
+
+def size_text(case: CasePlan) -> str:
+    """The sizes of a case as a student reads them."""
+    return ", ".join(f"{name}={size}" for name, size in case.sizes.items())
+
+
+def _with_wrong_value(
+    findings: tuple[Finding, ...], by_size: Sequence[_Outcome], plan: Plan, run: RunKernel, seed: int
+) -> tuple[Finding, ...]:
+    """The leading race with a wrong value that it can lead to, if one warp after the other gives one."""
+    at = next((i for i, f in enumerate(findings) if _is_race(f)), None)
+    if at is None:
+        return findings
+    case = next(outcome.case for outcome in by_size if any(map(_is_race, outcome.findings)))
+    assert case.launch is not None, "only a case that was launched has a race"
+    inputs = make_inputs(case, seed)
+    budget = full_budget(case)
+    execution = run(case.launch, arguments(case), buffers(case, inputs), Schedule.WARP_SERIAL, budget)
+    if any(finding.kind in _INCOMPLETE for finding in execution.findings):
+        return findings
+    result = _product(plan, case, inputs, execution)
+    bad = mismatch(result, wrong_elements(result.actual, result.expected))
+    if bad is None:
+        return findings
+    text = f" With one warp run after the other, {_value(bad)} ({size_text(case)})."
+    return (*findings[:at], replace(findings[at], message=findings[at].message + text), *findings[at + 1 :])
+
+
+def _is_race(finding: Finding) -> bool:
+    return finding.kind is Verdict.DATA_RACE and finding.severity is Severity.ERROR
+
+
+def _value(bad: Mismatch) -> str:
+    verb = "was" if bad.found == "never written" else "is"
+    return f"{bad.element} {verb} {bad.found}, should be {bad.right}"
+
+
+def _wrong_answer(by_size: Sequence[_Outcome]) -> tuple[Finding, ...]:
+    """All wrong outputs as one finding, with the smallest case's element and what explains them."""
+    failing = [outcome for outcome in by_size if outcome.mismatch is not None]
+    if not failing:
+        return ()
+    first, bad = failing[0], failing[0].mismatch
+    assert bad is not None
+    share = f"{bad.wrong} of {plural(bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} wrong"
+    message = f"{_value(bad)} ({size_text(first.case)}); {share}."
+    return (
+        Finding(
+            kind=Verdict.WRONG_ANSWER,
+            message=" ".join([message, *explain([outcome.diagnoses for outcome in failing])]),
+            count=sum(outcome.mismatch.wrong for outcome in failing if outcome.mismatch is not None),
+            example=Example(element=bad.element, case=first.case.name),
+        ),
+    )
+
+
+def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
+    """The mistake and the place that explain most of the failing cases, and how many."""
+    texts = []
+    for wanted in (False, True):
+        counts: dict[str, int] = {}
+        first: dict[str, Diagnosis] = {}
+        for case in diagnoses:
+            for diagnosis in case:
+                if diagnosis.is_place is wanted:
+                    first.setdefault(diagnosis.key, diagnosis)
+                    counts[diagnosis.key] = counts.get(diagnosis.key, 0) + 1
+        if not counts:
+            continue
+        key = max(counts, key=counts.__getitem__)
+        if counts[key] == len(diagnoses):
+            texts.append(first[key].text)
+        elif 2 * counts[key] >= len(diagnoses):
+            texts.append(f"In {counts[key]} of {len(diagnoses)} failing cases: {first[key].text}")
+    return texts
+
+
+def _check(outcome: _Outcome) -> CaseCheck:
+    return CaseCheck(outcome.case.name, outcome.status, outcome.note)

@@ -1,0 +1,33 @@
+"""What a block may use of a multiprocessor: whether a compiled kernel can be launched at all."""
+
+from __future__ import annotations
+
+from kernels.diagnostics import Resources
+from kernels.launch import Launch
+from kernels.wording import byte_size
+
+SHARED_BYTES = 48 * 1024
+"""Of shared memory a block, without the opt-in that only host code can make."""
+
+REGISTERS = 64 * 1024
+"""Registers of one block, the same from compute capability 7.0 to 12.1."""
+
+_WARP = 32
+_REGISTER_UNIT = 8
+
+
+def launch_problem(launch: Launch, resources: Resources) -> str | None:
+    """Why a block of this launch does not fit, in one sentence; None where it does."""
+    shared = resources.shared_bytes + launch.shared
+    if shared > SHARED_BYTES:
+        asked = f"{byte_size(resources.shared_bytes)} declared and {byte_size(launch.shared)} given at launch"
+        detail = f" ({asked})" if launch.shared else ""
+        return f"A block needs {byte_size(shared)} of shared memory{detail}; it can have {byte_size(SHARED_BYTES)}."
+    per_thread = -(-resources.registers // _REGISTER_UNIT) * _REGISTER_UNIT
+    threads = -(-launch.threads // _WARP) * _WARP
+    if per_thread * threads > REGISTERS:
+        return (
+            f"A block of {launch.threads} threads with {resources.registers} registers each needs"
+            f" {per_thread * threads:,} registers; a multiprocessor has {REGISTERS:,}. Use a smaller block."
+        )
+    return None

@@ -1,0 +1,136 @@
+"""The result of one job: what `tilelab grade --json` prints and what the course keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernels.diagnostics import Diagnostic, Resources
+from kernels.launch import Launch
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
+from kernels.wire import from_plain, to_plain
+
+SCHEMA = 1
+
+CPU_DEVICE = "cpu"
+
+_HEADLINES: Mapping[Verdict, str] = {
+    Verdict.REJECTED: "The file cannot be graded as it is.",
+    Verdict.COMPILE_ERROR: "The kernel does not compile.",
+    Verdict.RESOURCE_LIMIT: "The kernel cannot be launched: it asks for more than a GPU offers a block.",
+    Verdict.UNSUPPORTED: "The kernel uses an instruction that the CPU device does not know.",
+    Verdict.OUT_OF_BOUNDS: "The kernel reads or writes outside an array.",
+    Verdict.BARRIER_DIVERGENCE: "Not every thread of a block reaches the same __syncthreads().",
+    Verdict.DATA_RACE: "Two threads use the same memory without a barrier between them.",
+    Verdict.UNINITIALIZED_READ: "The kernel uses a value that nobody has written.",
+    Verdict.TIME_LIMIT: "The kernel does not come to an end.",
+    Verdict.INPUT_MODIFIED: "The kernel changes one of its inputs.",
+    Verdict.RUNTIME_ERROR: "The kernel stops with an error.",
+    Verdict.WRONG_ANSWER: "The kernel computes a wrong result.",
+    Verdict.ACCEPTED: "The kernel is right in every case that was run, to the last bit.",
+    Verdict.SYSTEM_ERROR: "Tilelab could not grade this file. That is our fault, not the kernel's.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A speed measured on a GPU; the CPU device never makes one."""
+
+    gflops: float
+    cublas_share: float
+    ms_median: float
+    repeats: int
+    ci: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """Theoretical occupancy on one device, and what limits it."""
+
+    blocks_per_sm: int
+    warps_per_sm: int
+    share: float
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the run showed, per source line and in sum; bounded in size by whoever fills it."""
+
+    lines: tuple[Mapping[str, Any], ...] = ()
+    totals: Mapping[str, Any] = field(default_factory=dict)
+    theory: Mapping[str, Any] = field(default_factory=dict)
+    phases: tuple[Mapping[str, Any], ...] = ()
+    checklist: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One job's result.
+
+    message: the verdict in one sentence, the first finding's where there is one
+    checks: every case of the exercise that was asked for
+    printed, printed_case: what the kernel printed, bounded, and in which case
+    warnings: the compiler's, bounded
+    launch: of the largest case that was run
+    seed: 128 bits in hex, from which the inputs of every case can be made again
+    isolation: what the sandbox could not enforce on this machine; empty where all of it was
+    seconds: per step
+    """
+
+    verdict: Verdict
+    message: str
+    exercise: str
+    device: str
+    arch: str
+    tile: int
+    findings: tuple[Finding, ...] = ()
+    checks: tuple[CaseCheck, ...] = ()
+    measurement: Measurement | None = None
+    occupancy: Occupancy | None = None
+    evidence: Evidence = Evidence()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    printed: str = ""
+    printed_case: str | None = None
+    resources: Resources | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+    launch: Launch | None = None
+    seed: str = ""
+    isolation: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+
+def headline(verdict: Verdict) -> str:
+    """What a verdict means, in one sentence."""
+    return _HEADLINES[verdict]
+
+
+def first_error(findings: tuple[Finding, ...], verdict: Verdict) -> Finding | None:
+    """The finding that a report leads with: the first error of the verdict's own kind."""
+    for finding in findings:
+        if finding.kind is verdict and finding.severity is Severity.ERROR:
+            return finding
+    return None
+
+
+def message_for(verdict: Verdict, findings: tuple[Finding, ...], checks: tuple[CaseCheck, ...]) -> str:
+    """One sentence for the verdict, as concrete as what was found allows."""
+    leading = first_error(findings, verdict)
+    if leading is not None:
+        return leading.message
+    if verdict is not Verdict.ACCEPTED:
+        return headline(verdict)
+    ran = sum(check.status is not CaseStatus.NOT_RUN for check in checks)
+    return f"Right in {ran} of {ran} cases, to the last bit." if ran else "No case was run."
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """The report as one JSON object."""
+    plain: dict[str, Any] = to_plain(report)
+    return plain
+
+
+def from_json(data: object) -> Report:
+    """The report back from its JSON object; raises WireError where it is not one."""
+    return from_plain(Report, data)

@@ -1,0 +1,231 @@
+"""A report as text for people: the verdict, the lines it is about, what to try next."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kernels.advice import ADVICE
+from kernels.report import Report, headline
+from kernels.text_safety import cut, safe, safe_lines, width
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
+from kernels.wording import byte_size, plural
+
+DEFAULT_EXERCISE = "tiled"
+
+_MOST_FINDINGS = 5
+_MOST_CASES = 8
+_MOST_WARNINGS = 5
+_MOST_PRINTED = 20
+_CONTEXT = 1
+_NEAR = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How text may look: colour, columns, and whether more than ASCII can be shown."""
+
+    colour: bool = False
+    width: int = 80
+    unicode: bool = False
+
+    def paint(self, text: str, code: str) -> str:
+        """The text in a colour, where there is colour."""
+        return f"\033[{code}m{text}\033[0m" if self.colour and text else text
+
+
+_RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
+
+
+def render(report: Report, source: str, file: str, style: Style) -> str:
+    """The whole report; `source` is the graded text, `file` its name as the student gave it."""
+    lines = safe_lines(source)
+    parts = [
+        _head(report, file, style),
+        *_findings(report, lines, style),
+        _advice(report, style),
+        _warnings(report, style),
+        _printed(report, style),
+        _cases(report, style),
+        _figures(report, style),
+        _replay(report, file, style),
+    ]
+    text = "\n\n".join("\n".join(part) for part in parts if part)
+    return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+
+
+def _head(report: Report, file: str, style: Style) -> list[str]:
+    colour = {Verdict.ACCEPTED: _GREEN, Verdict.SYSTEM_ERROR: _YELLOW}.get(report.verdict, _RED)
+    name = safe("standard input" if file == "-" else file)
+    where = f"exercise {report.exercise}, tile {report.tile}, {report.arch}, CPU device"
+    text = report.message if report.verdict is Verdict.ACCEPTED else headline(report.verdict)
+    return [
+        f"{cut(name, style.width - 24)}: {style.paint(report.verdict.value.replace('_', ' '), colour)}",
+        *_wrap(text, style),
+        style.paint(cut(where, style.width), _DIM),
+    ]
+
+
+def _findings(report: Report, lines: Sequence[str], style: Style) -> Iterator[list[str]]:
+    """The findings, those that decide the verdict first, each with the lines it is about."""
+    ordered = sorted(report.findings, key=lambda finding: finding.kind is not report.verdict)
+    for finding in ordered[:_MOST_FINDINGS]:
+        yield [*_title(finding, style), *_excerpt(finding, lines, style)]
+    left = len(ordered) - _MOST_FINDINGS
+    if left > 0:
+        yield [f"... and {plural(left, 'more finding')}; --json shows all."]
+
+
+def _title(finding: Finding, style: Style) -> list[str]:
+    warning = finding.severity is Severity.WARNING
+    kind = ("warning: " if warning else "") + finding.kind.value.replace("_", " ")
+    count = f" ({plural(finding.count, _COUNTED.get(finding.kind, 'time'))})" if finding.count > 1 else ""
+    place = f", line {finding.line}" if finding.line is not None else ""
+    title = style.paint(f"{kind}{place}", _YELLOW if warning else _RED) + count
+    return [title, *_wrap(safe(finding.message), style, indent="  ")]
+
+
+_COUNTED = {Verdict.DATA_RACE: "pair", Verdict.WRONG_ANSWER: "element", Verdict.INPUT_MODIFIED: "element"}
+
+
+def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
+    """The lines of a finding with their neighbours, each of them underlined; empty where none is known."""
+    labels = {finding.other_line: "this access came first", finding.line: _label(finding)}
+    marked = {n: text for n, text in labels.items() if n is not None and 1 <= n <= len(lines)}
+    if not marked:
+        return []
+    bar = "│" if style.unicode else "|"
+    margin = len(str(max(marked) + _CONTEXT))
+    room = style.width - margin - 5
+    out = [""]
+    previous = None
+    for number in _shown(marked, len(lines)):
+        if previous is not None and number != previous + 1:
+            out.append(f"  {'':>{margin}} ...")
+        previous = number
+        line = cut(lines[number - 1], room)
+        out.append(f"  {style.paint(f'{number:>{margin}} {bar}', _DIM)} {line}".rstrip())
+        if number in marked:
+            out.append(
+                f"  {'':>{margin}} {style.paint(bar, _DIM)} {_underline(line, marked[number], room, style)}"
+            )
+    return out
+
+
+def _label(finding: Finding) -> str:
+    return "against this one" if finding.other_line not in (None, finding.line) else ""
+
+
+def _shown(marked: Iterable[int], last: int) -> list[int]:
+    """The marked lines with their neighbours, and all between two that are close."""
+    numbers = sorted(marked)
+    shown = {m for n in numbers for m in range(n - _CONTEXT, n + _CONTEXT + 1)}
+    if numbers[-1] - numbers[0] <= _NEAR:
+        shown.update(range(numbers[0], numbers[-1]))
+    return sorted(n for n in shown if 1 <= n <= last)
+
+
+def _underline(line: str, label: str, room: int, style: Style) -> str:
+    indent = len(line) - len(line.lstrip())
+    carets = "^" * max(1, width(line.strip()))
+    text = f"{carets} {label}" if width(carets) + len(label) + indent < room else f"^ {label}"
+    return " " * indent + style.paint(text.rstrip(), _RED)
+
+
+def _advice(report: Report, style: Style) -> list[str]:
+    text = ADVICE.get(report.verdict)
+    if text is None:
+        return []
+    return [
+        style.paint("What to try next", _BOLD),
+        *_wrap(text.replace("NAME", report.exercise), style, indent="  "),
+    ]
+
+
+def _warnings(report: Report, style: Style) -> list[str]:
+    if not report.warnings:
+        return []
+    shown = [
+        line
+        for warning in report.warnings[:_MOST_WARNINGS]
+        for line in _wrap(
+            (f"line {warning.line}: " if warning.line else "") + safe(warning.message), style, indent="  "
+        )
+    ]
+    left = len(report.warnings) - _MOST_WARNINGS
+    return [
+        style.paint("The compiler warns", _BOLD),
+        *shown,
+        *([f"  ... and {left} more"] if left > 0 else []),
+    ]
+
+
+def _printed(report: Report, style: Style) -> list[str]:
+    if not report.printed:
+        return []
+    lines = safe_lines(report.printed.removesuffix("\n"))
+    shown = [f"  {cut(line, style.width - 2)}".rstrip() for line in lines[:_MOST_PRINTED]]
+    left = len(lines) - _MOST_PRINTED
+    title = style.paint("The kernel printed", _BOLD) + f" (case {report.printed_case})"
+    return [title, *shown, *([f"  ... and {plural(left, 'more line')}"] if left > 0 else [])]
+
+
+def _cases(report: Report, style: Style) -> list[str]:
+    if not any(check.status is not CaseStatus.NOT_RUN for check in report.checks):
+        return []
+    passed, failed, not_run = (_with(report.checks, status) for status in CaseStatus)
+    ran = len(passed) + len(failed)
+    lines = [style.paint("Cases", _BOLD) + f": {len(passed)} of {ran} passed"]
+    room = max((len(check.case) for check in failed), default=0)
+    texts = (f"  failed   {check.case:<{room}}  {safe(check.note)}" for check in failed[:_MOST_CASES])
+    lines += [cut(text, style.width).rstrip() for text in texts]
+    if len(failed) > _MOST_CASES:
+        lines.append(f"  ... and {len(failed) - _MOST_CASES} more failed")
+    return lines + [cut(f"  not run  {check.case}: {check.note}", style.width) for check in not_run]
+
+
+def _with(checks: Iterable[CaseCheck], status: CaseStatus) -> list[CaseCheck]:
+    return [check for check in checks if check.status is status]
+
+
+def _figures(report: Report, style: Style) -> list[str]:
+    lines = []
+    if report.resources is not None:
+        use = report.resources
+        text = f"{plural(use.registers, 'register')} a thread, {byte_size(use.shared_bytes)} of shared memory a block"
+        spilled = use.spill_store_bytes + use.spill_load_bytes
+        local = f", {byte_size(use.local_bytes)} of local memory a thread" if use.local_bytes else ""
+        lines += _wrap(f"Uses {text}{local}{', registers spilled' if spilled else ''}.", style)
+    if report.seconds:
+        steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in report.seconds.items())
+        lines += _wrap(f"Seconds: {steps}.", style)
+    if report.isolation:
+        lines += _wrap(f"Not enforced on this machine: {'; '.join(report.isolation)}.", style)
+    return lines
+
+
+def _replay(report: Report, file: str, style: Style) -> list[str]:
+    """The command that runs the smallest failing case again, with the same numbers."""
+    failed = _with(report.checks, CaseStatus.FAILED)
+    if not failed or file == "-":
+        return []
+    examples = [finding.example.case for finding in report.findings if finding.example is not None]
+    case = next((name for name in examples if name is not None), failed[0].case)
+    words = ["tilelab", "grade", file]
+    if report.exercise != DEFAULT_EXERCISE:
+        words += ["--exercise", report.exercise]
+    words += ["--tile", str(report.tile), "--case", case, "--seed", report.seed]
+    return ["To run one failing case again:", f"  {safe(shlex.join(words))}"]
+
+
+def _wrap(text: str, style: Style, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        style.width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=True,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,50 @@
+"""Text from a hostile source, made fit for a terminal: it can neither move the cursor nor colour or reorder a line."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_TAB = 4
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def safe(text: str) -> str:
+    """One line, with tabs as blanks and every control, format or unassigned character spelled out."""
+    return "".join(_spelled(char) if _is_unsafe(char) else char for char in text.expandtabs(_TAB))
+
+
+def safe_lines(text: str) -> list[str]:
+    """The lines of a text, each made safe."""
+    return [safe(line) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+
+
+def width(text: str) -> int:
+    """Columns that the text takes on a terminal."""
+    return sum(_columns(char) for char in text)
+
+
+def cut(text: str, columns: int) -> str:
+    """The text, ended with `...` where it takes more columns than that."""
+    if width(text) <= columns:
+        return text
+    kept, used = [], 3
+    for char in text:
+        used += _columns(char)
+        if used > columns:
+            break
+        kept.append(char)
+    return "".join(kept) + "..."
+
+
+def _is_unsafe(char: str) -> bool:
+    return not (" " <= char <= "~") and unicodedata.category(char) in _UNSAFE
+
+
+def _spelled(char: str) -> str:
+    return char.encode("unicode_escape").decode() if ord(char) > 0xFF else f"\\x{ord(char):02x}"
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

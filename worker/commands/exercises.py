@@ -1,0 +1,102 @@
+"""`tilelab exercises`: what there is to solve."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from worker.commands.root import Exit, WrongUse, leave
+
+if TYPE_CHECKING:
+    from kernels.exercise import Exercise
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--starter", is_flag=True, help="Write the starter file of exercise NAME to standard output.")
+@click.option(
+    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def exercises(name: str | None, starter: bool, folder: Path | None, as_json: bool) -> None:
+    r"""List the exercises, or show the handout of exercise NAME.
+
+    \b
+    Examples:
+      tilelab exercises
+      tilelab exercises tiled
+      tilelab exercises tiled --starter > my.cu
+    """
+    extra = () if folder is None else (folder,)
+    if name is None:
+        if starter:
+            raise WrongUse("--starter needs the name of an exercise.")
+        _list(_all(extra), as_json)
+    else:
+        _one(_find(name, extra), starter, as_json)
+    leave(Exit.ACCEPTED)
+
+
+def _all(extra: tuple[Path, ...]) -> tuple[Exercise, ...]:
+    from kernels.exercise import ExerciseError, list_exercises
+
+    try:
+        return list_exercises(extra)
+    except ExerciseError as error:
+        raise WrongUse(str(error)) from error
+
+
+def _find(name: str, extra: tuple[Path, ...]) -> Exercise:
+    from kernels.exercise import ExerciseError, find_exercise
+
+    try:
+        return find_exercise(name, extra)
+    except ExerciseError as error:
+        raise WrongUse(str(error)) from error
+
+
+def _list(found: tuple[Exercise, ...], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([_summary(exercise) for exercise in found]))
+        return
+    for exercise in found:
+        click.echo(f"{click.style(exercise.name, bold=True)}: {exercise.title}")
+        click.echo(f"    {signature(exercise)}")
+        click.echo(f"    tile {exercise.tile}, sizes {', '.join(_sizes(exercise))}")
+
+
+def _one(exercise: Exercise, starter: bool, as_json: bool) -> None:
+    if starter:
+        click.echo(exercise.starter.read_text("utf-8"), nl=False)
+    elif as_json:
+        click.echo(json.dumps(_summary(exercise) | {"handout": exercise.handout.read_text("utf-8")}))
+    else:
+        click.echo(exercise.handout.read_text("utf-8"), nl=False)
+
+
+def _summary(exercise: Exercise) -> dict[str, Any]:
+    return {
+        "name": exercise.name,
+        "title": exercise.title,
+        "kernel": signature(exercise),
+        "sizes": list(exercise.sizes),
+        "tile": exercise.tile,
+        "tiles": list(exercise.tiles),
+        "cases": [case.name for case in exercise.cases(exercise.tile)],
+        "digest": exercise.digest,
+    }
+
+
+def signature(exercise: Exercise) -> str:
+    """The kernel as a student has to declare it."""
+    parameters = ", ".join(f"{parameter.ctype} {parameter.name}" for parameter in exercise.parameters)
+    return f"__global__ void {exercise.kernel}({parameters})"
+
+
+def _sizes(exercise: Exercise) -> list[str]:
+    """The sizes of the cases at the exercise's own tile, each once, in their order."""
+    texts = (" x ".join(map(str, case.sizes.values())) for case in exercise.cases(exercise.tile))
+    return list(dict.fromkeys(texts))

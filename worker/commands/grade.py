@@ -1,0 +1,162 @@
+"""`tilelab grade`: one file, graded here."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.commands.root import Exit, SystemFault, WrongUse, leave
+from worker.sandbox.limits import SandboxFailure
+from worker.stages import SandboxedStages
+
+if TYPE_CHECKING:
+    from kernels.exercise import Exercise
+    from kernels.report import Report
+
+# The source rules refuse a longer file; reading one byte more than they allow is enough to tell.
+_READ_LIMIT = 64 * 1024 + 1
+_SEED_BYTES = 16
+_SEED = re.compile(r"[0-9a-fA-F]{1,32}")
+_DEVICE = re.compile(r"auto|cpu|cuda:\d+")
+
+
+@click.command(epilog="Exit code: 0 accepted, 1 not accepted, 2 wrong use, 3 the system's fault.")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--exercise", "-e", default="tiled", show_default=True, help="Name of an exercise, or its folder."
+)
+@click.option(
+    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
+)
+@click.option("--tile", type=int, help="Tile width, for a file that does not set its own.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
+@click.option("--arch", default="sm_90", show_default=True, help="Architecture to compile for.")
+@click.option("--case", help='Only the cases with this in their name, such as "Width=17".')
+@click.option("--seed", help="Inputs of an earlier run again: its seed, up to 32 hex digits.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
+def grade(
+    file: str,
+    exercise: str,
+    folder: Path | None,
+    tile: int | None,
+    device: str,
+    arch: str,
+    case: str | None,
+    seed: str | None,
+    as_json: bool,
+) -> None:
+    r"""Grade FILE (`-` for standard input) and show what is wrong with it, line by line.
+
+    \b
+    Examples:
+      tilelab grade my.cu
+      tilelab grade my.cu --exercise tiled-square --tile 32
+      tilelab grade my.cu --case "Width=17" --json
+    """
+    _check_options(device, arch, seed)
+    source = _read(file)
+    # Started before anything that takes long to load: the compiler and numpy load beside what follows.
+    try:
+        stages = SandboxedStages()
+    except SandboxFailure as failure:
+        raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
+    with stages:
+        report = _grade(stages, source, _exercise(exercise, folder, tile), tile, arch, case, seed)
+    if as_json:
+        from kernels.report import to_json
+
+        click.echo(json.dumps(to_json(report), ensure_ascii=True))
+    else:
+        _show(report, source, file)
+    leave(_exit(report))
+
+
+def _check_options(device: str, arch: str, seed: str | None) -> None:
+    if not _DEVICE.fullmatch(device):
+        raise WrongUse(f"--device {device!r}: it is auto, cpu or cuda:N.")
+    if device.startswith("cuda:"):
+        raise WrongUse(f"--device {device}: this build has no GPU backend; use --device cpu.")
+    if not re.fullmatch(r"sm_\d{2,3}[af]?", arch):
+        raise WrongUse(f"--arch {arch!r}: it is sm_ and a number, such as sm_90.")
+    if seed is not None and not _SEED.fullmatch(seed):
+        raise WrongUse(f"--seed {seed!r}: it is up to 32 hex digits.")
+
+
+def _read(file: str) -> bytes:
+    """The source, or one line that says why there is none."""
+    if file == "-":
+        return sys.stdin.buffer.read(_READ_LIMIT)
+    path = Path(file)
+    if not path.exists():
+        raise WrongUse(f"{file}: there is no such file.")
+    if not path.is_file():
+        raise WrongUse(
+            f"{file}: this is {'a folder' if path.is_dir() else 'no plain file'}; give one .cu file."
+        )
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_READ_LIMIT)
+    except OSError as error:
+        raise WrongUse(f"{file}: it cannot be read ({error.strerror}).") from error
+
+
+def _exercise(name: str, folder: Path | None, tile: int | None) -> Exercise:
+    from kernels.exercise import ExerciseError, find_exercise
+
+    try:
+        exercise = find_exercise(name, () if folder is None else (folder,))
+    except ExerciseError as error:
+        raise WrongUse(str(error)) from error
+    if tile is not None and tile not in exercise.tiles:
+        allowed = ", ".join(map(str, exercise.tiles))
+        raise WrongUse(f"--tile {tile}: {exercise.name} is graded with {allowed}.")
+    return exercise
+
+
+def _grade(
+    stages: SandboxedStages,
+    source: bytes,
+    exercise: Exercise,
+    tile: int | None,
+    arch: str,
+    case: str | None,
+    seed: str | None,
+) -> Report:
+    from kernels.nvrtc import NVRTCUnavailable
+    from worker.commands.progress import Progress
+    from worker.grading import Job, NoSuchCase
+    from worker.grading import grade as grade_job
+
+    job = Job(source, exercise, arch, _seed(seed), tile, case)
+    try:
+        with Progress() as progress:
+            return grade_job(job, stages, progress.show)
+    except NoSuchCase as error:
+        raise WrongUse(f"--case: {error}.") from error
+    except NVRTCUnavailable as error:
+        raise SystemFault(str(error)) from error
+
+
+def _seed(given: str | None) -> str:
+    return given.lower().zfill(2 * _SEED_BYTES) if given else os.urandom(_SEED_BYTES).hex()
+
+
+def _show(report: Report, source: bytes, file: str) -> None:
+    from kernels.report_text import render
+    from worker.commands.terminal import style_of
+
+    click.echo(render(report, source.decode("utf-8", "replace"), file, style_of(sys.stdout)))
+
+
+def _exit(report: Report) -> Exit:
+    from kernels.verdict import Verdict
+
+    if report.verdict is Verdict.ACCEPTED:
+        return Exit.ACCEPTED
+    return Exit.SYSTEM_FAULT if report.verdict is Verdict.SYSTEM_ERROR else Exit.NOT_ACCEPTED

@@ -1,0 +1,52 @@
+"""One line on the terminal that says what is being done, once it takes long."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+_PATIENCE = 1.5
+_BEAT = 0.5
+_CLEAR = "\r\033[K"
+
+
+class Progress:
+    """Shows the present step and the seconds so far on standard error, if that is a terminal. A context manager."""
+
+    def __init__(self) -> None:
+        self._what = "starting"
+        self._done = threading.Event()
+        self._started = time.monotonic()
+        self._thread = threading.Thread(target=self._run, daemon=True) if sys.stderr.isatty() else None
+
+    def show(self, what: str) -> None:
+        """Name the step that begins now."""
+        self._what = what
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        if self._done.wait(_PATIENCE):
+            return
+        while not self._done.wait(_BEAT):
+            seconds = time.monotonic() - self._started
+            _write(f"{_CLEAR}tilelab: {self._what}, {seconds:.0f} s")
+        _write(_CLEAR)
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,82 @@
+"""The root group: knows its verbs by name and loads one only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+from enum import IntEnum
+
+import click
+
+_VERBS: Mapping[str, str] = {
+    "exercises": "List the exercises, show a handout, or write a starter file.",
+    "grade": "Grade one .cu file on this machine.",
+}
+
+
+class Exit(IntEnum):
+    """What the command's exit code says."""
+
+    ACCEPTED = 0
+    NOT_ACCEPTED = 1
+    WRONG_USE = 2
+    SYSTEM_FAULT = 3
+
+
+class WrongUse(click.ClickException):
+    """The command cannot do what was asked, and the caller can put it right: one line, exit code 2."""
+
+    exit_code = Exit.WRONG_USE
+
+    def show(self, file: object = None) -> None:  # noqa: ARG002 - click's own signature
+        """One line on standard error."""
+        click.echo(f"tilelab: {self.format_message()}", err=True)
+
+
+class SystemFault(WrongUse):
+    """Tilelab or this machine is at fault: one line, exit code 3."""
+
+    exit_code = Exit.SYSTEM_FAULT
+
+
+class Verbs(click.Group):
+    """A group whose commands live in modules of their own names."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names of all verbs."""
+        return sorted(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """One verb, loaded now."""
+        if cmd_name not in _VERBS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"worker.commands.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The list of verbs in the help, from the texts here: none has to be loaded for it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="tilelab", message="tilelab %(version)s")
+def tilelab() -> None:
+    r"""Grade CUDA kernels for tiled matrix multiplication: exactly, line by line, without a GPU.
+
+    \b
+    Example:
+      tilelab exercises tiled --starter > my.cu
+      tilelab grade my.cu
+    """
+
+
+def leave(code: Exit) -> None:
+    """End the command, quietly also where the reader of its output is gone."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

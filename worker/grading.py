@@ -1,0 +1,188 @@
+"""The whole way of `tilelab grade`: source rules, compilation, check, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kernels.compile import Compilation
+from kernels.exercise import Exercise
+from kernels.headers import HEADERS, HeaderKind, header_text
+from kernels.plan import Plan, make_plan, select_cases
+from kernels.report import CPU_DEVICE, Report, message_for
+from kernels.source import Source, read_source
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide
+from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.limits import Failure, SandboxFailure
+from worker.stages import Stages
+from worker.steps import CheckRequest, CheckResponse
+
+WARNING_LIMIT = 10
+
+Progress = Callable[[str], None]
+"""Told what is being done now, in a word or two."""
+
+
+class NoSuchCase(ValueError):
+    """No case of the exercise has the asked name; the text lists those there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One source to grade.
+
+    tile: of `--tile`; None for the exercise's own
+    seed: 128 bits in hex, from which all inputs are made
+    case: only the cases of that name, or with these words in it; None for all
+    """
+
+    source: bytes
+    exercise: Exercise
+    arch: str
+    seed: str
+    tile: int | None = None
+    case: str | None = None
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Seconds per step."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _since: float = field(default_factory=time.perf_counter)
+
+    def lap(self, step: str) -> None:
+        """End a step: what passed since the last one was its."""
+        now = time.perf_counter()
+        self.seconds[step] = round(now - self._since, 4)
+        self._since = now
+
+
+def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Report:
+    """The report on one source.
+
+    raise (NoSuchCase): where `job.case` names none
+    raise (NVRTCUnavailable): where there is no compiler
+    """
+    clock = _Clock()
+    tile = job.tile or job.exercise.tile
+    source = read_source(job.source, job.exercise)
+    if not isinstance(source, Source):
+        plan = _select(make_plan(job.exercise, None, tile, job.seed), job.case)
+        clock.lap("read")
+        return _stopped(job, plan, tuple(source), clock.seconds)
+    plan = _select(make_plan(job.exercise, source, tile, job.seed), job.case)
+    clock.lap("read")
+    try:
+        return _run(job, plan, source, stages, clock, progress)
+    except SandboxFailure as failure:
+        return _system_error(job, plan, failure, clock.seconds)
+
+
+def _select(plan: Plan, case: str | None) -> Plan:
+    if case is None:
+        return plan
+    chosen = select_cases(plan, case)
+    if not chosen.cases:
+        known = "; ".join(case.name for case in plan.cases)
+        raise NoSuchCase(f"no case is called {case!r}; there are: {known}")
+    return chosen
+
+
+def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: _Clock, progress: Progress) -> Report:
+    progress("compiling")
+    compiled = stages.compile(_compile_request(job, plan, source))
+    clock.lap("compile")
+    if not isinstance(compiled, Compilation):
+        return _stopped(job, plan, compiled, clock.seconds, stages.isolation())
+    progress("checking on the CPU device")
+    checked = stages.check(
+        CheckRequest(plan, compiled.ptx, compiled.entry, compiled.globals, compiled.resources)
+    )
+    clock.lap("check")
+    return _report(job, plan, compiled, checked, clock.seconds, stages.isolation())
+
+
+def _compile_request(job: Job, plan: Plan, source: Source) -> CompileRequest:
+    exercise = job.exercise
+    defines = {} if source.declares_tile else {exercise.tile_name: str(plan.tile)}
+    return CompileRequest(
+        text=source.text,
+        kernel=exercise.kernel,
+        arch=job.arch,
+        defines=defines,
+        fmad=exercise.fmad,
+        symbols=tuple(dict.fromkeys(plan.symbols)),
+        headers={name: header_text(name) for name, kind in HEADERS.items() if kind is HeaderKind.EMPTY},
+        kernels=tuple(source.kernels),
+    )
+
+
+def _report(
+    job: Job,
+    plan: Plan,
+    compiled: Compilation,
+    checked: CheckResponse,
+    seconds: Mapping[str, float],
+    isolation: tuple[str, ...],
+) -> Report:
+    verdict = decide(checked.findings)
+    return Report(
+        verdict=verdict,
+        message=message_for(verdict, checked.findings, checked.checks),
+        exercise=job.exercise.name,
+        device=CPU_DEVICE,
+        arch=compiled.arch,
+        tile=plan.tile,
+        findings=checked.findings,
+        checks=checked.checks,
+        seconds=dict(seconds),
+        printed=checked.printed,
+        printed_case=checked.printed_case,
+        resources=compiled.resources,
+        warnings=compiled.diagnostics[:WARNING_LIMIT],
+        launch=checked.launch,
+        seed=plan.seed,
+        isolation=isolation,
+    )
+
+
+def _stopped(
+    job: Job,
+    plan: Plan,
+    findings: tuple[Finding, ...],
+    seconds: Mapping[str, float],
+    isolation: tuple[str, ...] = (),
+    verdict: Verdict | None = None,
+) -> Report:
+    """The report on a source that never ran."""
+    verdict = verdict or decide(findings)
+    checks = tuple(CaseCheck(case.name, CaseStatus.NOT_RUN, "the kernel was not run") for case in plan.cases)
+    return Report(
+        verdict=verdict,
+        message=message_for(verdict, findings, checks),
+        exercise=job.exercise.name,
+        device=CPU_DEVICE,
+        arch=job.arch,
+        tile=plan.tile,
+        findings=findings,
+        checks=checks,
+        seconds=dict(seconds),
+        seed=plan.seed,
+        isolation=isolation,
+    )
+
+
+_FAILURES: Mapping[Failure, str] = {
+    Failure.TIME: "The check took longer than this machine allows it.",
+    Failure.MEMORY: "The check needed more memory than it may use.",
+    Failure.CRASH: "The check process died.",
+    Failure.START: "The sandbox process did not start.",
+    Failure.ERROR: "The grader failed inside the sandbox.",
+}
+
+
+def _system_error(job: Job, plan: Plan, failure: SandboxFailure, seconds: Mapping[str, float]) -> Report:
+    finding = Finding(Verdict.SYSTEM_ERROR, f"{_FAILURES[failure.kind]} This is our fault, not the kernel's.")
+    return _stopped(job, plan, (finding,), seconds, verdict=Verdict.SYSTEM_ERROR)

@@ -1,0 +1,72 @@
+"""The two sandboxed processes of a job, started at once so that each warms up while the one before it works."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from worker.sandbox import compiling
+from worker.sandbox.limits import Failure, Limits, SandboxFailure
+from worker.sandbox.process import Child
+
+if TYPE_CHECKING:
+    from kernels.compile import Compilation
+    from kernels.verdict import Finding
+    from worker.steps import CheckRequest, CheckResponse
+
+CHECK_LIMITS = Limits(wall_seconds=120.0, cpu_seconds=120, memory_bytes=4 * 2**30, response_bytes=8 * 2**20)
+"""Guards us, not the student: an endless kernel ends by its instruction budget long before."""
+
+
+class Stages(Protocol):
+    """What grading needs of its processes."""
+
+    def compile(self, request: compiling.CompileRequest) -> Compilation | tuple[Finding, ...]:
+        """Compile one source; raises SandboxFailure or NVRTCUnavailable."""
+
+    def check(self, request: CheckRequest) -> CheckResponse:
+        """Judge one compiled kernel; raises SandboxFailure."""
+
+    def isolation(self) -> tuple[str, ...]:
+        """What is not enforced on this machine, in words."""
+
+
+class SandboxedStages:
+    """Both stages in children of their own, for one job. Use as a context manager."""
+
+    def __init__(self) -> None:
+        """Start both processes and return at once."""
+        self._compiler = compiling.start()
+        try:
+            self._checker = Child("check", CHECK_LIMITS)
+        except SandboxFailure:
+            self._compiler.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._compiler.close()
+        self._checker.close()
+
+    def compile(self, request: compiling.CompileRequest) -> Compilation | tuple[Finding, ...]:
+        """Compile in the first child."""
+        return compiling.compile_in(self._compiler, request)
+
+    def check(self, request: CheckRequest) -> CheckResponse:
+        """Judge in the second child."""
+        from kernels.wire import WireError, from_plain, to_plain
+        from worker.steps import CheckResponse
+
+        try:
+            return from_plain(CheckResponse, self._checker.request(to_plain(request)))
+        except WireError as error:
+            raise SandboxFailure(Failure.ERROR, f"the check step answered nonsense: {error}") from error
+
+    def isolation(self) -> tuple[str, ...]:
+        """What holds in neither child, as the children themselves found."""
+        gaps = [child.isolation.missing() for child in (self._compiler, self._checker) if child.isolation]
+        return tuple(dict.fromkeys(gap for child in gaps for gap in child))
