@@ -56,7 +56,9 @@ def resolve(requirements: list[str], version: str, constraints: Path | None) -> 
     ]  # fmt: skip
     if constraints:
         command += ["--constraints", str(constraints)]
-    done = subprocess.run(command, input="\n".join(requirements), text=True, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(
+        command, input="\n".join(requirements), text=True, stdout=subprocess.PIPE, check=True
+    )
     return done.stdout
 
 
@@ -68,7 +70,7 @@ def for_version(lock: str, version: str) -> str:
 
 def applies(entry: str, version: str) -> bool:
     """Whether any supported platform installs this entry."""
-    marker = Requirement(entry.split("\\")[0]).marker
+    marker = Requirement(entry.partition("\\")[0]).marker
     return marker is None or any(
         marker.evaluate(
             {
