@@ -82,15 +82,12 @@ class Plan:
         return {m.symbol: m.name for m in matrices if m.binding is Binding.GLOBAL and m.symbol is not None}
 
 
-def effective_tile(exercise: Exercise, source: Source | None, tile: int) -> int:
-    """The tile that the cases are built around: the source's own where it declares one that the exercise allows."""
-    own = source.macros.get(exercise.tile_name) if source is not None and source.declares_tile else None
-    return own if own is not None and 1 <= own <= exercise.largest_tile else tile
+def make_plan(exercise: Exercise, source: Source | None, tile: int | None, seed: str) -> Plan:
+    """The plan of every case of the exercise; without a source, as far as it depends on none.
 
-
-def make_plan(exercise: Exercise, source: Source | None, tile: int, seed: str) -> Plan:
-    """The plan of every case of the exercise, at this tile; without a source, only what needs none of it."""
-    tile = effective_tile(exercise, source, tile)
+    tile: the one asked for; a source that declares its own keeps that
+    """
+    tile = source.tile(exercise, tile) if source is not None else tile or exercise.tile
     turns: dict[InputKind, int] = {}
     cases = []
     for case in exercise.cases(tile):
@@ -141,9 +138,11 @@ def _resolve_launch(
     exercise: Exercise, source: Source | None, tile: int, case: Case
 ) -> tuple[Launch | None, str]:
     """The launch of one case, or why there is none."""
-    macros = dict(source.macros) if source is not None else {}
-    rule = exercise.launch.override(source.launch if source is not None else None)
+    rule, names = exercise.launch, {exercise.tile_name: tile, **case.sizes}
+    if source is not None:
+        rule = rule.override(source.launch)
+        names = source.launch_names(exercise, tile, case.sizes)
     try:
-        return rule.resolve({exercise.tile_name: tile, **macros, **case.sizes}), ""
+        return rule.resolve(names), ""
     except LaunchError as error:
         return None, str(error)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from kernels.bundle import header_texts
 from kernels.compile import Compilation
 from kernels.exercise import Exercise
-from kernels.headers import HEADERS, HeaderKind, header_text
 from kernels.plan import Plan, make_plan, select_cases
 from kernels.report import CPU_DEVICE, Report, message_for
 from kernels.source import Source, read_source
@@ -28,10 +29,15 @@ class NoSuchCase(ValueError):
     """No case of the exercise has the asked name; the text lists those there are."""
 
 
+class HeadersUnavailable(RuntimeError):
+    """The compiler's own headers, which the source includes, cannot be unpacked; the text says where."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One source to grade.
 
+    cache: folder for the compiler's own headers, unpacked when a source first includes one
     tile: of `--tile`; None for the exercise's own
     seed: 128 bits in hex, from which all inputs are made
     case: only the cases of that name, or with these words in it; None for all
@@ -41,6 +47,7 @@ class Job:
     exercise: Exercise
     arch: str
     seed: str
+    cache: Path
     tile: int | None = None
     case: str | None = None
 
@@ -63,16 +70,15 @@ def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Repo
     """The report on one source.
 
     raise (NoSuchCase): where `job.case` names none
-    raise (NVRTCUnavailable): where there is no compiler
+    raise (NVRTCUnavailable, HeadersUnavailable): where the compiler or its headers are missing
     """
     clock = _Clock()
-    tile = job.tile or job.exercise.tile
     source = read_source(job.source, job.exercise)
     if not isinstance(source, Source):
-        plan = _select(make_plan(job.exercise, None, tile, job.seed), job.case)
+        plan = _select(make_plan(job.exercise, None, job.tile, job.seed), job.case)
         clock.lap("read")
         return _stopped(job, plan, tuple(source), clock.seconds)
-    plan = _select(make_plan(job.exercise, source, tile, job.seed), job.case)
+    plan = _select(make_plan(job.exercise, source, job.tile, job.seed), job.case)
     clock.lap("read")
     try:
         return _run(job, plan, source, stages, clock, progress)
@@ -106,17 +112,23 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: _Clock, pr
 
 def _compile_request(job: Job, plan: Plan, source: Source) -> CompileRequest:
     exercise = job.exercise
-    defines = {} if source.declares_tile else {exercise.tile_name: str(plan.tile)}
     return CompileRequest(
         text=source.text,
         kernel=exercise.kernel,
         arch=job.arch,
-        defines=defines,
+        defines=source.defines(exercise, plan.tile, plan.cases[0].sizes),
         fmad=exercise.fmad,
         symbols=tuple(dict.fromkeys(plan.symbols)),
-        headers={name: header_text(name) for name, kind in HEADERS.items() if kind is HeaderKind.EMPTY},
+        headers=_headers(source, job.cache),
         kernels=tuple(source.kernels),
     )
+
+
+def _headers(source: Source, cache: Path) -> Mapping[str, str]:
+    try:
+        return header_texts(source.text, cache)
+    except OSError as error:
+        raise HeadersUnavailable(f"the CUDA headers cannot be kept in {cache} ({error.strerror})") from error
 
 
 def _report(

@@ -130,21 +130,27 @@ def _grade(
 ) -> Report:
     from kernels.nvrtc import NVRTCUnavailable
     from worker.commands.progress import Progress
-    from worker.grading import Job, NoSuchCase
+    from worker.grading import HeadersUnavailable, Job, NoSuchCase
     from worker.grading import grade as grade_job
 
-    job = Job(source, exercise, arch, _seed(seed), tile, case)
+    job = Job(source, exercise, arch, _seed(seed), _cache(), tile, case)
     try:
         with Progress() as progress:
             return grade_job(job, stages, progress.show)
     except NoSuchCase as error:
         raise WrongUse(f"--case: {error}.") from error
-    except NVRTCUnavailable as error:
+    except (NVRTCUnavailable, HeadersUnavailable) as error:
         raise SystemFault(str(error)) from error
 
 
 def _seed(given: str | None) -> str:
     return given.lower().zfill(2 * _SEED_BYTES) if given else os.urandom(_SEED_BYTES).hex()
+
+
+def _cache() -> Path:
+    """Where a user's programs keep what they can make again."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "tilelab"
 
 
 def _show(report: Report, source: bytes, file: str) -> None:

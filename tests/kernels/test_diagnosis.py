@@ -1,0 +1,133 @@
+"""A wrong output is explained where the data prove it, and only there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kernels.compare import POISON, Product, mismatch, wrong_elements
+from kernels.diagnosis import diagnose
+from kernels.inputs import Expected
+
+TILE = 16
+
+
+def product_of(width: int, change: Callable[[np.ndarray, np.ndarray], np.ndarray], seed: int = 1) -> Product:
+    random = np.random.default_rng(seed)
+    left = random.integers(1, 8192, (width, width)) * random.choice([-1.0, 1.0], (width, width))
+    right = random.choice([-1.0, 1.0], (width, width))
+    actual = np.asarray(change(left, right)).astype(np.float32)
+    expected = Expected(left @ right, np.zeros((width, width)))
+    return Product(left, right, expected, actual, TILE, ("M", "N", "P"))
+
+
+def keys(product: Product) -> list[str]:
+    wrong = wrong_elements(product.actual, product.expected)
+    return [diagnosis.key for diagnosis in diagnose(product, wrong)]
+
+
+def text(product: Product) -> str:
+    wrong = wrong_elements(product.actual, product.expected)
+    return " ".join(diagnosis.text for diagnosis in diagnose(product, wrong))
+
+
+def narrow(values: np.ndarray, bits: int) -> np.ndarray:
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
+
+
+def without(axis_part: tuple[slice, slice]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    def change(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        result = (left @ right).astype(np.float32)
+        result[axis_part] = POISON
+        return result
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        ("transposed", lambda a, b: (a @ b).T),
+        ("swapped", lambda a, b: b @ a),
+        ("left_transposed", lambda a, b: a.T @ b),
+        ("right_transposed", lambda a, b: a @ b.T),
+        ("scaled_2", lambda a, b: 2 * (a @ b)),
+        ("scaled_-1", lambda a, b: -(a @ b)),
+        ("last_tile", lambda a, b: a[:, :32] @ b[:32]),
+        ("first_tile", lambda a, b: a[:, :16] @ b[:16]),
+        ("last_term", lambda a, b: a[:, :-1] @ b[:-1]),
+        ("first_term", lambda a, b: a[:, 1:] @ b[1:]),
+        ("tile_missing", lambda a, b: a[:, 16:] @ b[16:]),
+        ("tile_twice", lambda a, b: a @ b + a[:, 16:32] @ b[16:32]),
+        ("only_one_tile", lambda a, b: a[:, 32:] @ b[32:]),
+        ("row_down", lambda a, b: np.roll(a @ b, 1, axis=0)),
+        ("column_left", lambda a, b: np.roll(a @ b, -1, axis=1)),
+        ("narrow_format", lambda a, b: narrow(a, 8) @ b),
+        ("narrow_format", lambda a, b: narrow(a, 11) @ b),
+        ("narrow_format", lambda a, b: narrow(a @ b, 11)),
+        ("never_written", lambda a, b: np.full(a.shape, POISON, np.float32)),
+        ("partly_written", without((slice(32, None), slice(None)))),
+        ("not_finite", lambda a, b: (a @ b) * np.nan),
+        ("zero", lambda a, b: 0 * a),
+    ],
+)
+def test_the_mistake_is_named(key, change):
+    assert keys(product_of(37, change))[0] == key
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda r: r.__setitem__((slice(32, None), slice(None)), 0), "rows of the last, partial tile"),
+        (lambda r: r.__setitem__((slice(None), slice(32, None)), 0), "columns of the last, partial tile"),
+        (lambda r: r.__setitem__((5, 7), 1.0), "one single element"),
+        (lambda r: r.__setitem__((slice(None), -1), 1.0), "the last column"),
+    ],
+)
+def test_the_place_is_named(change, words):
+    def changed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        result = a @ b
+        change(result)
+        return result
+
+    assert words in text(product_of(37, changed))
+
+
+def test_an_output_that_is_wrong_everywhere_gets_no_made_up_reason():
+    random = np.random.default_rng(5)
+    noise = product_of(37, lambda a, b: a @ b + random.integers(1, 50, a.shape))
+    assert [key for key in keys(noise) if not key.startswith("where")] == []
+
+
+def test_right_outputs_have_no_mismatch_and_zero_has_no_sign():
+    right = product_of(5, lambda a, b: a @ b)
+    assert mismatch(right, wrong_elements(right.actual, right.expected)) is None
+    zero = replace(
+        right, expected=Expected(np.zeros((5, 5)), np.zeros((5, 5))), actual=np.full((5, 5), -0.0, np.float32)
+    )
+    assert not wrong_elements(zero.actual, zero.expected).any()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, POISON])
+def test_no_bound_lets_nan_or_infinity_pass(value):
+    expected = Expected(np.zeros((1, 1)), np.full((1, 1), np.inf))
+    assert wrong_elements(np.array([[value]], np.float32), expected).all()
+
+
+def test_the_first_wrong_element_is_shown():
+    product = product_of(3, lambda a, b: a @ b + np.diag([0.0, 0.0, 5.0]))
+    found = mismatch(product, wrong_elements(product.actual, product.expected))
+    assert found is not None
+    assert (found.element, found.wrong, found.elements) == ("P[2][2]", 1, 9)
+    assert int(found.found) == int(found.right) + 5
+
+
+def test_an_element_that_nobody_wrote_is_called_so():
+    product = product_of(3, without((slice(1, 2), slice(1, 2))))
+    found = mismatch(product, wrong_elements(product.actual, product.expected))
+    assert found is not None
+    assert (found.element, found.found) == ("P[1][1]", "never written")
