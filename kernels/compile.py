@@ -21,7 +21,7 @@ DEFAULT_ARCH = "sm_90"
 STATIC_SHARED_LIMIT = 49_152
 # Far above what a course kernel needs (tens of KB); keeps the PTX reader and the messages bounded.
 OUTPUT_LIMIT = 4 * 2**20
-INCLUDE_MESSAGE = "This file includes a header that is not available here: only the course's CUDA headers are."
+INCLUDE_MESSAGE = "This file includes a header that is not available: only the course's CUDA headers are."
 
 # Absolute, so that neither PTX nor cubin depends on the directory that the compiler runs in.
 _FILE = "/kernel.cu"
@@ -80,7 +80,7 @@ def compile_source(
     found = diagnostics.parse(output.log, _FILE)
     if not output.ok:
         return _failure(output, found, kernel, symbols)
-    return _success(output, found, kernel, arch, symbols, kernels)
+    return _success(output, found, kernel, arch, symbols, kernels=kernels)
 
 
 def _options(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
@@ -97,11 +97,12 @@ def _success(
     kernel: str,
     arch: str,
     symbols: tuple[str, ...],
+    *,
     kernels: tuple[str, ...],
 ) -> Compilation | tuple[Finding, ...]:
     entry = output.lowered[kernel]
     if len(output.ptx) > OUTPUT_LIMIT or len(output.cubin) > OUTPUT_LIMIT:
-        message = f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB: make its loops and arrays smaller."
+        message = f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB: unroll less, or shrink its arrays."
         return (Finding(Verdict.RESOURCE_LIMIT, message),)
     if objection := ptx_shape.objection(output.ptx, entry, kernels):
         message = f"The compiled code {objection}: inline assembly must stay inside its own statement."
@@ -151,7 +152,7 @@ def _name_message(errors: list[Diagnostic], kernel: str, symbols: tuple[str, ...
     if "overloaded" in text:
         return f"There is more than one function {name}: the grader cannot tell which one to run. Keep one."
     if "which instance of function template" in text:
-        return f"{name} is a template whose arguments the grader does not know. Give each one a default, or remove it."
+        return f"{name} is a template whose arguments the grader does not know. Make it an ordinary function."
     return f"The {what} {name} is not there once the file is compiled: is it inside an `#if` or a namespace?"
 
 

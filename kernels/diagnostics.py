@@ -134,6 +134,6 @@ def _undefined_hint(name: str) -> str:
     for builtin in _BUILTINS:
         if bare == builtin.strip("_").lower():
             return f"Did you mean `{builtin}`?"
-    if name.isupper() or "_" in name and name.upper() == name:
+    if name.isupper() or ("_" in name and name.upper() == name):
         return f"Declare it first, for example `#define {name} 16`."
     return "Check its spelling, and that it is declared before this line."

@@ -11,7 +11,7 @@ from pathlib import Path
 
 _LIBRARY = "libnvrtc.so.13"
 _BUILTINS = "libnvrtc-builtins.so.13*"
-_NULL_SOURCE = '__global__ void warm(float *p) { p[0] = 0.0f; }'
+_NULL_SOURCE = "__global__ void warm(float *p) { p[0] = 0.0f; }"
 
 
 class NVRTCUnavailable(RuntimeError):
@@ -70,11 +70,11 @@ def warm_up() -> None:
     run("/warm.cu", _NULL_SOURCE, ["-arch=sm_90"], {}, [])
 
 
-def version() -> tuple[int, int]:
-    """Major and minor version of the library."""
-    major, minor = ctypes.c_int(), ctypes.c_int()
-    library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-    return major.value, minor.value
+def installed_version() -> str:
+    """The version of the installed compiler, such as "13.5", without loading it; raises NVRTCUnavailable."""
+    for builtins in library_folder().glob(_BUILTINS):
+        return builtins.name.partition(".so.")[2]
+    raise NVRTCUnavailable("its builtins library was not found")
 
 
 def supported_architectures() -> tuple[str, ...]:

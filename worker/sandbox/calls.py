@@ -1,14 +1,14 @@
 """The filter on system calls (seccomp): a step computes on what it has, so it needs almost none of them.
 
-Whatever is not listed answers "no such file", before the kernel looks at a path. So a file that exists, one that does
-not, a pipe and a forbidden one cannot be told apart, neither by the answer nor by the time it takes.
+Whatever is not listed answers "no such file", before the kernel looks at a path. So a file that exists, one that
+does not, a pipe and a forbidden one cannot be told apart, neither by the answer nor by the time it takes.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import platform
+import os
 import struct
 
 # Numbers on x86-64 and on arm64. Memory, time, signals, and reading and writing what is open already.
@@ -16,8 +16,9 @@ _ALLOWED = {
     "read": (0, 63), "write": (1, 64), "close": (3, 57), "lseek": (8, 62),
     "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "brk": (12, 214), "mremap": (25, 216),
     "madvise": (28, 233), "futex": (202, 98), "sched_yield": (24, 124), "sched_getaffinity": (204, 123),
-    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "sigaltstack": (131, 132),
-    "restart_syscall": (219, 128), "getpid": (39, 172), "gettid": (186, 178), "getcwd": (79, 17),
+    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
+    "sigaltstack": (131, 132), "restart_syscall": (219, 128),
+    "getpid": (39, 172), "gettid": (186, 178), "getcwd": (79, 17),
     "getrusage": (98, 165), "sysinfo": (99, 179), "uname": (63, 160),
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "clock_nanosleep": (230, 115),
     "getrandom": (318, 278), "exit": (60, 93), "exit_group": (231, 94),
@@ -31,7 +32,7 @@ _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
 
 def filter_program(machine: str) -> bytes | None:
-    """The filter for a machine as the kernel reads it; None for a machine whose numbers are not known here."""
+    """The filter for a machine as the kernel reads it; None where its numbers are not known here."""
     if machine not in _MACHINES:
         return None
     column, audit = _MACHINES[machine]
@@ -55,7 +56,7 @@ class _Program(ctypes.Structure):
 
 def install() -> bool:
     """Put the filter on this process for good; False where the kernel does not take it."""
-    program = filter_program(platform.machine())
+    program = filter_program(os.uname().machine)
     if program is None:
         return False
     wanted = _Program(len(program) // 8, program)

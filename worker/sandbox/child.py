@@ -1,7 +1,7 @@
 """The child's side: warm up, give up everything, say so, read one request, answer once.
 
-Started as `python -I -S -c <bootstrap>` by worker.sandbox.process; `-S` leaves out the search for site packages, which
-takes longer than the rest of the start.
+Started as `python -I -S -c <bootstrap>` by worker.sandbox.process; `-S` leaves out the search for site packages,
+which takes longer than the rest of the interpreter's start.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 from worker.sandbox import lockdown
 
-# Each step: its module and its function; a `warm_up` in the module loads all that the function will need, because
-# after the lock nothing can be loaded.
+# Each step: its module and its function. A `warm_up` in the module loads all that the function will need: after the
+# lock nothing can be loaded.
 STEPS = {
-    "compile": ("worker.sandbox.compiling", "compile_step"),
+    "compile": ("worker.sandbox.compile_step", "compile_step"),
     "check": ("worker.steps", "check_step"),
 }
 _CHUNK = 2**20
@@ -27,7 +27,10 @@ Step = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: int) -> None:
-    """Run one step and end the process. Frames on `answers` are lines of JSON: first the isolation, then the answer."""
+    """Run one step and end the process.
+
+    Writes two lines of JSON to `answers`: what confines the child, before it reads its request; then the answer.
+    """
     lockdown.die_with(parent)
     network = lockdown.leave_network()
     function = _load(step)
@@ -53,7 +56,7 @@ def _answer(function: Step, request: bytes) -> dict[str, Any]:
         return {"response": function(json.loads(request))}
     except MemoryError:
         return {"failure": "memory"}
-    except Exception:
+    except Exception:  # noqa: BLE001 - the parent must learn of any fault in a step
         return {"failure": "error", "detail": traceback.format_exc(limit=-8)[-4000:]}
 
 

@@ -1,4 +1,4 @@
-"""The compile step, both ends: the child's function, and the parent's call that turns every end into findings."""
+"""The parent's side of the compile step: one call, and every way it can end turned into findings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kernels import compile as compiler
 from kernels import nvrtc
 from kernels.compile import Compilation
 from kernels.diagnostics import Diagnostic, Resources
@@ -58,7 +57,8 @@ _MESSAGES = {
     "Look for templates or macros that grow without end.",
     Failure.MEMORY: "The compiler needed more than {memory} GB for this file and was stopped. "
     "Look for very large arrays, and templates or macros that grow without end.",
-    Failure.CRASH: "The compiler crashed on this file. Look for very deep nesting or recursion, and make it simpler.",
+    Failure.CRASH: "The compiler crashed on this file. "
+    "Look for very deep nesting or recursion, and make it simpler.",
 }
 
 
@@ -66,34 +66,17 @@ def _message(kind: Failure, limits: Limits) -> str:
     return _MESSAGES[kind].format(seconds=limits.cpu_seconds, memory=limits.memory_bytes >> 30)
 
 
-# ---- in the child
-
-
-def warm_up() -> None:
-    """Load the compiler and all its parts: after the lock nothing can be opened."""
-    nvrtc.warm_up()
-
-
-def compile_step(request: dict[str, Any]) -> dict[str, Any]:
-    """The step itself: a CompileRequest as a dictionary in, a Compilation or findings as a dictionary out."""
-    wanted = request | {"symbols": tuple(request["symbols"]), "kernels": tuple(request["kernels"])}
-    result = compiler.compile_source(**wanted)
-    if isinstance(result, tuple):
-        return {"findings": [{"kind": item.kind, "message": item.message, "line": item.line} for item in result]}
-    return {"compilation": asdict(result) | {"cubin": base64.b64encode(result.cubin).decode()}}
-
-
-# ---- in the parent
-
-
 def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:
     try:
         if "findings" in response:
             return tuple(
-                Finding(Verdict(item["kind"]), str(item["message"]), item["line"]) for item in response["findings"]
+                Finding(Verdict(item["kind"]), str(item["message"]), item["line"])
+                for item in response["findings"]
             )
         made = response["compilation"]
-        said = tuple(Diagnostic(**item | {"severity": Severity(item["severity"])}) for item in made["diagnostics"])
+        said = tuple(
+            Diagnostic(**item | {"severity": Severity(item["severity"])}) for item in made["diagnostics"]
+        )
         return Compilation(
             **made | {
                 "cubin": base64.b64decode(made["cubin"]), "resources": Resources(**made["resources"]),

@@ -1,4 +1,4 @@
-"""Landlock: the kernel's own way for a process to give up files and network. A second wall behind the call filter."""
+"""Landlock: the kernel's own way for a process to give up files and network; the wall behind the call filter."""
 
 from __future__ import annotations
 

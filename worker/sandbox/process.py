@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
 
@@ -74,7 +74,7 @@ class Child:
         numbers = (os.getpid(), answers, self.limits.cpu_seconds, self.limits.memory_bytes)
         return [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, step, *map(str, numbers), *_search_path()]
 
-    def __enter__(self) -> Child:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -171,7 +171,7 @@ class Child:
         return usage
 
     def _kill(self) -> None:
-        """Kill the child's whole process group, which it leads; it is not reaped yet, so the number is its own."""
+        """Kill the child's process group, which it leads; it is not reaped yet, so the number is its own."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -192,4 +192,5 @@ def _write(requests: IO[bytes], data: memoryview) -> int:
 
 def _search_path() -> list[str]:
     """Where the child finds this package and its libraries; it does not look for them itself."""
-    return [str(_PACKAGES), *(entry for entry in sys.path if os.path.isabs(entry) and os.path.exists(entry))]
+    places = [Path(entry) for entry in sys.path]
+    return [str(_PACKAGES), *(str(place) for place in places if place.is_absolute() and place.exists())]

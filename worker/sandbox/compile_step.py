@@ -1,0 +1,26 @@
+"""The child's side of the compile step. Imports little: a child's start is part of every submission's wait."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import asdict
+from typing import Any
+
+from kernels import nvrtc
+from kernels.compile import compile_source
+
+
+def warm_up() -> None:
+    """Load the compiler and all its parts: after the lock nothing can be opened."""
+    nvrtc.warm_up()
+
+
+def compile_step(request: dict[str, Any]) -> dict[str, Any]:
+    """The step itself: a CompileRequest as a dictionary in, a Compilation or findings as a dictionary out."""
+    wanted = request | {"symbols": tuple(request["symbols"]), "kernels": tuple(request["kernels"])}
+    result = compile_source(**wanted)
+    if isinstance(result, tuple):
+        return {
+            "findings": [{"kind": item.kind, "message": item.message, "line": item.line} for item in result]
+        }
+    return {"compilation": asdict(result) | {"cubin": base64.b64encode(result.cubin).decode()}}
