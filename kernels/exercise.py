@@ -29,14 +29,14 @@ from kernels.exercise_table import ExerciseError
 
 __all__ = [
     "BUILT_IN",
+    "JUDGE_VERSION",
+    "LONGEST_REAL_DOT_PRODUCT",
     "Binding",
     "Case",
     "CaseRule",
     "Exercise",
     "ExerciseError",
     "InputKind",
-    "JUDGE_VERSION",
-    "LONGEST_REAL_DOT_PRODUCT",
     "Layout",
     "Metric",
     "Operand",

@@ -1,7 +1,7 @@
 """An exercise: what is to be computed, how a kernel is launched and on which cases it is judged.
 
-An exercise is a folder with `exercise.toml`, `handout.md`, `starter.cu` and `solution.cu`; `docs/exercises.md` describes
-every field. `kernels.exercise` finds and reads them.
+An exercise is a folder with `exercise.toml`, `handout.md`, `starter.cu` and `solution.cu`; `docs/exercises.md`
+describes every field. `kernels.exercise` finds and reads them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from kernels.expression import Expression
 from kernels.launch import LaunchRule
 from kernels.verdict import Severity
 
-# Part of every digest. Raise it when the judge changes so that an old verdict or measurement might come out otherwise.
+# Part of every digest. Raise it when the judge changes so that an old verdict or measurement might come out
+# otherwise.
 JUDGE_VERSION = 1
 
-# Real values are judged against a componentwise bound, which tells TF32 from float32 only for short dot products.
+# Real values are judged against a componentwise bound, which tells TF32 from float32 only for short dot
+# products.
 LONGEST_REAL_DOT_PRODUCT = 32
 
 
@@ -183,8 +185,8 @@ class Exercise:
     def cases(self, tile: int) -> tuple[Case, ...]:
         """The cases for a kernel with that tile, then the ranking size.
 
-        Sizes are built around the tile. A rule whose size comes out below 1 gives no case (tile - 1 at tile 1), and
-        equal cases are given once.
+        Sizes are built around the tile. A rule whose size comes out below 1 gives no case (tile - 1 at tile 1), a
+        dot product that is too long for real values gives none of that kind, and equal cases are given once.
         """
         cases = dict.fromkeys(_Key(tuple(sizes.items()), kind) for sizes, kind in self._ruled(tile))
         cases[_Key(tuple(self.ranking.items()), InputKind.INTEGERS_LEFT)] = None

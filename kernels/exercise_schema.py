@@ -1,4 +1,4 @@
-"""Reads an exercise's folder: every field typed, unknown ones refused, with the file, the field and the reason."""
+"""Reads an exercise's folder: every field typed, unknown ones refused; errors name file, field and reason."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def load_exercise(folder: Path) -> Exercise:
 
 
 def _digest(data: Mapping[str, object]) -> str:
-    """A hash of what a verdict or a measurement depends on: the fields but the title, and the judge's version."""
+    """A hash of what verdicts and measurements depend on: the fields but the title, and the judge's version."""
     fields = {key: value for key, value in data.items() if key not in _OUTSIDE_DIGEST}
     text = json.dumps({"judge": JUDGE_VERSION, "exercise": fields}, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -192,7 +192,8 @@ def _check_shapes(exercise: Exercise, sizes: Mapping[str, int], path: Path) -> N
     output = _shape(exercise.output, sizes)
     if min(*left, *right, *output) < 1 or left[1] != right[0] or output != (left[0], right[1]):
         given = ", ".join(f"{name}={value}" for name, value in sizes.items())
-        reason = f"with {given} a {left[0]}x{left[1]} matrix times a {right[0]}x{right[1]} one does not give {output[0]}x{output[1]}"
+        product = " times ".join(f"{rows}x{cols}" for rows, cols in (left, right))
+        reason = f"with {given}, {product} does not give {output[0]}x{output[1]}"
         raise ExerciseError(path, "operands", reason)
 
 

@@ -121,10 +121,14 @@ class Table:
     def expressions(self, key: str, names: Sequence[str], *, optional: bool = False) -> dict[str, Expression]:
         """A table of expressions, each under an identifier."""
         table = self._table(key, self._get(key, {} if optional else None))
-        for field in table._data:
+        return {field: table.expression(field, names) for field in table.fields()}
+
+    def fields(self) -> list[str]:
+        """The fields of a table that names them freely: identifiers all."""
+        for field in self._data:
             if not _IDENTIFIER.fullmatch(field):
-                raise table.error(field, "expected a C identifier")
-        return {field: table.expression(field, names) for field in table._data}
+                raise self.error(field, "expected a C identifier")
+        return list(self._data)
 
     def dimensions(self, key: str, names: Sequence[str]) -> Triple:
         """One to three expressions in parentheses, as in a launch comment."""

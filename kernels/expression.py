@@ -1,7 +1,8 @@
 """Integer expressions such as `ceil(Width/TILE_WIDTH)`: parsed into a small tree, never evaluated as Python.
 
-They appear in exercises (sizes, launches), in a submission's launch comment, and in its integer macros. They read as in C:
-`/` and `%` truncate toward zero. Inside `ceil(...)` a division is exact, so `ceil(Width/16)` is what a student means by it.
+They appear in exercises (sizes, launches), in a submission's launch comment, and in its integer macros. They read
+as in C: `/` and `%` truncate toward zero. Inside `ceil(...)` a division is exact, so `ceil(Width/16)` is what a
+student means by it.
 """
 
 from __future__ import annotations
@@ -139,7 +140,9 @@ class _Parser:
             inner = self.binary(1, depth + 1)
             self.expect(")")
             return inner
-        raise ExpressionError(f"a number or a name was expected, but {f'`{text}`' if text else 'the end'} found")
+        raise ExpressionError(
+            f"a number or a name was expected, but {f'`{text}`' if text else 'the end'} found"
+        )
 
     def call(self, function: str, depth: int) -> _Node:
         """The arguments of ceil, min or max."""
@@ -151,7 +154,9 @@ class _Parser:
         self.expect(")")
         least, most = _ARITY[function]
         if not least <= len(arguments) <= most:
-            raise ExpressionError(f"`{function}` takes {'one argument' if most == 1 else 'two or more arguments'}")
+            raise ExpressionError(
+                f"`{function}` takes {'one argument' if most == 1 else 'two or more arguments'}"
+            )
         return _Node(function, tuple(arguments))
 
 

@@ -1,8 +1,8 @@
 """The headers that a submission may include, and what each of them is when Tilelab compiles it.
 
-Course starter files carry headers that only a host compiler has. They are accepted and supplied as short texts, so that a
-file that works with nvcc works here. Headers that device code really needs come from the compiler's own bundle. Anything
-else is refused by the source rules, with one message whatever exists.
+Course starter files carry headers that only a host compiler has. They are accepted and supplied as short texts, so
+that a file that works with nvcc works here. Headers that device code really needs come from the compiler's own
+bundle. Anything else is refused by the source rules, with one message whatever exists.
 """
 
 from __future__ import annotations
@@ -92,7 +92,24 @@ _EMPTY = (
     "vector_functions.h",
 )
 
-_INTEGER_TYPES = """#ifndef TILELAB_STDINT
+# Spelled as in the compiler's bundle, so that a file may include both without a redefinition.
+_LIMITS = """#ifndef INT_MAX
+#define CHAR_BIT 8
+#define SHRT_MAX 0x7fff
+#define SHRT_MIN (-SHRT_MAX - 1)
+#define USHRT_MAX 0xffff
+#define INT_MAX 0x7fffffff
+#define INT_MIN (-INT_MAX - 1)
+#define UINT_MAX 0xffffffff
+#define LLONG_MAX 0x7fffffffffffffffLL
+#define LLONG_MIN (-LLONG_MAX - 1)
+#define ULLONG_MAX 0xffffffffffffffffUL
+#endif
+"""
+
+_INTEGER_TYPES = (
+    _LIMITS
+    + """#ifndef TILELAB_STDINT
 #define TILELAB_STDINT
 typedef signed char int8_t;
 typedef short int16_t;
@@ -106,42 +123,29 @@ typedef long long intptr_t;
 typedef unsigned long long uintptr_t;
 #endif
 #ifndef INT32_MAX
-#define INT32_MAX 2147483647
-#define INT32_MIN (-INT32_MAX - 1)
-#define UINT32_MAX 4294967295u
-#define INT64_MAX 9223372036854775807ll
-#define INT64_MIN (-INT64_MAX - 1)
-#define UINT64_MAX 18446744073709551615ull
-#define SIZE_MAX 18446744073709551615ull
+#define INT32_MAX INT_MAX
+#define INT32_MIN INT_MIN
+#define UINT32_MAX UINT_MAX
+#define INT64_MAX LLONG_MAX
+#define INT64_MIN LLONG_MIN
+#define UINT64_MAX ULLONG_MAX
+#define SIZE_MAX UINT64_MAX
 #endif
 """
-
-_LIMITS = """#ifndef INT_MAX
-#define CHAR_BIT 8
-#define SHRT_MAX 32767
-#define SHRT_MIN (-SHRT_MAX - 1)
-#define USHRT_MAX 65535
-#define INT_MAX 2147483647
-#define INT_MIN (-INT_MAX - 1)
-#define UINT_MAX 4294967295u
-#define LLONG_MAX 9223372036854775807ll
-#define LLONG_MIN (-LLONG_MAX - 1)
-#define ULLONG_MAX 18446744073709551615ull
-#endif
-"""
+)
 
 _FLOAT = """#ifndef FLT_MAX
 #define FLT_RADIX 2
 #define FLT_MANT_DIG 24
 #define FLT_DIG 6
-#define FLT_MAX 3.402823466e+38f
-#define FLT_MIN 1.175494351e-38f
-#define FLT_EPSILON 1.192092896e-07f
+#define FLT_MAX 3.40282346638528859811704183484516925e+38f
+#define FLT_MIN 1.17549435082228750796873653722224568e-38f
+#define FLT_EPSILON 1.19209289550781250000000000000000000e-7f
 #define DBL_MANT_DIG 53
 #define DBL_DIG 15
-#define DBL_MAX 1.7976931348623157e+308
-#define DBL_MIN 2.2250738585072014e-308
-#define DBL_EPSILON 2.2204460492503131e-16
+#define DBL_MAX 1.79769313486231570814527423731704357e+308
+#define DBL_MIN 2.22507385850720138309023271733240406e-308
+#define DBL_EPSILON 2.22044604925031308084726333618164062e-16
 #endif
 """
 
@@ -192,7 +196,7 @@ _TEXTS = {
 }
 
 HEADERS: Mapping[str, HeaderKind] = MappingProxyType(
-    {name: HeaderKind.REAL for name in _REAL} | {name: HeaderKind.EMPTY for name in (*_EMPTY, *_TEXTS)},
+    dict.fromkeys(_REAL, HeaderKind.REAL) | dict.fromkeys((*_EMPTY, *_TEXTS), HeaderKind.EMPTY),
 )
 
 

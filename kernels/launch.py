@@ -1,4 +1,4 @@
-"""How a kernel is launched: the exercise's rule, a submission's own launch comment, and the hardware's limits."""
+"""How a kernel is launched: the exercise's rule, a submission's own launch comment, the limits of the hardware."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernels.expression import Expression, ExpressionError
-from kernels.verdict import Finding, Verdict
 
 EXAMPLE = "//!tilelab block=(32,8) grid=(ceil(Width/32), ceil(Width/32)) shared=0"
 
 _MARK = re.compile(r"\s*!\s*tilelab\b", re.IGNORECASE)
 _KEY = re.compile(r"([^\s=,()]+)\s*=", re.ASCII)
-_KEYS = ("grid", "block", "shared")
+_KEYS = ("grid", "block", "shared", "tile")
+_SINGLE = {"shared", "tile"}
 _MOST_THREADS = 1024
 _BLOCK_LIMITS = (1024, 1024, 64)
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
-# Shared memory that one block may have, in KiB, by compute capability (CUDA programming guide).
-_SHARED_KIB = {
-    "75": 64, "80": 163, "86": 99, "87": 163, "88": 99, "89": 99,
-    "90": 227, "100": 227, "103": 227, "110": 227, "120": 99, "121": 99,
-}  # fmt: skip
 
 Triple = tuple[Expression, ...]
 
@@ -55,15 +50,19 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class LaunchOverride:
-    """What a submission's `//!tilelab` comment on `line` sets; None keeps the exercise's rule."""
+    """What a submission's `//!tilelab` comment on `line` sets; None keeps the exercise's rule.
+
+    tile: for a file whose tile has another name or is a template argument: what the cases are built around
+    """
 
     line: int
     grid: Triple | None = None
     block: Triple | None = None
     shared: Expression | None = None
+    tile: Expression | None = None
 
     def expressions(self) -> Triple:
-        """Every expression that it gives."""
+        """Every expression that it gives for the launch."""
         return (*(self.grid or ()), *(self.block or ()), *((self.shared,) if self.shared else ()))
 
 
@@ -88,10 +87,17 @@ class LaunchRule:
         )
 
     def resolve(self, env: Mapping[str, int]) -> Launch:
-        """The launch for these sizes, macros and tile; raise LaunchError where an expression has no value."""
+        """The launch for these sizes, macros and tile.
+
+        raise LaunchError: an expression has no value, or no device can make the launch
+        """
         grid = [self._value("grid", expression, env) for expression in self.grid]
         block = [self._value("block", expression, env) for expression in self.block]
-        return Launch(_three(grid), _three(block), self._value("shared", self.shared, env))
+        launch = Launch(_three(grid), _three(block), self._value("shared", self.shared, env))
+        problem = _problem(launch)
+        if problem is not None:
+            raise LaunchError(f"The launch cannot be made: {problem}.", self.line)
+        return launch
 
     def _value(self, key: str, expression: Expression, env: Mapping[str, int]) -> int:
         try:
@@ -105,6 +111,22 @@ def _three(values: list[int]) -> tuple[int, int, int]:
     """x, y, z with 1 for those not given."""
     x, y, z = [*values, 1, 1][:3]
     return x, y, z
+
+
+def _problem(launch: Launch) -> str | None:
+    """Why no device can make this launch, whatever the kernel is. Memory and registers depend on the kernel."""
+    for what, sizes, limits in (("block", launch.block, _BLOCK_LIMITS), ("grid", launch.grid, _GRID_LIMITS)):
+        for axis, size, limit in zip("xyz", sizes, limits, strict=True):
+            if size < 1:
+                return f"{what}.{axis} is {size}, but must be at least 1"
+            if size > limit:
+                return f"{what}.{axis} is {size}, and a device allows at most {limit}"
+    if launch.threads > _MOST_THREADS:
+        x, y, z = launch.block
+        return f"a block of ({x},{y},{z}) has {launch.threads} threads, and a device allows at most {_MOST_THREADS}"
+    if launch.shared < 0:
+        return f"shared is {launch.shared} bytes, but must not be negative"
+    return None
 
 
 def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
@@ -128,8 +150,8 @@ def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
         if key in values:
             raise LaunchError(_malformed(f"`{key}` is given twice"), line)
         values[key] = _read_value(key, value, line)
-    shared = values.get("shared")
-    return LaunchOverride(line, values.get("grid"), values.get("block"), shared[0] if shared else None)
+    shared, tile = (next(iter(values.get(key, ())), None) for key in ("shared", "tile"))
+    return LaunchOverride(line, values.get("grid"), values.get("block"), shared, tile)
 
 
 def parse_dimensions(text: str) -> Triple:
@@ -142,7 +164,7 @@ def parse_dimensions(text: str) -> Triple:
 
 def _read_value(key: str, value: str, line: int) -> Triple:
     try:
-        return (Expression.parse(value),) if key == "shared" else parse_dimensions(value)
+        return (Expression.parse(value),) if key in _SINGLE else parse_dimensions(value)
     except ExpressionError as error:
         raise LaunchError(_malformed(f"{key}=`{value[:60]}`: {error}"), line) from None
 
@@ -165,42 +187,3 @@ def _split(text: str) -> list[str]:
 
 def _malformed(reason: str) -> str:
     return f"The launch comment cannot be read: {reason}. Expected something like `{EXAMPLE}`."
-
-
-def shared_limit(arch: str) -> int:
-    """Bytes of shared memory that one block may have on `sm_XX`, static and dynamic together."""
-    return 1024 * _SHARED_KIB.get(arch.removeprefix("sm_").rstrip("af"), 48)
-
-
-def check_launch(launch: Launch, arch: str = "sm_90", static_shared: int = 0) -> Finding | None:
-    """A finding where no device of that architecture can make this launch."""
-    reason = _dimensions_reason(launch) or _shared_reason(launch, arch, static_shared)
-    return None if reason is None else Finding(Verdict.RESOURCE_LIMIT, reason)
-
-
-def _dimensions_reason(launch: Launch) -> str | None:
-    for what, sizes, limits in (("block", launch.block, _BLOCK_LIMITS), ("grid", launch.grid, _GRID_LIMITS)):
-        for axis, size, limit in zip("xyz", sizes, limits, strict=True):
-            if size < 1:
-                return f"The launch cannot be made: {what}.{axis} is {size}, but must be at least 1."
-            if size > limit:
-                return f"The launch cannot be made: {what}.{axis} is {size}; a device allows at most {limit}."
-    if launch.threads > _MOST_THREADS:
-        x, y, z = launch.block
-        return (
-            f"The launch cannot be made: a block of ({x},{y},{z}) has {launch.threads} threads; "
-            f"a device allows at most {_MOST_THREADS}."
-        )
-    return None
-
-
-def _shared_reason(launch: Launch, arch: str, static_shared: int) -> str | None:
-    if launch.shared < 0:
-        return f"The launch cannot be made: shared is {launch.shared} bytes, but must not be negative."
-    limit = shared_limit(arch)
-    if launch.shared + static_shared > limit:
-        return (
-            f"The launch cannot be made: a block needs {launch.shared + static_shared} bytes of shared memory "
-            f"({static_shared} declared, {launch.shared} dynamic); {arch} allows at most {limit}."
-        )
-    return None

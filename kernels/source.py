@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.exercise import Exercise
+from kernels.expression import ExpressionError
 from kernels.headers import HEADERS, HeaderKind, header_text
 from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
 from kernels.source_conditions import Seen, seen_items
 from kernels.source_constants import Macro, declaration_line, find_constants, find_macros
-from kernels.source_kernel import Kernel, check_kernel, find_kernels
+from kernels.source_kernel import check_kernel, find_kernels
 from kernels.source_rules import check_host_code, check_includes, check_lines
 from kernels.source_text import Comment, Token, scan
 from kernels.verdict import Finding, Verdict
@@ -22,6 +23,7 @@ from kernels.verdict import Finding, Verdict
 __all__ = ["HEADERS", "LARGEST_SOURCE", "HeaderKind", "Source", "header_text", "read_source"]
 
 LARGEST_SOURCE = 64 * 1024
+_MOST_NAMED = 40
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -33,7 +35,8 @@ class Source:
     launch: what its `//!tilelab` comment sets, if it has one
     macros: its object-like integer macros and integer constants, for launch expressions
     declares_tile: whether it declares the tile's name for itself, so that it must not be given one
-    declared_tile: the value it declares, where that is one plain integer
+    own_tile: the tile it fixes for itself, by its declaration or `tile=` in its launch comment; None where it leaves
+        the tile open, or declares one whose value only the compiler knows
     kernels: the names of its `__global__` functions
     """
 
@@ -41,13 +44,13 @@ class Source:
     launch: LaunchOverride | None
     macros: Mapping[str, int]
     declares_tile: bool
-    declared_tile: int | None
+    own_tile: int | None
     kernels: tuple[str, ...]
 
     def tile(self, exercise: Exercise, asked: int | None = None) -> int:
         """The tile that cases and launch are built around: the file's own, else the one asked for, else the default."""
-        if self.declared_tile is not None:
-            return self.declared_tile
+        if self.own_tile is not None:
+            return self.own_tile
         return exercise.tile if asked is None else asked
 
     def defines(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, str]:
@@ -70,38 +73,22 @@ def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
     macros = find_macros(seen)
     kernels = find_kernels(tokens)
     findings = [*check_includes(seen, text.split("\n")), *check_lines(seen), *check_host_code(tokens)]
-    kernel_finding = check_kernel(exercise, kernels, macros, tokens)
-    if kernel_finding is not None:
-        findings.append(kernel_finding)
-    source = _source(text, exercise, macros, tokens, kernels)
-    findings += _check_names(source, exercise, macros, tokens)
-    launch = _launch(seen, source, exercise)
-    if isinstance(launch, Finding):
-        findings.append(launch)
-        return findings
-    return findings or _with_launch(source, launch)
-
-
-def _source(
-    text: str, exercise: Exercise, macros: Sequence[Macro], tokens: list[Token], kernels: Sequence[Kernel]
-) -> Source:
+    findings += _list(check_kernel(exercise, kernels, macros, tokens))
     given = frozenset({exercise.tile_name, *exercise.size_macros})
     constants = find_constants(macros, tokens, given)
-    declares_tile = declaration_line(exercise.tile_name, macros, tokens) is not None
-    return Source(
-        text=text,
-        launch=None,
-        macros=constants,
-        declares_tile=declares_tile,
-        declared_tile=constants.get(exercise.tile_name) if declares_tile else None,
-        kernels=tuple(dict.fromkeys(kernel.name for kernel in kernels)),
-    )
+    findings += _check_size_macros(exercise, macros, tokens)
+    launch = _launch_comment(seen, exercise, constants)
+    if isinstance(launch, Finding):
+        return [*findings, launch]
+    declared_at = declaration_line(exercise.tile_name, macros, tokens)
+    tile = _own_tile(launch, constants, constants.get(exercise.tile_name) if declared_at else None)
+    findings += _list(_check_tile(exercise, tile, launch.line if launch and launch.tile else declared_at))
+    names = tuple(dict.fromkeys(kernel.name for kernel in kernels))
+    return findings or Source(text, launch, constants, declared_at is not None, tile, names)
 
 
-def _with_launch(source: Source, launch: LaunchOverride | None) -> Source:
-    return Source(
-        source.text, launch, source.macros, source.declares_tile, source.declared_tile, source.kernels
-    )
+def _list(finding: Finding | None) -> list[Finding]:
+    return [] if finding is None else [finding]
 
 
 def _decode(data: bytes) -> str | Finding:
@@ -132,31 +119,41 @@ def _decode(data: bytes) -> str | Finding:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _check_names(
-    source: Source, exercise: Exercise, macros: Sequence[Macro], tokens: list[Token]
-) -> list[Finding]:
-    """Refuse a tile that is out of range, and sizes that a file sets although each case sets them."""
-    findings = []
-    tile = source.declared_tile
-    if tile is not None and not 1 <= tile <= exercise.largest_tile:
-        line = declaration_line(exercise.tile_name, macros, tokens)
-        message = (
-            f"`{exercise.tile_name}` is {tile}; this exercise takes tiles from 1 to {exercise.largest_tile}."
+def _own_tile(
+    launch: LaunchOverride | None, constants: Mapping[str, int], declared: int | None
+) -> int | None:
+    """The tile a file fixes for itself: in its launch comment, else by its declaration."""
+    if launch is None or launch.tile is None:
+        return declared
+    return launch.tile.evaluate(constants)
+
+
+def _check_tile(exercise: Exercise, tile: int | None, line: int | None) -> Finding | None:
+    """Refuse a tile that no case could be built around."""
+    if tile is None or 1 <= tile <= exercise.largest_tile:
+        return None
+    message = f"The tile is {tile} here; this exercise takes tiles from 1 to {exercise.largest_tile}."
+    return _rejected(message, line)
+
+
+def _check_size_macros(exercise: Exercise, macros: Sequence[Macro], tokens: list[Token]) -> list[Finding]:
+    """Refuse sizes that a file sets although each case sets them anew."""
+    lines = {name: declaration_line(name, macros, tokens) for name in exercise.size_macros}
+    return [
+        _rejected(
+            f"`{name}` is set anew for every case. Put its definition between `#ifndef {name}` and `#endif`, "
+            "so that it only serves your own tests.",
+            line,
         )
-        findings.append(_rejected(message, line))
-    for name in exercise.size_macros:
-        line = declaration_line(name, macros, tokens)
-        if line is not None:
-            message = (
-                f"`{name}` is set anew for every case. Put its definition between `#ifndef {name}` and `#endif`, so "
-                "that it only serves your own tests."
-            )
-            findings.append(_rejected(message, line))
-    return findings
+        for name, line in lines.items()
+        if line is not None
+    ]
 
 
-def _launch(seen: Sequence[Seen], source: Source, exercise: Exercise) -> LaunchOverride | Finding | None:
-    """What the file's launch comment sets; a finding where it cannot be read or uses unknown names."""
+def _launch_comment(
+    seen: Sequence[Seen], exercise: Exercise, constants: Mapping[str, int]
+) -> LaunchOverride | Finding | None:
+    """What the file's launch comment sets; a finding where there are two, or one cannot be read."""
     found: LaunchOverride | None = None
     for entry in seen:
         if not isinstance(entry.item, Comment) or not entry.item.whole_line:
@@ -169,25 +166,24 @@ def _launch(seen: Sequence[Seen], source: Source, exercise: Exercise) -> LaunchO
             message = f"There is a second launch comment here; the first is on line {found.line}. Keep one."
             return _rejected(message, override.line)
         found = found or override
-    return _known_names(found, source, exercise)
+    return found and (_unknown_name(found, exercise, constants) or found)
 
 
-def _known_names(
-    launch: LaunchOverride | None, source: Source, exercise: Exercise
-) -> LaunchOverride | Finding | None:
-    """Refuse names in a launch comment that stand for nothing."""
-    if launch is None:
+def _unknown_name(launch: LaunchOverride, exercise: Exercise, constants: Mapping[str, int]) -> Finding | None:
+    """A finding for a name that stands for nothing, or a tile that is not one number for all cases."""
+    try:
+        _own_tile(launch, constants, None)
+    except ExpressionError as error:
+        return _rejected(f"The launch comment's tile has no value: {error}.", launch.line)
+    known = {*exercise.sizes, *exercise.size_macros, *constants, exercise.tile_name}
+    unknown = sorted({name for expression in launch.expressions() for name in expression.names} - known)
+    if not unknown:
         return None
-    known = {*exercise.sizes, *exercise.size_macros, *source.macros, exercise.tile_name}
-    for expression in launch.expressions():
-        unknown = sorted(expression.names - known)
-        if unknown:
-            message = (
-                f"The launch comment uses `{unknown[0]}`, which is not known. It may use sizes, the tile and the file's "
-                f"integer macros and constants: {', '.join(sorted(known)[:40])}."
-            )
-            return _rejected(message, launch.line)
-    return launch
+    return _rejected(
+        f"The launch comment uses `{unknown[0]}`, which is not known. It may use sizes, the tile and the file's "
+        f"integer macros and constants: {', '.join(sorted(known)[:_MOST_NAMED])}.",
+        launch.line,
+    )
 
 
 def _rejected(message: str, line: int | None = None) -> Finding:

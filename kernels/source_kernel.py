@@ -35,6 +35,12 @@ _SIZES = {
 _LONGEST_SIGNATURE = 400
 _MOST_NAMED = 6
 
+_TEMPLATE = (
+    "`{kernel}` is a template here, so there is no one kernel to launch. Keep the template as a `__device__` "
+    "function, and let a plain `__global__ void {kernel}` call it with the tile it wants."
+)
+_NAMESPACE = "`{kernel}` stands inside a namespace here, where it cannot be launched by name. Move it out of the namespace."
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -150,13 +156,6 @@ def check_kernel(
     if any(_fits(exercise, kernel, hidden) for kernel in outside):
         return None
     return _wrong_parameters(exercise, outside[0])
-
-
-_TEMPLATE = (
-    "`{kernel}` is a template here, so there is no one kernel to launch. Keep the template as a `__device__` function, "
-    "and let a plain `__global__ void {kernel}` call it with the tile it wants."
-)
-_NAMESPACE = "`{kernel}` stands inside a namespace here, where it cannot be launched by name. Move it out of the namespace."
 
 
 def _mentions_global(macro: Macro) -> bool:

@@ -100,6 +100,6 @@ def _host_construct(tokens: Sequence[Token], index: int) -> str | None:
 
 def _host_message(what: str) -> str:
     return (
-        f"{what[:1].upper()}{what[1:]} is host code. Tilelab makes the matrices and launches the kernel itself: hand in "
-        "the kernel alone, or wrap your own host code in `#ifndef TILELAB` and `#endif`."
+        f"{what[:1].upper()}{what[1:]} is host code. Tilelab makes the matrices and launches the kernel itself: "
+        "hand in the kernel alone, or wrap your own host code in `#ifndef TILELAB` and `#endif`."
     )

@@ -1,7 +1,7 @@
 """A small reader of C++ text: tokens, preprocessor lines and comments, each with the line it starts on.
 
-It serves good messages, not safety: the compiler runs in a sandbox whatever this reader saw. So it never fails; text that
-is no C++ at all still comes out as tokens of some kind.
+It serves good messages, not safety: the compiler runs in a sandbox whatever this reader saw. So it never fails; text
+that is no C++ at all still comes out as tokens of some kind.
 """
 
 from __future__ import annotations
