@@ -25,7 +25,9 @@ class Diagnosis:
 
 def diagnose(product: Product, wrong: Mask) -> tuple[Diagnosis, ...]:
     """Every explanation that the data prove, the most telling first."""
-    found = (rule(product, wrong) for rule in _RULES)
+    # what a mistake would give may overflow the format that it uses
+    with np.errstate(all="ignore"):
+        found = [rule(product, wrong) for rule in _RULES]
     return tuple(diagnosis for diagnosis in found if diagnosis is not None)
 
 
@@ -166,21 +168,17 @@ def _shifted(product: Product, wrong: Mask) -> Diagnosis | None:
 
 def _where(product: Product, wrong: Mask) -> Diagnosis | None:
     place = _place(product, wrong)
-    return (
-        None
-        if place is None
-        else Diagnosis("where_" + place.split("(")[0], f"The wrong elements are {place}.")
-    )
+    return None if place is None else Diagnosis(place, f"The wrong elements are {place}.", is_place=True)
 
 
 def _place(product: Product, wrong: Mask) -> str | None:
     """Where exactly the wrong elements lie, if that can be said in a few words."""
     rows, columns = wrong.shape
-    tile, name = product.tile, product.names[2]
+    tile = product.tile
     i, j = np.indices(wrong.shape)
     edge_row, edge_column = rows // tile * tile, columns // tile * tile
     if wrong.all():
-        return f"all of {name}" if wrong.size > 1 else None
+        return None
     for mask, text in (
         (i >= edge_row, "exactly the rows of the last, partial tile"),
         (j >= edge_column, "exactly the columns of the last, partial tile"),
@@ -207,8 +205,7 @@ def _to_bits(values: Doubles, bits: int, cut: bool) -> Doubles:
 
 
 def _to_half(values: Doubles, cut: bool) -> Doubles:
-    with np.errstate(over="ignore"):
-        return _to_bits(values, 11, cut=True) if cut else values.astype(np.float16).astype(np.float64)
+    return _to_bits(values, 11, cut=True) if cut else values.astype(np.float16).astype(np.float64)
 
 
 _FORMATS: tuple[tuple[str, Callable[[Doubles, bool], Doubles]], ...] = (
