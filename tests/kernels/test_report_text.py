@@ -1,0 +1,168 @@
+"""What a student reads."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kernels.advice import ADVICE
+from kernels.diagnostics import Diagnostic, Resources
+from kernels.launch import Launch
+from kernels.report import Report, from_json, headline, message_for, to_json
+from kernels.report_text import Style, render
+from kernels.text_safety import cut, safe
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict
+
+SOURCE = "\n".join(f"    statement{n};" for n in range(1, 41))
+RACE = Finding(
+    kind=Verdict.DATA_RACE,
+    message="Thread (3,0) of block (0,1) reads Mds[0][3], line 14, while thread (3,1) writes it, line 11.",
+    line=14,
+    other_line=11,
+    count=240,
+    example=Example((0, 1, 0), ((3, 0, 0), (3, 1, 0)), "Mds[0][3]", "Width=17 integers_left"),
+)
+PLAIN = Style()
+
+
+def report(*findings: Finding, verdict: Verdict = Verdict.DATA_RACE, **changes: object) -> Report:
+    values: dict[str, object] = {
+        "verdict": verdict,
+        "message": findings[0].message if findings else "Right in 2 of 2 cases, to the last bit.",
+        "exercise": "tiled",
+        "device": "cpu",
+        "arch": "sm_90",
+        "tile": 16,
+        "findings": findings,
+        "checks": (
+            CaseCheck("Width=16 integers_left", CaseStatus.PASSED),
+            CaseCheck("Width=17 integers_left", CaseStatus.FAILED, "data race"),
+            CaseCheck("Width=2048 integers_left", CaseStatus.NOT_RUN, "too large for the CPU device"),
+        ),
+        "seconds": {"compile": 0.25},
+        "resources": Resources(32, 2048, 0, 0, 0, 0, 1),
+        "launch": Launch((2, 2, 1), (16, 16, 1), 0),
+        "seed": "0f" * 16,
+    } | changes
+    return Report(**values)  # type: ignore[arg-type]
+
+
+def test_every_verdict_has_its_sentence_and_its_advice():
+    for verdict in Verdict:
+        assert headline(verdict)
+        assert (verdict in ADVICE) == (verdict is not Verdict.ACCEPTED)
+
+
+def test_a_report_comes_back_from_its_json():
+    value = report(RACE)
+    plain = json.loads(json.dumps(to_json(value)))
+    assert from_json(plain) == value
+    assert plain["findings"][0]["example"]["block"] == [0, 1, 0]
+    assert plain["measurement"] is None
+    assert plain["evidence"] == {"lines": [], "totals": {}, "theory": {}, "phases": [], "checklist": []}
+
+
+def test_the_message_is_the_first_error_of_the_verdict_itself():
+    wrong = Finding(Verdict.WRONG_ANSWER, "P is wrong.")
+    warning = Finding(Verdict.DATA_RACE, "maybe", severity=Severity.WARNING)
+    assert message_for(Verdict.DATA_RACE, (warning, wrong, RACE), ()) == RACE.message
+    assert message_for(Verdict.SYSTEM_ERROR, (), ()) == headline(Verdict.SYSTEM_ERROR)
+
+
+def test_both_lines_of_a_race_are_shown_and_marked():
+    lines = render(report(RACE), SOURCE, "my.cu", PLAIN).splitlines()
+    eleven = lines.index("  11 |     statement11;")
+    fourteen = lines.index("  14 |     statement14;")
+    assert lines[eleven + 1].strip().startswith("|     ^^^^^^^^^^^^ this access came first")
+    assert lines[fourteen + 1].strip().startswith("|     ^^^^^^^^^^^^")
+    assert "240 pairs" in "\n".join(lines)
+
+
+def test_lines_far_apart_are_shown_with_a_gap():
+    text = render(report(Finding(Verdict.DATA_RACE, "r", 30, 5)), SOURCE, "my.cu", PLAIN)
+    assert "statement5;" in text
+    assert "statement30;" in text
+    assert "statement15;" not in text
+    assert "     ..." in text
+
+
+def test_a_finding_without_a_line_or_past_the_end_shows_no_excerpt():
+    for line in (None, 4000):
+        text = render(report(Finding(Verdict.DATA_RACE, "r", line)), SOURCE, "my.cu", PLAIN)
+        assert "statement" not in text
+
+
+def test_the_failing_case_can_be_run_again():
+    text = render(report(RACE), SOURCE, "my kernel.cu", PLAIN)
+    command = "tilelab grade 'my kernel.cu' --tile 16 --case 'Width=17 integers_left' --seed " + "0f" * 16
+    assert command in text
+    assert "1 of 2 passed" in text
+    assert "not run  Width=2048" in text
+
+
+def test_an_accepted_report_gives_no_advice():
+    passed = (CaseCheck("Width=1 real", CaseStatus.PASSED),)
+    text = render(report(verdict=Verdict.ACCEPTED, checks=passed), SOURCE, "my.cu", PLAIN)
+    assert text.startswith("my.cu: accepted\nRight in 2 of 2 cases")
+    assert "What to try next" not in text
+    assert "tilelab grade" not in text
+
+
+def test_no_line_is_wider_than_the_terminal():
+    source = "\n".join("x" * 300 for _ in range(20))
+    checks = (CaseCheck("Width=17 integers_left", CaseStatus.FAILED, "n" * 200),)
+    warnings = (Diagnostic(3, 1, Severity.WARNING, "w" * 200),)
+    value = report(RACE, checks=checks, printed="p" * 500, printed_case="c", warnings=warnings)
+    text = render(value, source, "f" * 200 + ".cu", PLAIN)
+    for line in text.splitlines():
+        assert len(line) <= 80 or line.startswith("  tilelab grade")
+
+
+@pytest.mark.parametrize("evil", ["\033[2J", "\x9b31m", "a\rb", "\u202e", "\u2028", "\x07", "\x00", "\udcff"])
+def test_hostile_text_reaches_no_terminal(evil):
+    finding = Finding(Verdict.DATA_RACE, f"message {evil}", 1)
+    note = (CaseCheck("Width=17 integers_left", CaseStatus.FAILED, evil),)
+    value = report(finding, printed=evil, printed_case="c", checks=note, isolation=())
+    for style in (PLAIN, Style(unicode=True)):
+        text = render(value, f"int a; // {evil}", f"{evil}.cu", style)
+        assert evil not in text
+        assert all(char == "\n" or char.isprintable() for char in text)
+
+
+def test_plain_style_is_ascii_without_colour():
+    text = render(report(RACE), "float größe; // │ 你好", "grün.cu", PLAIN)
+    assert text.isascii()
+    assert "\033" not in text
+
+
+def test_colour_is_used_where_it_is_allowed():
+    assert "\033[31;1mdata race\033[0m" in render(report(RACE), SOURCE, "my.cu", Style(colour=True))
+
+
+def test_tabs_and_wide_characters_keep_the_marker_in_place():
+    text = render(report(Finding(Verdict.DATA_RACE, "r", 1)), "\tchar 你;", "my.cu", Style(unicode=True))
+    assert "1 │     char 你;\n      │     ^^^^^^^^\n".replace("      │", "    │") in text
+
+
+def test_long_text_is_cut_and_short_text_is_not():
+    assert cut("abcdef", 6) == "abcdef"
+    assert cut("abcdefg", 6) == "abc..."
+    assert cut("你你你你", 7) == "你你..."
+    assert safe("a\tb") == "a   b"
+
+
+def test_printed_text_is_shown_and_bounded():
+    printed = "\n".join(f"line {n}" for n in range(100)) + "\n"
+    text = render(report(RACE, printed=printed, printed_case="Width=1 real"), SOURCE, "my.cu", PLAIN)
+    assert "(case Width=1 real)" in text
+    assert "line 19\n" in text
+    assert "line 20" not in text
+    assert "80 more lines" in text
+
+
+def test_what_is_not_enforced_is_said():
+    gaps = ("the network is reachable from the sandbox",)
+    assert "Not enforced on this machine: the network" in render(
+        report(RACE, isolation=gaps), SOURCE, "my.cu", PLAIN
+    )

@@ -1,0 +1,71 @@
+"""Data classes survive the way through JSON, and nothing else gets in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pytest
+
+from kernels.exercise import find_exercise
+from kernels.plan import Plan, make_plan
+from kernels.wire import WireError, from_plain, to_plain
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+@dataclass(frozen=True)
+class Inner:
+    number: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Outer:
+    inner: Inner | None
+    pairs: tuple[tuple[int, int], ...]
+    names: Mapping[str, Colour]
+    flag: bool
+
+
+GOOD = Outer(Inner(1, 0.5), ((1, 2), (3, 4)), {"a": Colour.RED}, flag=True)
+
+
+def test_a_value_comes_back_equal():
+    for value in (GOOD, Outer(None, (), {}, flag=False)):
+        assert from_plain(Outer, json.loads(json.dumps(to_plain(value)))) == value
+
+
+def test_a_whole_plan_comes_back_equal():
+    plan = make_plan(find_exercise("tiled"), None, 16, "00")
+    assert from_plain(Plan, json.loads(json.dumps(to_plain(plan)))) == plan
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"inner": {"number": "1", "share": 0.5}}, "inner.number"),
+        ({"inner": {"number": True, "share": 0.5}}, "inner.number"),
+        ({"inner": {"number": 1}}, "inner"),
+        ({"inner": []}, "inner"),
+        ({"pairs": [[1, 2, 3]]}, r"pairs\[0\]"),
+        ({"pairs": {}}, "pairs"),
+        ({"names": {"a": "blue"}}, "names.a"),
+        ({"names": []}, "names"),
+        ({"flag": 1}, "flag"),
+        ({"flag": None}, "flag"),
+        ({"more": 1}, "fields"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place(change, place):
+    with pytest.raises(WireError, match=place):
+        from_plain(Outer, to_plain(GOOD) | change)
+
+
+def test_an_object_without_a_plain_form_is_refused():
+    with pytest.raises(TypeError, match="object"):
+        to_plain({"a": object()})
