@@ -1,0 +1,271 @@
+"""Logic, shifts and bit fields."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from kernels.device.arithmetic.opcode import (
+    BITS,
+    NUMPY_TYPES,
+    Array,
+    Family,
+    Function,
+    Opcode,
+    Operation,
+    optional,
+)  # fmt: skip
+
+
+def _logic(function: Function, sources: int) -> Family:
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(("pred", *BITS))
+        return Operation(opcode.text, found * sources, found[0], function) if found else None
+
+    return family
+
+
+def _logical_not(opcode: Opcode) -> Operation | None:
+    found = opcode.match(BITS)
+    if not found:
+        return None
+    dtype = NUMPY_TYPES[found[0]]
+    return Operation(opcode.text, found, found[0], lambda a: (a == 0).astype(dtype))
+
+
+def _table_of_three(opcode: Opcode) -> Operation | None:
+    """lop3: the immediate is a truth table, its bit 4a + 2b + c the result for bits a, b, c."""
+    if not opcode.match(("b32",)):
+        return None
+    return Operation(opcode.text, ("b32", "b32", "b32", "u32"), "b32", _lop3)
+
+
+def _lop3(a: Array, b: Array, c: Array, table: Array) -> Array:
+    # Minterm by minterm: each lane may in principle hold a table of its own.
+    result = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape, table.shape), np.uint32)
+    for row in range(8):
+        term = (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
+        result |= np.where((table >> row) & 1, term, 0).astype(np.uint32)
+    return result
+
+
+def _shift_left(a: Array, b: Array) -> Array:
+    """numpy defines shifting by the width and beyond, as PTX does; only the amount's type must not cut it."""
+    result: Array = np.left_shift(a, _amount(a, b))
+    return result
+
+
+def _shift_right(a: Array, b: Array) -> Array:
+    """Fills with the sign of a signed type."""
+    result: Array = np.right_shift(a, _amount(a, b))
+    return result
+
+
+def _amount(a: Array, b: Array) -> Array:
+    """A shift amount in the type of what is shifted."""
+    return (np.minimum(b, np.uint32(64)) if a.dtype != np.uint32 else b).astype(a.dtype, copy=False)
+
+
+def _shift(function: Function, prefixes: str) -> Family:
+    types = tuple(f"{prefix}{bits}" for prefix in prefixes for bits in (16, 32, 64))
+
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(types)
+        return Operation(opcode.text, (found[0], "u32"), found[0], function) if found else None
+
+    return family
+
+
+def _funnel(left: bool, clamp: bool, a: Array, b: Array, c: Array) -> Array:
+    """The 64-bit value b:a shifted; a left shift keeps its high word, a right shift its low word."""
+    amount = (np.minimum(c, np.uint32(32)) if clamp else c & np.uint32(31)).astype(np.uint64)
+    pair = (b.astype(np.uint64) << np.uint64(32)) | a
+    shifted = (pair << amount) >> np.uint64(32) if left else pair >> amount
+    result: Array = shifted.astype(np.uint32)
+    return result
+
+
+def _funnel_shift(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("l", "r"), ("clamp", "wrap"), ("b32",))
+    if not found:
+        return None
+    function = partial(_funnel, found[0] == "l", found[1] == "clamp")
+    return Operation(opcode.text, ("b32", "b32", "u32"), "b32", function)
+
+
+# The byte that each of the four result bytes takes from b:a, by the two low bits of the selector.
+_PERMUTATIONS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
+    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
+    "rc8": ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)),
+    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
+    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
+    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
+}
+
+
+def _permuted(nibble: Function, a: Array, b: Array, c: Array) -> Array:
+    """Four bytes chosen out of b:a; a chosen byte whose selector has bit 3 set is replaced by copies of its sign."""
+    pair = (b.astype(np.uint64) << np.uint64(32)) | a
+    result: Array = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape), np.uint32)
+    for position in range(4):
+        selector = nibble(c, position)
+        byte = ((pair >> ((selector & 7) * 8).astype(np.uint64)) & np.uint64(0xFF)).astype(np.uint32)
+        sign = np.where(byte & 0x80, np.uint32(0xFF), np.uint32(0))
+        result |= np.where(selector & 8, sign, byte) << np.uint32(8 * position)
+    return result
+
+
+def _generic_selector(c: Array, position: int) -> Array:
+    result: Array = (c >> np.uint32(4 * position)) & np.uint32(0xF)
+    return result
+
+
+def _table_selector(table: Array, c: Array, position: int) -> Array:
+    result: Array = table[c & 3, position]
+    return result
+
+
+def _permute(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("b32",), optional(*_PERMUTATIONS))
+    if not found:
+        return None
+    nibble: Function = _generic_selector
+    if found[1]:
+        nibble = partial(_table_selector, np.array(_PERMUTATIONS[found[1]], np.uint32))
+    return Operation(opcode.text, ("b32",) * 3, "b32", partial(_permuted, nibble))
+
+
+def _reversed(a: Array) -> Array:
+    """Bits in reverse order: within bytes by three swaps, then the bytes."""
+    kind = a.dtype.type
+    for shift, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
+        own = kind(mask & np.iinfo(kind).max)
+        a = ((a >> kind(shift)) & own) | ((a & own) << kind(shift))
+    return a.byteswap()
+
+
+def _reverse(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("b32", "b64"))
+    return Operation(opcode.text, found, found[0], _reversed) if found else None
+
+
+def _population(a: Array) -> Array:
+    return np.bitwise_count(a).astype(np.uint32)
+
+
+def length(a: Array) -> Array:
+    """Bits needed to write an unsigned value: the place of its highest one, counted from 1; 0 for zero."""
+    length = np.zeros(a.shape, np.uint32)
+    for step in (32, 16, 8, 4, 2, 1):
+        if step >= 8 * a.dtype.itemsize:
+            continue
+        high = (a >> a.dtype.type(step)) != 0
+        length += np.where(high, np.uint32(step), np.uint32(0))
+        a = np.where(high, a >> a.dtype.type(step), a)
+    result: Array = length + (a != 0)
+    return result
+
+
+def _leading_zeros(a: Array) -> Array:
+    return np.uint32(8 * a.dtype.itemsize) - length(a)
+
+
+def _count(function: Function) -> Family:
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(("b32", "b64"))
+        return Operation(opcode.text, found, "u32", function) if found else None
+
+    return family
+
+
+def _find(shift_amount: bool, a: Array) -> Array:
+    """Place of the highest bit that is not a copy of the sign, or the shift that brings it up; all ones if none."""
+    bits = 8 * a.dtype.itemsize
+    unsigned: Array = a.view(np.dtype(f"u{a.dtype.itemsize}"))
+    size = length(np.where(a < 0, ~unsigned, unsigned))
+    place = np.uint32(bits) - size if shift_amount else size - np.uint32(1)
+    return np.where(size == 0, np.uint32(0xFFFFFFFF), place)
+
+
+def _find_highest(opcode: Opcode) -> Operation | None:
+    found = opcode.match(optional("shiftamt"), ("u32", "u64", "s32", "s64"))
+    if not found:
+        return None
+    return Operation(opcode.text, (found[1],), "u32", partial(_find, found[0] == "shiftamt"))
+
+
+def _extracted(a: Array, start: Array, count: Array) -> Array:
+    """A field of a, from start, of count bits; beyond the top the sign of the signed type, else zeros."""
+    bits = 8 * a.dtype.itemsize
+    start, count = start & np.uint32(0xFF), count & np.uint32(0xFF)
+    # Move the field's top bit to the register's top, then back down; a field over the top just ends there.
+    end = np.minimum(start + count, np.uint32(bits))
+    moved = _shift_left(a, np.uint32(bits) - end)
+    taken = np.where(start >= end, np.uint32(0), end - start)
+    field = _shift_right(moved, np.uint32(bits) - taken)
+    if a.dtype.kind == "u":
+        return np.where(taken == 0, a.dtype.type(0), field)
+    above = (start >= bits) & (count != 0)
+    return np.where(above, np.where(a < 0, a.dtype.type(-1), a.dtype.type(0)), np.where(count == 0, 0, field))
+
+
+def _extract(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("u32", "u64", "s32", "s64"))
+    if not found:
+        return None
+    return Operation(opcode.text, (found[0], "u32", "u32"), found[0], _extracted)
+
+
+def _ones(count: Array, dtype: type[np.generic]) -> Array:
+    """The lowest count bits set."""
+    return ~_shift_left(np.full(count.shape, ~np.zeros((), dtype), dtype), count)
+
+
+def _inserted(a: Array, b: Array, start: Array, count: Array) -> Array:
+    start, count = start & np.uint32(0xFF), count & np.uint32(0xFF)
+    mask = _shift_left(_ones(count, b.dtype.type), start)
+    return (b & ~mask) | (_shift_left(a, start) & mask)
+
+
+def _insert(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("b32", "b64"))
+    if not found:
+        return None
+    return Operation(opcode.text, (*found * 2, "u32", "u32"), found[0], _inserted)
+
+
+def _mask(opcode: Opcode) -> Operation | None:
+    """bmsk: count ones from a start; `clamp` takes both as they are, `wrap` modulo 32."""
+    found = opcode.match(("clamp", "wrap"), ("b32",))
+    if not found:
+        return None
+
+    def mask(start: Array, count: Array) -> Array:
+        if found[0] == "wrap":
+            start, count = start & np.uint32(31), count & np.uint32(31)
+        return _shift_left(_ones(count, np.uint32), start)
+
+    return Operation(opcode.text, ("u32", "u32"), "b32", mask)
+
+
+FAMILIES: dict[str, Family] = {
+    "and": _logic(np.bitwise_and, 2),
+    "or": _logic(np.bitwise_or, 2),
+    "xor": _logic(np.bitwise_xor, 2),
+    "not": _logic(np.invert, 1),
+    "cnot": _logical_not,
+    "lop3": _table_of_three,
+    "shl": _shift(_shift_left, "b"),
+    "shr": _shift(_shift_right, "bus"),
+    "shf": _funnel_shift,
+    "prmt": _permute,
+    "brev": _reverse,
+    "popc": _count(_population),
+    "clz": _count(_leading_zeros),
+    "bfind": _find_highest,
+    "bfe": _extract,
+    "bfi": _insert,
+    "bmsk": _mask,
+}

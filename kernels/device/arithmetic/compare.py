@@ -1,0 +1,153 @@
+"""Comparison and selection: setp, set, selp and slct."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from kernels.device.arithmetic.edges import flushed
+from kernels.device.arithmetic.opcode import (
+    BITS,
+    INTEGERS,
+    NUMPY_TYPES,
+    UNSIGNED,
+    Array,
+    Family,
+    Function,
+    Opcode,
+    Operation,
+    optional,
+)  # fmt: skip
+
+_ORDER: dict[str, Function] = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal,
+}  # fmt: skip
+_UNSIGNED_ORDER: dict[str, Function] = {
+    "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal,
+}  # fmt: skip
+# The unordered forms are the negation of the opposite order: true on a NaN. Plain `ne` is false on one.
+_FLOAT_ORDER: dict[str, Function] = {
+    **_ORDER,
+    "ne": lambda a, b: (a < b) | (a > b),
+    "equ": lambda a, b: ~((a < b) | (a > b)),
+    "neu": np.not_equal,
+    "ltu": lambda a, b: ~(a >= b),
+    "leu": lambda a, b: ~(a > b),
+    "gtu": lambda a, b: ~(a <= b),
+    "geu": lambda a, b: ~(a < b),
+    "num": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
+    "nan": lambda a, b: np.isnan(a) | np.isnan(b),
+}
+_COMBINE: dict[str, Function] = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+_FLOATS = ("f16", "f32", "f64")
+_COMPARISONS = tuple(dict.fromkeys((*_ORDER, *_UNSIGNED_ORDER, *_FLOAT_ORDER)))
+
+
+def _comparison(name: str, type_name: str, ftz: bool) -> Function | None:
+    if type_name in _FLOATS:
+        function = _FLOAT_ORDER.get(name)
+        if ftz and type_name != "f32":
+            return None
+        if ftz and function:
+            return lambda a, b: function(flushed(a), flushed(b))
+        return function
+    if ftz:
+        return None
+    if type_name in BITS:
+        return _ORDER[name] if name in ("eq", "ne") else None
+    if type_name in UNSIGNED:
+        return _ORDER.get(name) or _UNSIGNED_ORDER.get(name)
+    return _ORDER.get(name)
+
+
+def _both(comparison: Function, a: Array, b: Array) -> tuple[Array, Array]:
+    result = comparison(a, b)
+    return result, ~result
+
+
+def _combined(comparison: Function, combine: Function, a: Array, b: Array, c: Array) -> Array:
+    result: Array = combine(comparison(a, b), c)
+    return result
+
+
+def _combined_both(
+    comparison: Function, combine: Function, a: Array, b: Array, c: Array
+) -> tuple[Array, Array]:
+    result = comparison(a, b)
+    return combine(result, c), combine(~result, c)
+
+
+def _set_predicate(opcode: Opcode) -> Operation | None:
+    types = BITS + INTEGERS + _FLOATS
+    found = opcode.match(_COMPARISONS, optional(*_COMBINE), optional("ftz"), types)
+    comparison = _comparison(found[0], found[3], found[2] == "ftz") if found else None
+    if not found or not comparison:
+        return None
+    if found[1]:
+        function: Function = partial(_combined, comparison, _COMBINE[found[1]])
+        return Operation(opcode.text, (found[3], found[3], "pred"), "pred", function)
+    return Operation(opcode.text, (found[3], found[3]), "pred", comparison)
+
+
+def with_complement(opcode: Opcode) -> Operation | None:
+    """setp with two destinations, `p|q`: q takes the negated comparison, combined alike."""
+    single = _set_predicate(opcode) if opcode.mnemonic == "setp" else None
+    if not single:
+        return None
+    if len(single.sources) == 3:
+        function: Function = partial(_combined_both, *single.function.args)  # type: ignore[attr-defined]
+    else:
+        function = partial(_both, single.function)
+    return Operation(opcode.text, single.sources, ("pred", "pred"), function)
+
+
+def _as_value(test: Function, result: str) -> Function:
+    """A truth value as a number: 1.0 in a float, all ones in an integer."""
+    dtype = NUMPY_TYPES[result]
+    true = dtype(1.0) if result == "f32" else np.iinfo(dtype).max if result == "u32" else dtype(-1)
+    return lambda *operands: np.where(test(*operands), dtype(true), dtype(0))
+
+
+def _set_value(opcode: Opcode) -> Operation | None:
+    types = BITS + INTEGERS + ("f32", "f64")
+    found = opcode.match(_COMPARISONS, optional(*_COMBINE), optional("ftz"), ("u32", "s32", "f32"), types)
+    comparison = _comparison(found[0], found[4], found[2] == "ftz") if found else None
+    if not found or not comparison:
+        return None
+    if not found[1]:
+        return Operation(opcode.text, (found[4],) * 2, found[3], _as_value(comparison, found[3]))
+    test = partial(_combined, comparison, _COMBINE[found[1]])
+    return Operation(opcode.text, (found[4], found[4], "pred"), found[3], _as_value(test, found[3]))
+
+
+_SELECTABLE = BITS + INTEGERS + ("f32", "f64")
+
+
+def _select_predicate(opcode: Opcode) -> Operation | None:
+    found = opcode.match(_SELECTABLE)
+    if not found:
+        return None
+    return Operation(opcode.text, (*found * 2, "pred"), found[0], lambda a, b, c: np.where(c, a, b))
+
+
+def _select_sign(opcode: Opcode) -> Operation | None:
+    """The first operand where the third is not negative; a NaN selects the second, -0 the first."""
+    found = opcode.match(optional("ftz"), _SELECTABLE, ("s32", "f32"))
+    if not found or (found[0] and found[2] != "f32"):
+        return None
+    sources = (found[1], found[1], found[2])
+    return Operation(opcode.text, sources, found[1], partial(_by_sign, ftz=found[0] == "ftz"))
+
+
+def _by_sign(a: Array, b: Array, c: Array, ftz: bool) -> Array:
+    return np.where((flushed(c) if ftz else c) >= 0, a, b)
+
+
+FAMILIES: dict[str, Family] = {
+    "setp": _set_predicate,
+    "set": _set_value,
+    "selp": _select_predicate,
+    "slct": _select_sign,
+}

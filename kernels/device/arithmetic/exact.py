@@ -1,0 +1,67 @@
+"""Exact rational arithmetic, lane by lane: the last resort at the far ends of float64, where error terms vanish."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from kernels.device.arithmetic.opcode import Array
+from kernels.device.arithmetic.rounding import Mode
+
+
+def rounded(value: Fraction, mode: Mode) -> float:
+    """A nonzero rational in float64."""
+    try:
+        nearest = value.numerator / value.denominator
+    except OverflowError:
+        nearest = math.copysign(math.inf, value)
+    if nearest == 0:
+        nearest = math.copysign(0.0, value)
+    return directed(nearest, compare(nearest, value), mode)
+
+
+def compare(nearest: float, value: Fraction) -> int:
+    """1, 0 or -1: where the float lies beside the rational."""
+    if math.isinf(nearest):
+        return 1 if nearest > 0 else -1
+    return (Fraction(nearest) > value) - (Fraction(nearest) < value)
+
+
+def directed(nearest: float, side: int, mode: Mode) -> float:
+    """One step from the nearest value, if the mode wants the other neighbour."""
+    if side > 0 and (mode == "rm" or (mode == "rz" and nearest > 0)):
+        return math.nextafter(nearest, -math.inf)
+    if side < 0 and (mode == "rp" or (mode == "rz" and nearest < 0)):
+        return math.nextafter(nearest, math.inf)
+    return nearest
+
+
+def fused(a: float, b: float, c: float, mode: Mode) -> float:
+    """a * b + c of finite floats."""
+    value = Fraction(a) * Fraction(b) + Fraction(c)
+    if value == 0:
+        return -0.0 if mode == "rm" else 0.0
+    return rounded(value, mode)
+
+
+def quotient(a: float, b: float, mode: Mode) -> float:
+    """a / b of finite floats that are not zero."""
+    return rounded(Fraction(a) / Fraction(b), mode)
+
+
+def root(a: float, mode: Mode) -> float:
+    """The square root of a positive float."""
+    nearest = math.sqrt(a)
+    square = Fraction(nearest) ** 2
+    return directed(nearest, (square > Fraction(a)) - (square < Fraction(a)), mode)
+
+
+def repair(result: Array, lanes: Array, function: Callable[..., float], operands: tuple[Array, ...]) -> Array:
+    """Replace some lanes of a float64 result by the exact function of their operands."""
+    if lanes.any():
+        columns = [np.broadcast_to(operand, result.shape)[lanes].tolist() for operand in operands]
+        result[lanes] = [function(*values) for values in zip(*columns, strict=True)]
+    return result

@@ -1,0 +1,154 @@
+"""float32 and float64 arithmetic that IEEE 754 defines: exact, in every rounding mode."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from kernels.device.arithmetic import directed, fused
+from kernels.device.arithmetic.edges import finished32
+from kernels.device.arithmetic.opcode import (
+    Array,
+    Family,
+    Function,
+    Opcode,
+    Operation,
+    optional,
+)  # fmt: skip
+
+_MODES = ("rn", "rz", "rm", "rp")
+
+
+def _in_mode(nearest: Function, directed_one: Function, mode: str) -> Function:
+    return nearest if mode in ("", "rn") else partial(directed_one, mode)
+
+
+def _rounded(
+    sources: int,
+    flops: int,
+    nearest: tuple[Function, Function],
+    other: tuple[Function, Function],
+    modes: tuple[str, ...],
+    sat: tuple[str, ...] = ("",),
+) -> Family:
+    """A family with `.rnd{.ftz}{.sat}.f32` and `.rnd.f64`; the pairs hold its functions for f32 and f64."""
+
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(modes, optional("ftz"), sat, ("f32",))
+        if found:
+            function = _in_mode(nearest[0], other[0], found[0])
+            function = finished32(function, found[1] == "ftz", found[2] == "sat")
+            return Operation(opcode.text, ("f32",) * sources, "f32", function, flops=flops)
+        found = opcode.match(modes, ("f64",))
+        if not found:
+            return None
+        function = _in_mode(nearest[1], other[1], found[0])
+        return Operation(opcode.text, ("f64",) * sources, "f64", function, flops=flops)
+
+    return family
+
+
+def _reciprocal(a: Array) -> Array:
+    result: Array = np.divide(a.dtype.type(1), a)
+    return result
+
+
+def _sign_change(function: Function) -> Family:
+    """abs and neg touch nothing but the sign, except that float32 has a single NaN."""
+
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(optional("ftz"), ("f32",))
+        if found:
+            return Operation(opcode.text, ("f32",), "f32", finished32(function, found[0] == "ftz", False))
+        return Operation(opcode.text, ("f64",), "f64", function) if opcode.match(("f64",)) else None
+
+    return family
+
+
+def ordered(a: Array, b: Array, largest: bool) -> Array:
+    """The smaller or the larger; a number beats a NaN, and -0 lies below +0."""
+    chosen = np.fmax(a, b) if largest else np.fmin(a, b)
+    # Equal operands differ at most in the sign of a zero.
+    bits = np.dtype(f"u{a.dtype.itemsize}")
+    combine = np.bitwise_and if largest else np.bitwise_or
+    return np.where(a == b, combine(a.view(bits), b.view(bits)).view(a.dtype), chosen)
+
+
+def _extreme32(largest: bool, nan: bool, exclusive: bool) -> Function:
+    def extreme(a: Array, b: Array) -> Array:
+        sign = np.signbit(a) ^ np.signbit(b)
+        if exclusive:
+            a, b = np.abs(a), np.abs(b)
+        chosen = ordered(a, b, largest)
+        if exclusive:
+            chosen = np.where(sign, -chosen, chosen)
+        return np.where(np.isnan(a) | np.isnan(b), np.float32(np.nan), chosen) if nan else chosen
+
+    return extreme
+
+
+def _extreme(largest: bool) -> Family:
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(optional("ftz"), optional("NaN"), optional("xorsign"), optional("abs"), ("f32",))
+        if found and bool(found[2]) == bool(found[3]):
+            function = _extreme32(largest, found[1] == "NaN", found[2] == "xorsign")
+            return Operation(
+                opcode.text, ("f32", "f32"), "f32", finished32(function, found[0] == "ftz", False)
+            )
+        if not opcode.match(("f64",)):
+            return None
+        return Operation(opcode.text, ("f64", "f64"), "f64", partial(ordered, largest=largest))
+
+    return family
+
+
+def _copysign(opcode: Opcode) -> Operation | None:
+    """The first operand gives the sign, the second the value."""
+    found = opcode.match(("f32", "f64"))
+    if not found:
+        return None
+    return Operation(opcode.text, found * 2, found[0], lambda a, b: np.copysign(b, a))
+
+
+def _subnormal(a: Array) -> Array:
+    result: Array = (a != 0) & (np.abs(a) < np.finfo(a.dtype).smallest_normal)
+    return result
+
+
+_PROPERTIES: dict[str, Function] = {
+    "finite": np.isfinite,
+    "infinite": np.isinf,
+    "number": lambda a: ~np.isnan(a),
+    "notanumber": np.isnan,
+    "normal": lambda a: np.isfinite(a) & (a != 0) & ~_subnormal(a),
+    "subnormal": _subnormal,
+}
+
+
+def _test_property(opcode: Opcode) -> Operation | None:
+    found = opcode.match(tuple(_PROPERTIES), ("f32", "f64"))
+    return Operation(opcode.text, (found[1],), "pred", _PROPERTIES[found[0]]) if found else None
+
+
+_SAT = optional("sat")
+_FUSED = _rounded(
+    3, 2, (fused.fma32, fused.fma64), (fused.fma32_directed, fused.fma64_directed), _MODES, _SAT
+)
+
+FAMILIES: dict[str, Family] = {
+    "add": _rounded(2, 1, (np.add,) * 2, (directed.add32, directed.add64), optional(*_MODES), _SAT),
+    "sub": _rounded(2, 1, (np.subtract,) * 2, (directed.sub32, directed.sub64), optional(*_MODES), _SAT),
+    "mul": _rounded(2, 1, (np.multiply,) * 2, (directed.mul32, directed.mul64), optional(*_MODES), _SAT),
+    "fma": _FUSED,
+    "mad": _FUSED,
+    "div": _rounded(2, 1, (np.divide,) * 2, (directed.div32, directed.div64), _MODES),
+    "rcp": _rounded(1, 1, (_reciprocal,) * 2, (directed.rcp32, directed.rcp64), _MODES),
+    "sqrt": _rounded(1, 1, (np.sqrt,) * 2, (directed.sqrt32, directed.sqrt64), _MODES),
+    "abs": _sign_change(np.abs),
+    "neg": _sign_change(np.negative),
+    "min": _extreme(largest=False),
+    "max": _extreme(largest=True),
+    "copysign": _copysign,
+    "testp": _test_property,
+}

@@ -1,0 +1,107 @@
+"""Fused multiply-add, rounded once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from kernels.device.arithmetic import exact
+from kernels.device.arithmetic.exactness import INEXACT, UNDERFLOW, clear, raised
+from kernels.device.arithmetic.opcode import Array
+from kernels.device.arithmetic.rounding import (
+    Mode,
+    narrowed,
+    odd_sum,
+    product_is_safe,
+    signed_zero_sum,
+    step,
+    to_odd,
+    two_product,
+    two_sum,
+)  # fmt: skip
+
+_MIDPOINT = np.iinfo(np.int64).min
+_SMALLEST_NORMAL = np.float32(2.0**-126)
+
+
+def fma32(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c in float32, to nearest.
+
+    Where neither the product nor the sum had to be rounded, the plain operations give it. Otherwise through float64,
+    where the product is exact.
+    """
+    clear(INEXACT)
+    result: Array = a * b + c
+    return _fma32_through64(a, b, c) if raised(INEXACT) else result
+
+
+def _fma32_through64(a: Array, b: Array, c: Array) -> Array:
+    """Rounds twice, then repairs the lanes where that may differ from once.
+
+    It differs only where the float64 sum lies on a float32 midpoint: its low 29 bits are then a one and zeros. Where
+    the result is subnormal fewer bits are kept, so that there any inexact lane counts as doubtful.
+    """
+    product = a.astype(np.float64) * b.astype(np.float64)
+    total = product + c.astype(np.float64)
+    clear(UNDERFLOW)
+    result = total.astype(np.float32)
+    underflow = raised(UNDERFLOW)
+    shifted = total.view(np.int64) << 35
+    if not underflow and shifted.min() != _MIDPOINT:
+        return result
+    doubtful = shifted == _MIDPOINT
+    if underflow:
+        doubtful |= np.abs(result) <= _SMALLEST_NORMAL
+    lanes = np.nonzero(doubtful)
+    addend = np.broadcast_to(c, total.shape)[lanes].astype(np.float64)
+    result[lanes] = odd_sum(np.broadcast_to(product, total.shape)[lanes], addend).astype(np.float32)
+    return result
+
+
+def fma32_directed(mode: Mode, a: Array, b: Array, c: Array) -> Array:
+    """a * b + c in float32, rounded as the mode says."""
+    product = a.astype(np.float64) * b
+    addend = c.astype(np.float64)
+    result = narrowed(*two_sum(product, addend), mode)
+    return signed_zero_sum(result, product, addend, mode)
+
+
+def fma64(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c in float64, to nearest."""
+    clear(INEXACT)
+    plain: Array = a * b + c
+    return _fma64("rn", a, b, c, plain) if raised(INEXACT) else plain
+
+
+def fma64_directed(mode: Mode, a: Array, b: Array, c: Array) -> Array:
+    """a * b + c in float64, rounded as the mode says."""
+    product = a * b
+    result = _fma64(mode, a, b, c, product + c)
+    # A product that only underflowed to zero is no exact zero.
+    exactly = np.where((product == 0) & (a != 0) & (b != 0), np.nan, product)
+    return signed_zero_sum(result, exactly, c, mode)
+
+
+def _fma64(mode: Mode, a: Array, b: Array, c: Array, plain: Array) -> Array:
+    """Boldo and Melquiond's algorithm: a head, and the exact tail rounded to odd, added once.
+
+    plain is a * b + c rounded twice: right where an operand is zero or not finite.
+    """
+    product, low = two_product(a, b)
+    middle, rest = two_sum(c, low)
+    head, tail = two_sum(product, middle)
+    tail = odd_sum(rest, tail)
+    result = head + tail
+    if mode != "rn":
+        _, error = two_sum(head, tail)
+        result = step(result, error < 0, error > 0, mode)
+    safe = product_is_safe(a, b, product) & (np.abs(c) < 2.0**1020)
+    trivial = ~(np.isfinite(a) & np.isfinite(b) & np.isfinite(c)) | (a == 0) | (b == 0)
+    result = np.where(trivial, plain, result)
+    return exact.repair(result, ~(safe | trivial), partial(exact.fused, mode=mode), (a, b, c))
+
+
+def fma_to_odd(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c of operands with at most 24 bits, as a float64 rounded to odd: ready for one rounding to fewer bits."""
+    return to_odd(*two_sum(a.astype(np.float64) * b, c.astype(np.float64)))

@@ -1,0 +1,125 @@
+"""Integer addition, division, minimum and their like. Everything wraps unless the opcode says `.sat`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernels.device.arithmetic.opcode import (
+    INTEGERS,
+    NUMPY_TYPES,
+    SIGNED,
+    Array,
+    Family,
+    Function,
+    Opcode,
+    Operation,
+    width,
+)  # fmt: skip
+
+
+def unsigned_of(type_name: str) -> Any:
+    """The numpy type of the same width without a sign."""
+    return NUMPY_TYPES[f"u{width(type_name)}"]
+
+
+def saturated(wide: Array, type_name: str) -> Array:
+    """Clamp an array of a wider signed type into a narrower integer type."""
+    info = np.iinfo(NUMPY_TYPES[type_name])
+    return np.clip(wide, info.min, info.max).astype(info.dtype)
+
+
+def _add_saturated(a: Array, b: Array) -> Array:
+    return saturated(a.astype(np.int64) + b, "s32")
+
+
+def _subtract_saturated(a: Array, b: Array) -> Array:
+    return saturated(a.astype(np.int64) - b, "s32")
+
+
+def _sum_family(function: Function, with_saturation: Function) -> Family:
+    def family(opcode: Opcode) -> Operation | None:
+        if opcode.match(("sat",), ("s32",)):
+            return Operation(opcode.text, ("s32", "s32"), "s32", with_saturation)
+        found = opcode.match(INTEGERS)
+        if not found:
+            return None
+        return Operation(opcode.text, (found[0],) * 2, found[0], function)
+
+    return family
+
+
+def magnitude(a: Array) -> Array:
+    """|a| in the unsigned type, where the most negative value has one too."""
+    unsigned: Array = a.view(np.dtype(f"u{a.dtype.itemsize}"))
+    return np.where(a < 0, (~unsigned) + unsigned.dtype.type(1), unsigned)
+
+
+def _unsigned_divide(a: Array, b: Array) -> Array:
+    """PTX leaves a zero divisor open; the hardware's own sequence gives all ones."""
+    return np.where(b == 0, ~b.dtype.type(0), a // b)
+
+
+def _unsigned_remainder(a: Array, b: Array) -> Array:
+    """With a zero divisor what the hardware's sequence leaves: the dividend."""
+    return np.where(b == 0, a, a % b)
+
+
+def _signed_divide(a: Array, b: Array) -> Array:
+    quotient = (magnitude(a) // magnitude(b)).view(a.dtype)
+    quotient = np.where((a < 0) != (b < 0), -quotient, quotient)
+    return np.where(b == 0, a.dtype.type(-1), quotient)
+
+
+def _signed_remainder(a: Array, b: Array) -> Array:
+    """The remainder takes the dividend's sign, as in C."""
+    remainder = (magnitude(a) % magnitude(b)).view(a.dtype)
+    return np.where(b == 0, a, np.where(a < 0, -remainder, remainder))
+
+
+def _by_sign(signed: Function, unsigned: Function, sources: int) -> Family:
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(INTEGERS)
+        if not found:
+            return None
+        function = signed if found[0] in SIGNED else unsigned
+        return Operation(opcode.text, (found[0],) * sources, found[0], function)
+
+    return family
+
+
+def _signed_only(function: Function) -> Family:
+    def family(opcode: Opcode) -> Operation | None:
+        found = opcode.match(SIGNED)
+        return Operation(opcode.text, (found[0],), found[0], function) if found else None
+
+    return family
+
+
+def _sum_of_difference(a: Array, b: Array, c: Array) -> Array:
+    """sad: c + |a - b|, the difference taken the way round that is not negative."""
+    return c + np.where(a < b, b - a, a - b)
+
+
+def _extreme(function: Function) -> Family:
+    def family(opcode: Opcode) -> Operation | None:
+        if opcode.match(("relu",), ("s32",)):
+            return Operation(opcode.text, ("s32", "s32"), "s32", lambda a, b: np.maximum(function(a, b), 0))
+        found = opcode.match(INTEGERS)
+        return Operation(opcode.text, (found[0],) * 2, found[0], function) if found else None
+
+    return family
+
+
+FAMILIES: dict[str, Family] = {
+    "add": _sum_family(np.add, _add_saturated),
+    "sub": _sum_family(np.subtract, _subtract_saturated),
+    "div": _by_sign(_signed_divide, _unsigned_divide, 2),
+    "rem": _by_sign(_signed_remainder, _unsigned_remainder, 2),
+    "sad": _by_sign(_sum_of_difference, _sum_of_difference, 3),
+    "abs": _signed_only(np.abs),
+    "neg": _signed_only(np.negative),
+    "min": _extreme(np.minimum),
+    "max": _extreme(np.maximum),
+}

@@ -1,0 +1,180 @@
+"""Integer products: low half, high half, widening, with or without an addend, and the byte dot products."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.device.arithmetic.integer import saturated
+from kernels.device.arithmetic.opcode import (
+    INTEGERS,
+    NUMPY_TYPES,
+    Array,
+    Family,
+    Function,
+    Opcode,
+    Operation,
+    width,
+)  # fmt: skip
+
+_WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
+_LOW32 = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def _wide(type_name: str) -> Function:
+    wider = NUMPY_TYPES[_WIDER[type_name]]
+
+    def product(a: Array, b: Array) -> Array:
+        result: Array = a.astype(wider) * b.astype(wider)
+        return result
+
+    return product
+
+
+def _high_of_unsigned64(a: Array, b: Array) -> Array:
+    """Schoolbook product of 32-bit halves; no partial sum leaves 64 bits."""
+    a_low, a_high, b_low, b_high = a & _LOW32, a >> _HALF, b & _LOW32, b >> _HALF
+    middle = a_high * b_low + ((a_low * b_low) >> _HALF)
+    other = a_low * b_high + (middle & _LOW32)
+    result: Array = a_high * b_high + (middle >> _HALF) + (other >> _HALF)
+    return result
+
+
+def _high_of_signed64(a: Array, b: Array) -> Array:
+    """The unsigned high half, less the other operand for each negative one."""
+    high = _high_of_unsigned64(a.view(np.uint64), b.view(np.uint64)).view(np.int64)
+    return high - np.where(a < 0, b, 0) - np.where(b < 0, a, 0)
+
+
+def _high(type_name: str) -> Function:
+    if width(type_name) == 64:
+        return _high_of_signed64 if type_name == "s64" else _high_of_unsigned64
+    wide, own, shift = _wide(type_name), NUMPY_TYPES[type_name], width(type_name)
+
+    def product(a: Array, b: Array) -> Array:
+        result: Array = (wide(a, b) >> shift).astype(own)
+        return result
+
+    return product
+
+
+def _product(kind: str, type_name: str) -> tuple[Function, str] | None:
+    """The function of one kind of product and the type of its result."""
+    if kind == "lo":
+        return np.multiply, type_name
+    if kind == "hi":
+        return _high(type_name), type_name
+    return (_wide(type_name), _WIDER[type_name]) if type_name in _WIDER else None
+
+
+def _low24(a: Array) -> Array:
+    """The low 24 bits as a 64-bit integer, sign-extended where the type has a sign."""
+    if a.dtype == np.int32:
+        return (a.astype(np.int64) << 40) >> 40
+    return (a & np.uint32(0xFFFFFF)).astype(np.int64)
+
+
+def _product24(kind: str, type_name: str) -> Function:
+    """mul24: the 48-bit product of 24-bit operands, `hi` being its bits 47..16 and `lo` its bits 31..0."""
+    shift = 16 if kind == "hi" else 0
+    own = NUMPY_TYPES[type_name]
+
+    def product(a: Array, b: Array) -> Array:
+        result: Array = ((_low24(a) * _low24(b)) >> shift).astype(own)
+        return result
+
+    return product
+
+
+def _plus(product: Function) -> Function:
+    return lambda a, b, c: product(a, b) + c
+
+
+def _plus_saturated(product: Function) -> Function:
+    return lambda a, b, c: saturated(product(a, b).astype(np.int64) + c, "s32")
+
+
+def _multiply(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("lo", "hi", "wide"), INTEGERS)
+    chosen = _product(*found) if found else None
+    if not found or not chosen:
+        return None
+    return Operation(opcode.text, (found[1],) * 2, chosen[1], chosen[0])
+
+
+def _multiply_add(opcode: Opcode) -> Operation | None:
+    if opcode.match(("hi",), ("sat",), ("s32",)):
+        return Operation(opcode.text, ("s32",) * 3, "s32", _plus_saturated(_high("s32")))
+    found = opcode.match(("lo", "hi", "wide"), INTEGERS)
+    chosen = _product(*found) if found else None
+    if not found or not chosen:
+        return None
+    function, result = chosen
+    return Operation(opcode.text, (found[1], found[1], result), result, _plus(function))
+
+
+def _multiply24(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("lo", "hi"), ("u32", "s32"))
+    if not found:
+        return None
+    return Operation(opcode.text, (found[1],) * 2, found[1], _product24(*found))
+
+
+def _multiply_add24(opcode: Opcode) -> Operation | None:
+    if opcode.match(("hi",), ("sat",), ("s32",)):
+        return Operation(opcode.text, ("s32",) * 3, "s32", _plus_saturated(_product24("hi", "s32")))
+    found = opcode.match(("lo", "hi"), ("u32", "s32"))
+    if not found:
+        return None
+    return Operation(opcode.text, (found[1],) * 3, found[1], _plus(_product24(*found)))
+
+
+def _field(a: Array, start: int, bits: int) -> Array:
+    """A bit field as a 64-bit integer, sign-extended where the array's type has a sign."""
+    if a.dtype.kind == "i":
+        return (a.astype(np.int64) << (64 - start - bits)) >> (64 - bits)
+    return ((a >> start) & ((1 << bits) - 1)).astype(np.int64)
+
+
+def _dot(sources: tuple[tuple[int, int], ...], factors: tuple[int, ...], result: str) -> Function:
+    """Fields of a (start, bits) times bytes of b, summed onto c."""
+
+    def dot(a: Array, b: Array, c: Array) -> Array:
+        total = c.astype(np.int64)
+        for (start, bits), byte in zip(sources, factors, strict=True):
+            total = total + _field(a, start, bits) * _field(b, byte, 8)
+        return total.astype(NUMPY_TYPES[result])
+
+    return dot
+
+
+def _dot_result(left: str, right: str) -> str:
+    return "u32" if left == right == "u32" else "s32"
+
+
+def _dot_bytes(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("u32", "s32"), ("u32", "s32"))
+    if not found:
+        return None
+    result = _dot_result(*found)
+    function = _dot(((0, 8), (8, 8), (16, 8), (24, 8)), (0, 8, 16, 24), result)
+    return Operation(opcode.text, (*found, result), result, function)
+
+
+def _dot_halves(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("lo", "hi"), ("u32", "s32"), ("u32", "s32"))
+    if not found:
+        return None
+    result = _dot_result(*found[1:])
+    function = _dot(((0, 16), (16, 16)), (0, 8) if found[0] == "lo" else (16, 24), result)
+    return Operation(opcode.text, (*found[1:], result), result, function)
+
+
+FAMILIES: dict[str, Family] = {
+    "mul": _multiply,
+    "mad": _multiply_add,
+    "mul24": _multiply24,
+    "mad24": _multiply_add24,
+    "dp4a": _dot_bytes,
+    "dp2a": _dot_halves,
+}

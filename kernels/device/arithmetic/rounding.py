@@ -1,0 +1,83 @@
+"""Exact error terms, and from them the roundings that numpy does not have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.device.arithmetic.opcode import Array
+
+Mode = str  # one of MODES
+MODES: tuple[Mode, ...] = ("rn", "rz", "rm", "rp")
+
+_SPLITTER = 2.0**27 + 1
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b rounded, and the exact error of that: Knuth's six operations, valid short of overflow."""
+    total = a + b
+    virtual = total - a
+    return total, (a - (total - virtual)) + (b - virtual)
+
+
+def _split(a: Array) -> tuple[Array, Array]:
+    """Veltkamp's split of a float64 into two halves of 26 bits."""
+    scaled = a * _SPLITTER
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """a * b rounded in float64, and the exact error of that, where `product_is_safe`."""
+    product = a * b
+    a_high, a_low = _split(a)
+    b_high, b_low = _split(b)
+    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return product, error
+
+
+def product_is_safe(a: Array, b: Array, product: Array) -> Array:
+    """Lanes where two_product neither overflows nor loses bits below the smallest subnormal."""
+    size = np.abs(product)
+    normal = (size > 2.0**-960) & (size < 2.0**1020)
+    return normal & (np.abs(a) < 2.0**990) & (np.abs(b) < 2.0**990)
+
+
+def to_odd(total: Array, error: Array) -> Array:
+    """total + error rounded to odd in float64: exact, or else the neighbour whose last bit is one.
+
+    Rounding that to a type with at least two bits fewer gives what rounding the exact sum once gives.
+    """
+    bits = total.view(np.int64)
+    nudge = (error != 0) & ((bits & 1) == 0) & np.isfinite(total)
+    away = (error > 0) == (total > 0)
+    return (bits + np.where(nudge, np.where(away, 1, -1), 0)).view(np.float64)
+
+
+def odd_sum(a: Array, b: Array) -> Array:
+    """a + b rounded to odd in float64."""
+    return to_odd(*two_sum(a, b))
+
+
+def step(nearest: Array, above: Array, below: Array, mode: Mode) -> Array:
+    """From the nearest value to the one that the mode asks for; above, below: where it lies beside the exact one."""
+    down = above & ((nearest > 0) if mode == "rz" else (mode == "rm"))
+    up = below & ((nearest < 0) if mode == "rz" else (mode == "rp"))
+    infinity = nearest.dtype.type(np.inf)
+    lowered = np.where(down, np.nextafter(nearest, -infinity), nearest)
+    return np.where(up, np.nextafter(nearest, infinity), lowered)
+
+
+def narrowed(total: Array, error: Array | float, mode: Mode) -> Array:
+    """total + error, given in float64 with |error| at most half an ulp of total, rounded to float32."""
+    nearest = total.astype(np.float32)
+    wide = nearest.astype(np.float64)
+    same = wide == total
+    return step(nearest, (wide > total) | (same & (error < 0)), (wide < total) | (same & (error > 0)), mode)
+
+
+def signed_zero_sum(result: Array, a: Array, b: Array, mode: Mode) -> Array:
+    """An exact zero sum is negative when rounding down, unless both terms are positive zeros."""
+    if mode != "rm":
+        return result
+    negative = (result == 0) & (np.signbit(a) | np.signbit(b)) & (a == -b)
+    return np.where(negative, -np.abs(result), result)
