@@ -23,11 +23,17 @@ STATIC_SHARED_LIMIT = 49_152
 OUTPUT_LIMIT = 4 * 2**20
 INCLUDE_MESSAGE = "This file includes a header that is not available: only the course's CUDA headers are."
 
+MEMORY_MESSAGE = (
+    "The compiler needed more memory than it may have for this file and was stopped. "
+    "Look for very large arrays, and templates or macros that grow without end."
+)
+
 # Absolute, so that neither PTX nor cubin depends on the directory that the compiler runs in.
 _FILE = "/kernel.cu"
 _SHOWN_FILE = "kernel.cu"
 _MOST_FINDINGS = 10
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
+_INCLUDE = re.compile(r"(?:cannot|could not) open source file|includes itself")
 _PTX_FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"\n]*/)?([^"/\n]*")', re.MULTILINE)
 
 
@@ -77,7 +83,7 @@ def compile_source(
         return (Finding(Verdict.REJECTED, "This file holds bytes that are not text."),)
     expressions = [kernel, *(f"&{symbol}" for symbol in symbols)]
     output = nvrtc.run(_FILE, text, _options(arch, defines, fmad), headers or {}, expressions)
-    found = diagnostics.parse(output.log, _FILE)
+    found = diagnostics.parse(output.log, _FILE, text.count("\n") + 1)
     if not output.ok:
         return _failure(output, found, kernel, symbols)
     return _success(output, found, kernel, arch, symbols, kernels=kernels)
@@ -120,28 +126,18 @@ def _failure(
     output: nvrtc.Output, found: tuple[Diagnostic, ...], kernel: str, symbols: tuple[str, ...]
 ) -> tuple[Finding, ...]:
     errors = [item for item in found if item.severity is Severity.ERROR]
-    if any("could not open source file" in item.message for item in errors):
-        return (Finding(Verdict.REJECTED, INCLUDE_MESSAGE, _line_of(errors, "could not open source file")),)
+    if refused := next((item for item in errors if _INCLUDE.search(item.message)), None):
+        return (Finding(Verdict.REJECTED, INCLUDE_MESSAGE, refused.line),)
     if "__nv_name_map(" in output.log and all(item.line is None for item in errors):
         return (Finding(Verdict.COMPILE_ERROR, _name_message(errors, kernel, symbols)),)
+    if output.result == nvrtc.OUT_OF_MEMORY or any(item.message == "out of memory" for item in errors):
+        return (Finding(Verdict.COMPILE_ERROR, MEMORY_MESSAGE),)
     if errors:
-        return tuple(_finding(item) for item in errors[:_MOST_FINDINGS])
-    if limit := _shared_limit(output.log, kernel):
-        return (limit,)
-    message = f"The compiler could not finish with this file ({nvrtc.result_name(output.result)})."
-    return (Finding(Verdict.COMPILE_ERROR, message),)
-
-
-def _finding(item: Diagnostic) -> Finding:
-    """The compiler's words as a sentence, with what to try next where the mistake is a common one."""
-    message = item.message[:1].upper() + item.message[1:]
-    message = message if message.endswith((".", "?", "!")) else message + "."
-    advice = diagnostics.hint(item.message)
-    return Finding(Verdict.COMPILE_ERROR, f"{message} {advice}" if advice else message, item.line)
-
-
-def _line_of(errors: list[Diagnostic], words: str) -> int | None:
-    return next((item.line for item in errors if words in item.message), None)
+        return tuple(
+            Finding(Verdict.COMPILE_ERROR, diagnostics.sentence(item.message), item.line)
+            for item in errors[:_MOST_FINDINGS]
+        )
+    return (_assembler_limit(output, kernel),)
 
 
 def _name_message(errors: list[Diagnostic], kernel: str, symbols: tuple[str, ...]) -> str:
@@ -156,14 +152,22 @@ def _name_message(errors: list[Diagnostic], kernel: str, symbols: tuple[str, ...
     return f"The {what} {name} is not there once the file is compiled: is it inside an `#if` or a namespace?"
 
 
-def _shared_limit(log: str, kernel: str) -> Finding | None:
-    """NVRTC fails without a word where static shared memory is too large; the figures tell."""
-    for entry in diagnostics.entries(log):
-        figures = diagnostics.resources(log, entry)
+def _assembler_limit(output: nvrtc.Output, kernel: str) -> Finding:
+    """The assembler fails without a word where memory of fixed size is too large; its figures tell which."""
+    made = diagnostics.entries(output.log)
+    for entry in made:
+        figures = diagnostics.resources(output.log, entry)
         if figures and figures.shared_bytes > STATIC_SHARED_LIMIT:
             return Finding(
                 Verdict.RESOURCE_LIMIT,
                 f"{kernel} asks for {figures.shared_bytes:,} bytes of shared memory in a block; "
                 f"{STATIC_SHARED_LIMIT:,} are allowed for arrays of fixed size. Make the tile smaller.",
             )
-    return None
+    if made:
+        return Finding(
+            Verdict.RESOURCE_LIMIT,
+            f"{kernel} needs more memory of fixed size than a device has: "
+            "look at its `__constant__` arrays (65,536 bytes in all), its `__device__` arrays and its parameters.",
+        )
+    message = f"The compiler could not finish with this file ({nvrtc.result_name(output.result)})."
+    return Finding(Verdict.COMPILE_ERROR, message)

@@ -36,7 +36,9 @@ _PLACE = re.compile(
     r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?P<what>catastrophic error|internal error|error|warning)"
     r"(?: #\d+(?:-D)?)?: (?P<message>.*)$"
 )
-_PTXAS = re.compile(r"^ptxas [^;\n]*?(?:; )?(?P<what>error|fatal)\s*: (?P<message>.*)$")
+_NO_PLACE = re.compile(r"^At end of source: (?:catastrophic error|error)(?: #\d+(?:-D)?)?: (?P<message>.*)$")
+_NOTE = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): note")
+_PTXAS = re.compile(r"^ptxas [^;\n]*?(?:; )?(?:error|fatal)\s*: (?P<message>(?!Ptx assembly aborted).*)$")
 _FIGURES = {
     "registers": re.compile(r"Used (\d+) registers"),
     "shared_bytes": re.compile(r"(\d+) bytes smem"),
@@ -50,20 +52,32 @@ _ENTRY = re.compile(r"Compiling entry function '([^']*)'")
 _TOO_LONG = 300
 
 
-def parse(log: str, file: str) -> tuple[Diagnostic, ...]:
-    """Errors and warnings in `log`, in its order; only those that stand in `file` keep their line."""
+def parse(log: str, file: str, last_line: int) -> tuple[Diagnostic, ...]:
+    """Errors and warnings in `log`, in its order; only those that stand in `file` keep their line.
+
+    last_line: of the file; a `#line` in the source can claim any other
+    """
     lines = log.splitlines()
     found = []
     for number, text in enumerate(lines):
+        after = lines[number + 1 : number + 3]
         if match := _PLACE.match(text):
-            own = match["file"] == file
             severity = Severity.WARNING if match["what"] == "warning" else Severity.ERROR
-            place = int(match["line"]) if own else None
-            column = _column(lines[number + 1 : number + 3]) if own else None
-            found.append(Diagnostic(place, column, severity, _short(match["message"])))
+            line = _own_line(match, file, last_line)
+            found.append(Diagnostic(line, _column(after) if line else None, severity, _short(match["message"])))
+        elif match := _NO_PLACE.match(text):
+            note = _NOTE.match(after[0]) if after else None
+            line = _own_line(note, file, last_line) if note else None
+            found.append(Diagnostic(line, None, Severity.ERROR, _short(match["message"])))
         elif match := _PTXAS.match(text):
-            found.append(Diagnostic(None, None, Severity.ERROR, _short(match["message"])))
+            message = f"inline assembly: {match['message']}"
+            found.append(Diagnostic(None, None, Severity.ERROR, _short(message)))
     return tuple(found)
+
+
+def _own_line(match: re.Match[str], file: str, last_line: int) -> int | None:
+    line = int(match["line"][:9])
+    return line if match["file"] == file and 1 <= line <= last_line else None
 
 
 def resources(log: str, entry: str) -> Resources | None:
@@ -112,18 +126,44 @@ _BUILTINS = (
     "__shared__", "__global__", "__device__", "__restrict__", "__constant__",
 )
 _UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
+_PLAIN = (
+    (
+        "function without execution space annotations",
+        ("This function is marked neither `__global__` nor `__device__`, so it would run on the host. "
+        "Write `__device__` in front of it, or take it out of this file."),
+    ),
+    (
+        "explicitly marked as a __host__ function",
+        "This function runs on the host, which the grader does not use. Write `__device__` instead of `__host__`.",
+    ),
+    (
+        "variable without memory space annotations",
+        ("This variable stands outside of any function and would live on the host. "
+        "Write `__device__` or `__constant__` in front of it, or make it a local one."),
+    ),
+)
+
+
+def sentence(message: str) -> str:
+    """The compiler's words as a sentence, with what to try next where the mistake is a common one."""
+    for words, plain in _PLAIN:
+        if words in message:
+            return plain
+    text = message[:1].upper() + message[1:]
+    text = text if text.endswith((".", "?", "!")) else text + "."
+    return f"{text} {advice}" if (advice := hint(message)) else text
 
 
 def hint(message: str) -> str:
     """What to try next for a common mistake; "" where there is nothing to add."""
     if 'expected a ";"' in message:
         return "Look at the end of this line and of the one before it: a `;` is missing there."
-    if 'expected a "}"' in message or "at end of source" in message:
+    if 'expected a "}"' in message:
         return "A `{` is never closed: count the braces."
-    if match := _UNDEFINED.search(message):
-        return _undefined_hint(match[1])
     if "has already been declared in the current scope" in message:
         return "Two declarations in one block share this name: rename one."
+    if match := _UNDEFINED.search(message):
+        return _undefined_hint(match[1])
     return ""
 
 
@@ -134,6 +174,6 @@ def _undefined_hint(name: str) -> str:
     for builtin in _BUILTINS:
         if bare == builtin.strip("_").lower():
             return f"Did you mean `{builtin}`?"
-    if name.isupper() or ("_" in name and name.upper() == name):
+    if name.upper() == name:
         return f"Declare it first, for example `#define {name} 16`."
     return "Check its spelling, and that it is declared before this line."

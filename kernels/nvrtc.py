@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+OUT_OF_MEMORY = 1
+
 _LIBRARY = "libnvrtc.so.13"
 _BUILTINS = "libnvrtc-builtins.so.13*"
 _NULL_SOURCE = "__global__ void warm(float *p) { p[0] = 0.0f; }"

@@ -11,6 +11,8 @@ _TOKEN = re.compile(
     r"""|(?P<brace>[{}])""",
     re.DOTALL,
 )
+_MANGLED = re.compile(r"_ZN?L?")
+_COUNT = re.compile(r"[1-9]\d{0,3}")
 _MODULE_DIRECTIVES = frozenset({".entry", ".func", ".version", ".target", ".address_size"})
 
 
@@ -45,7 +47,20 @@ def objection(ptx: str, entry: str, kernels: Iterable[str]) -> str | None:
 
 def _is_mangled(name: str, kernel: str) -> bool:
     """True where `name` is `kernel` as C++ mangles it, in any namespace and with any parameters."""
-    return name == kernel or re.match(rf"_ZN?(?:\w*?){len(kernel)}{re.escape(kernel)}(?!\w*\$)", name) is not None
+    return name == kernel or _last_part(name) == kernel
+
+
+def _last_part(name: str) -> str | None:
+    """The function's own name in a mangled one: the last of the counted parts that follow each other."""
+    start = _MANGLED.match(name)
+    place = start.end() if start else 0
+    part = None
+    while start and (count := _COUNT.match(name, place)):
+        part = name[count.end() : count.end() + int(count[0])]
+        place = count.end() + len(part)
+        if "N" not in start[0]:
+            break
+    return part
 
 
 def _nesting(ptx: str) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kernels import nvrtc
-from kernels.compile import Compilation
+from kernels.compile import MEMORY_MESSAGE, Compilation
 from kernels.diagnostics import Diagnostic, Resources
 from kernels.verdict import Finding, Severity, Verdict
 from worker.sandbox.limits import Failure, Limits, SandboxFailure
@@ -55,15 +55,14 @@ def compile_in(child: Child, request: CompileRequest) -> Compilation | tuple[Fin
 _MESSAGES = {
     Failure.TIME: "The compiler needed more than {seconds} s for this file and was stopped. "
     "Look for templates or macros that grow without end.",
-    Failure.MEMORY: "The compiler needed more than {memory} GB for this file and was stopped. "
-    "Look for very large arrays, and templates or macros that grow without end.",
+    Failure.MEMORY: MEMORY_MESSAGE,
     Failure.CRASH: "The compiler crashed on this file. "
     "Look for very deep nesting or recursion, and make it simpler.",
 }
 
 
 def _message(kind: Failure, limits: Limits) -> str:
-    return _MESSAGES[kind].format(seconds=limits.cpu_seconds, memory=limits.memory_bytes >> 30)
+    return _MESSAGES[kind].format(seconds=limits.cpu_seconds)
 
 
 def _decode(response: dict[str, Any]) -> Compilation | tuple[Finding, ...]:

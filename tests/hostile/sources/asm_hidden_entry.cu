@@ -1,0 +1,1 @@
+__global__ void MatrixMulKernel(float *M, float *N, float *P, int Width) { P[0] = 1; asm volatile("/* */ } /* */ .entry /* */ evil(){ // }"); }

@@ -1,0 +1,3 @@
+__global__ void MatrixMulKernel(float *M, float *N, float *P, int Width) {
+#include "@FILE@"
+}

@@ -1,0 +1,2 @@
+#pragma nv_mangled_name evil
+__global__ void MatrixMulKernel(float *M, float *N, float *P, int Width) { P[threadIdx.x] = M[threadIdx.x] * N[threadIdx.x]; }

@@ -1,0 +1,6 @@
+#if __has_include_next("@FILE@")
+#define FACTOR 2
+#else
+#define FACTOR 3
+#endif
+__global__ void MatrixMulKernel(float *M, float *N, float *P, int Width) { P[0] = FACTOR; }

@@ -1,0 +1,7 @@
+#define PASTE(a, b) a##b
+#if PASTE(__has_, include)("@FILE@")
+#define FACTOR 2
+#else
+#define FACTOR 3
+#endif
+__global__ void MatrixMulKernel(float *M, float *N, float *P, int Width) { P[0] = FACTOR; }
