@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types check format lock fuzz bench test-gpu clean
+.PHONY: help run test lint types check format docs lock fuzz bench test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -32,6 +32,10 @@ format: ## let ruff format and repair what it can
 	@bin/setup dev
 	@$(PY) -m ruff check --fix-only --quiet .
 	@$(PY) -m ruff format .
+
+docs: ## write the command output that README.md and docs/ show anew
+	@bin/setup dev
+	@$(PY) bin/shown.py
 
 lock: ## write the lock files anew, with the newest releases that pyproject.toml allows
 	@bin/setup lock

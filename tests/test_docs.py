@@ -1,0 +1,130 @@
+"""The documents say what is so: their links lead somewhere, their commands exist, the output they show is real."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from bin.shown import lasting, output_of, pages, rewrite, shown
+from kernels.verdict import Verdict
+from worker.commands.root import tilelab
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = pages()
+TARGETS = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+CODE = re.compile(r"```(?P<language>[a-z]*)\n(?P<block>.*?)```|`(?P<span>[^`\n]+)`", re.DOTALL)
+
+
+def commands(page: Path) -> list[str]:
+    """Every command line that a page tells its reader to type, without prompts and comments."""
+    lines = []
+    for match in CODE.finditer(page.read_text()):
+        text = match["span"] or (match["block"] if match["language"] in {"sh", "console"} else "")
+        lines += [re.sub(r"^\$ |\s+#.*$", "", line) for line in text.splitlines()]
+    return lines
+
+
+def names(pages: list[Path]) -> list[str]:
+    return [str(page.relative_to(ROOT)) for page in pages]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#\s]+)", page.read_text())
+    assert not [target for target in targets if ":" not in target and not (page.parent / target).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_files_named_in_code_exist(page):
+    spans = [match["span"] for match in CODE.finditer(page.read_text()) if match["span"]]
+    paths = [
+        span
+        for span in spans
+        if re.fullmatch(r"(kernels|worker|tests|bin|bench|samples|locks|docs)/[\w./-]*", span)
+    ]
+    assert not [path for path in paths if not (ROOT / path).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_make_targets_exist(page):
+    asked = {
+        word
+        for line in commands(page)
+        if (match := re.match(r"make ([a-z-]+)", line))
+        for word in match.groups()
+    }
+    assert asked <= TARGETS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_tilelab_commands_exist(page):
+    for line in commands(page):
+        if re.match(r"(\.venv/bin/)?tilelab( |$)", line):
+            assert problem(shlex.split(line)[1:]) is None, line
+
+
+def problem(words: list[str]) -> str | None:
+    """What is wrong with a command line of `tilelab`: an unknown verb or option."""
+    command: click.Command = tilelab
+    if words and not words[0].startswith("-"):
+        found = tilelab.get_command(click.Context(tilelab), words[0])
+        if found is None:
+            return f"no verb {words[0]}"
+        command = found
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help", "-h"}
+    unknown = [word for word in words if word.startswith("-") and word != "-" and word not in known]
+    return f"no option {unknown[0]}" if unknown else None
+
+
+def test_unknown_verbs_and_options_would_be_noticed():
+    assert problem(["levitate", "my.cu"])
+    assert problem(["grade", "my.cu", "--levitate"])
+    assert problem(["grade", "my.cu", "--json"]) is None
+
+
+def test_every_verb_and_option_is_described_for_students():
+    text = (ROOT / "docs" / "students.md").read_text()
+    for name in tilelab.list_commands(click.Context(tilelab)):
+        command = tilelab.get_command(click.Context(tilelab), name)
+        assert command is not None
+        assert f"tilelab {name}" in text
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert any(option in text for option in parameter.opts), f"{name} {parameter.name}"
+
+
+def test_every_verdict_is_explained_to_students():
+    text = (ROOT / "docs" / "students.md").read_text()
+    assert not [verdict for verdict in Verdict if f"`{verdict}`" not in text]
+
+
+def test_every_make_target_is_explained_to_developers():
+    text = (ROOT / "docs" / "developers.md").read_text()
+    assert not [target for target in TARGETS - {"help"} if f"`make {target}" not in text]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the CUDA compiler exists for Linux only")
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [pytest.param(page, command, id=command) for page in PAGES for command in shown(page)],
+)
+def test_the_output_shown_is_what_the_command_prints(page, command):
+    assert lasting(shown(page)[command]) == lasting(output_of(command)), "run `make docs`"
+
+
+def test_a_page_is_written_anew_only_when_something_lasting_changed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "Text.\n\n<!-- output of: tilelab grade a.cu -->\n```text\nwrong\n\nSeconds: read 0.01, check 1.20.\n```\nMore.\n"
+    )
+    assert not rewrite(page, lambda _: "wrong\n\nSeconds: read 0.02, check 3.00.\n")
+    assert "1.20" in page.read_text()
+    assert rewrite(page, lambda _: "accepted\n")
+    assert (
+        page.read_text() == "Text.\n\n<!-- output of: tilelab grade a.cu -->\n```text\naccepted\n```\nMore.\n"
+    )
