@@ -1,0 +1,249 @@
+"""Exercises: the ones in the tree, and what a teacher's own is refused for."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import defaultdict
+
+import pytest
+
+from kernels.exercise import (
+    BUILT_IN,
+    Binding,
+    Exercise,
+    ExerciseError,
+    InputKind,
+    Layout,
+    find_exercise,
+    list_exercises,
+    load_exercise,
+)
+
+EXERCISES = {exercise.name: exercise for exercise in list_exercises()}
+OWN_TILES = [1, 2, 3, 5, 7, 8, 12, 16, 24, 31, 32, 64, 128]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of `tiled` to spoil."""
+    return shutil.copytree(BUILT_IN / "tiled", tmp_path / "mine")
+
+
+def spoil(folder, old, new):
+    path = folder / "exercise.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_the_first_exercises_are_there():
+    assert {"naive", "tiled", "tiled-square"} <= EXERCISES.keys()
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_exercise_has_its_texts(name):
+    exercise = EXERCISES[name]
+    assert exercise.handout.read_text("utf-8").startswith("# ")
+    assert exercise.kernel in exercise.starter.read_text("utf-8")
+    assert exercise.kernel in exercise.solution.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("name", "tile"), [(e.name, t) for e in EXERCISES.values() for t in e.tiles])
+def test_cases_differ_and_the_ranking_size_is_left_to_a_gpu(name, tile):
+    cases = EXERCISES[name].cases(tile)
+    assert len({case.name for case in cases}) == len(cases)
+    assert [case for case in cases if not case.on_cpu] == [cases[-1]]
+    assert cases[-1].sizes == EXERCISES[name].ranking
+    assert cases[-1].name == "Width=2048 integers_left"
+    assert len(cases) <= 20
+
+
+@pytest.mark.parametrize("tile", [8, 16, 32])
+def test_tiled_covers_the_sizes_around_the_tile_and_several_phases(tile):
+    widths = {case.sizes["Width"] for case in EXERCISES["tiled"].cases(tile) if case.on_cpu}
+    assert {1, 2, tile - 1, tile, tile + 1, 2 * tile} <= widths
+    assert max(widths) > 2 * tile
+    assert max(widths) <= 72
+
+
+@pytest.mark.parametrize("tile", [8, 16, 32])
+def test_tiled_square_asks_for_multiples_only_and_for_three_tiles(tile):
+    widths = {case.sizes["Width"] for case in EXERCISES["tiled-square"].cases(tile) if case.on_cpu}
+    assert all(width % tile == 0 for width in widths)
+    assert {tile, 2 * tile, 3 * tile} <= widths
+    assert max(widths) <= 96
+
+
+@pytest.mark.parametrize("name", ["naive", "tiled"])
+@pytest.mark.parametrize("tile", [8, 16, 32])
+def test_every_kind_of_input_is_tried_at_two_sizes_and_at_one_that_is_no_multiple(name, tile):
+    widths = defaultdict(set)
+    for case in EXERCISES[name].cases(tile):
+        widths[case.inputs].add(case.sizes["Width"])
+    for kind in InputKind:
+        assert len(widths[kind]) >= 2
+        assert any(width % tile and width > 2 for width in widths[kind])
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+@pytest.mark.parametrize("tile", OWN_TILES)
+def test_any_tile_of_a_students_own_gives_cases_that_run_on_the_cpu(name, tile):
+    exercise = EXERCISES[name]
+    on_cpu = [case for case in exercise.cases(tile) if case.on_cpu]
+    assert on_cpu
+    for case in on_cpu:
+        assert min(case.sizes.values()) >= 1
+        assert case.inputs is not InputKind.REAL or exercise.dot_product_length(case.sizes) <= 32
+
+
+def test_an_exercise_outside_the_repository_is_found_by_its_path(folder):
+    assert find_exercise(str(folder)).name == "mine"
+
+
+def test_a_folder_of_a_teachers_own_comes_first(folder):
+    spoil(folder, "Tiled matrix multiplication for any Width", "Mine")
+    shutil.move(folder, folder.parent / "tiled")
+    assert find_exercise("tiled", [folder.parent]).title == "Mine"
+    assert {e.name for e in list_exercises([folder.parent])} == EXERCISES.keys()
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(ExerciseError, match="no such exercise; known are: .*tiled-square"):
+        find_exercise("tilled")
+
+
+@pytest.mark.parametrize("name", ["..", "no/such/folder", "/"])
+def test_a_path_without_an_exercise_is_refused(name):
+    with pytest.raises(ExerciseError):
+        find_exercise(name)
+
+
+def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(folder):
+    before = load_exercise(folder).digest
+    spoil(folder, "Tiled matrix multiplication for any Width", "Another title")
+    (folder / "handout.md").write_text("# A typo less\n")
+    assert load_exercise(folder).digest == before
+    spoil(folder, "Width = 37", "Width = 41")
+    assert load_exercise(folder).digest != before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "reason"),
+    [
+        ('kernel = "MatrixMulKernel"', "", "kernel", "missing"),
+        ('kernel = "MatrixMulKernel"', 'kernel = "Matrix Mul"', "kernel", "C identifier"),
+        ('kernel = "MatrixMulKernel"', "kernel = 3", "kernel", "expected a string"),
+        ('metric = "gflops"', 'metric = "tflops"', "metric", 'expected one of "gflops", "gbps", "time"'),
+        ('metric = "gflops"', 'metric = "gflops"\nfmadd = true', "fmadd", "no such field"),
+        ('metric = "gflops"', 'metric = "gflops"\nfmad = 1', "fmad", "true or false"),
+        ('metric = "gflops"', 'metric = "gflops"\nwarp_races = "maybe"', "warp_races", '"error", "warning"'),
+        ("default = 16", "default = 15", "tile.default", "tile.allowed"),
+        ("default = 16", "default = 16.0", "tile.default", "whole numbers"),
+        ("default = 16", "default = true", "tile.default", "whole numbers"),
+        ("default = 16", "default = 16\ndefualt = 16", "tile.defualt", "no such field"),
+        ("largest = 128", "largest = 4", "tile.allowed", "between 1 and"),
+        ("Width = 2048", "Width = 2048\nHeight = 1", "ranking.Height", "no such field"),
+        ("Width = 2048", "", "ranking.Width", "missing"),
+        ("{ Width = 37 }", '{ Width = "Widht + 1" }', "cases[7].sizes.Width", "`Widht` is not known here"),
+        ("{ Width = 37 }", "{ Height = 37 }", "cases[7].sizes", "every size must be given"),
+        ("{ Width = 37 }", '{ Width = "1/(TILE_WIDTH-16)" }', "cases", "with TILE_WIDTH 16: it divides by zero"),
+        ('["real"]', '["reals"]', "cases[6].inputs", "integers_left"),
+        ('["real"]', "[]", "cases[6].inputs", "at least one"),
+        ('block = "(TILE_WIDTH, TILE_WIDTH)"', 'block = "(TILE, 1)"', "launch.block", "`TILE` is not known"),
+        ('block = "(TILE_WIDTH, TILE_WIDTH)"', 'block = "(1,1,1,1)"', "launch.block", "one to three"),
+        ('type = "int"', 'type = "long"', "parameters[3].type", "expected `int`"),
+        (', size = "Width" }', "}", "parameters[3].operand", "either"),
+        ('size = "Width"', 'size = "Height"', "parameters", "`Height` is not one of `sizes`"),
+        ('operand = "P"', 'operand = "Q"', "parameters", "exactly one: M, N, P"),
+        ('role = "output"', 'role = "input"', "operands", "two inputs (left, then right) and one output"),
+        ('name = "P", role', 'name = "N", role', "operands", "the same name"),
+        ('cols = "Width" }', 'cols = "Width + 1" }', "operands", "does not give"),
+        ("largest_on_cpu = 300", "largest_on_cpu = 0", "largest_on_cpu", "whole numbers"),
+        ("sizes = [", "sizes = [[", "", "not TOML"),
+        ('sizes = ["Width"]', "sizes = []", "sizes", "at least one"),
+    ],
+)
+def test_a_malformed_exercise_is_refused_with_file_field_and_reason(folder, old, new, field, reason):
+    spoil(folder, old, new)
+    with pytest.raises(ExerciseError, match=re.escape(reason)) as caught:
+        load_exercise(folder)
+    assert caught.value.field == field
+    assert str(caught.value).startswith(f"{folder / 'exercise.toml'}: {field}")
+
+
+@pytest.mark.parametrize("file", ["exercise.toml", "handout.md", "starter.cu", "solution.cu"])
+def test_a_missing_file_is_named(folder, file):
+    (folder / file).unlink()
+    with pytest.raises(ExerciseError, match="missing") as caught:
+        load_exercise(folder)
+    assert caught.value.path == folder / file
+
+
+def test_cases_that_are_all_too_large_for_the_cpu_device_are_refused(folder):
+    text = (folder / "exercise.toml").read_text()
+    head, *_ = text.split("[[cases]]")
+    (folder / "exercise.toml").write_text(
+        head + '[[cases]]\nsizes = { Width = 500 }\ninputs = ["integers_left"]\n'
+    )
+    with pytest.raises(ExerciseError, match="no case is small enough"):
+        load_exercise(folder)
+
+
+RECTANGLES = """
+title = "Blocked multiplication of rectangles"
+operation = "matmul"
+kernel = "matrixMulCUDA"
+sizes = ["A_HEIGHT", "A_WIDTH", "B_WIDTH"]
+metric = "time"
+fmad = false
+warp_races = "warning"
+largest_on_cpu = 128
+size_macros = { A_HEIGHT = "A_HEIGHT", A_WIDTH = "A_WIDTH", B_HEIGHT = "A_WIDTH", B_WIDTH = "B_WIDTH" }
+operands = [
+    { name = "A", role = "input", rows = "A_HEIGHT", cols = "A_WIDTH", binding = "global", symbol = "d_A" },
+    { name = "B", role = "input", rows = "A_WIDTH", cols = "B_WIDTH", binding = "global", symbol = "d_B", layout = "column_major" },
+    { name = "C", role = "output", rows = "A_HEIGHT", cols = "B_WIDTH", binding = "global", symbol = "d_C" },
+]
+[tile]
+name = "BLOCK_SIZE"
+default = 8
+allowed = [8, 16]
+largest = 32
+[launch]
+block = "(BLOCK_SIZE, BLOCK_SIZE)"
+grid = "(B_WIDTH / BLOCK_SIZE, A_HEIGHT / BLOCK_SIZE)"
+shared = "2 * BLOCK_SIZE * BLOCK_SIZE * 4"
+[ranking]
+A_HEIGHT = 1024
+A_WIDTH = 2048
+B_WIDTH = 512
+[[cases]]
+sizes = { A_HEIGHT = "BLOCK_SIZE", A_WIDTH = "2*BLOCK_SIZE", B_WIDTH = "3*BLOCK_SIZE" }
+inputs = ["integers_left", "real"]
+"""
+
+
+@pytest.fixture
+def rectangles(folder) -> Exercise:
+    (folder / "exercise.toml").write_text(RECTANGLES)
+    return load_exercise(folder)
+
+
+def test_the_schema_carries_rectangles_in_module_globals_with_size_macros(rectangles):
+    case = rectangles.cases(8)[0]
+    assert case.name == "A_HEIGHT=8 A_WIDTH=16 B_WIDTH=24 integers_left"
+    assert rectangles.defines(case.sizes) == {"A_HEIGHT": 8, "A_WIDTH": 16, "B_HEIGHT": 16, "B_WIDTH": 24}
+    assert rectangles.dot_product_length(case.sizes) == 16
+    assert rectangles.parameters == ()
+    assert [operand.binding for operand in rectangles.operands] == [Binding.GLOBAL] * 3
+    assert rectangles.operand("B").layout is Layout.COLUMN_MAJOR
+    assert rectangles.output.symbol == "d_C"
+    launch = rectangles.launch.resolve({**case.sizes, "BLOCK_SIZE": 8})
+    assert (launch.grid, launch.block, launch.shared) == ((3, 1, 1), (8, 8, 1), 512)
+
+
+def test_real_values_are_left_out_where_the_dot_product_is_too_long(rectangles):
+    assert InputKind.REAL in {case.inputs for case in rectangles.cases(8)}
+    assert InputKind.REAL in {case.inputs for case in rectangles.cases(16)}
+    assert InputKind.REAL not in {case.inputs for case in rectangles.cases(17)}
