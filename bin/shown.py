@@ -36,6 +36,8 @@ def output_of(command: str) -> str:
     words[0] = str(Path(sys.executable).with_name("tilelab"))
     environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    if not done.stdout.strip():
+        raise RuntimeError(f"{command} printed nothing and ended with exit code {done.returncode}")
     return done.stdout.rstrip() + "\n"
 
 
