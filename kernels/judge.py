@@ -127,14 +127,18 @@ def _judge_case(
 ) -> _Outcome:
     if not case.on_cpu:
         return _Outcome(case, CaseStatus.NOT_RUN, TOO_LARGE)
-    problem = case.problem or (launch_problem(case.launch, resources) if case.launch else None)
-    if case.launch is None or problem:
-        finding = Finding(Verdict.RESOURCE_LIMIT, str(problem), example=Example(case=case.name))
-        return _Outcome(case, CaseStatus.FAILED, "cannot be launched", (finding,))
+    problem = case.problem or _launch_finding(case, resources)
+    if case.launch is None or problem is not None:
+        return _Outcome(case, CaseStatus.FAILED, "cannot be launched", (problem,) if problem else ())
     inputs = make_inputs(case, seed)
     budget = short_budget(case) if endless else full_budget(case)
     execution = run(case.launch, arguments(case), buffers(case, inputs), Schedule.LOCKSTEP, budget)
     return _judge_execution(plan, case, inputs, execution, endless)
+
+
+def _launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
+    reason = launch_problem(case.launch, resources) if case.launch is not None else None
+    return Finding(Verdict.RESOURCE_LIMIT, reason, example=Example(case=case.name)) if reason else None
 
 
 def _judge_execution(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from kernels.exercise import Binding, Case, Exercise, InputKind, Layout, Operation, Role
 from kernels.launch import Launch, LaunchError
 from kernels.source import Source
-from kernels.verdict import Severity
+from kernels.verdict import Example, Finding, Severity, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class CasePlan:
     matrices: tuple[MatrixPlan, ...]
     arguments: tuple[Argument, ...]
     launch: Launch | None
-    problem: str
+    problem: Finding | None
 
     @property
     def weight(self) -> int:
@@ -136,13 +136,13 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
 
 def _resolve_launch(
     exercise: Exercise, source: Source | None, tile: int, case: Case
-) -> tuple[Launch | None, str]:
+) -> tuple[Launch | None, Finding | None]:
     """The launch of one case, or why there is none."""
     rule, names = exercise.launch, {exercise.tile_name: tile, **case.sizes}
     if source is not None:
         rule = rule.override(source.launch)
         names = source.launch_names(exercise, tile, case.sizes)
     try:
-        return rule.resolve(names), ""
+        return rule.resolve(names), None
     except LaunchError as error:
-        return None, str(error)
+        return None, Finding(Verdict.RESOURCE_LIMIT, str(error), error.line, example=Example(case=case.name))

@@ -41,7 +41,7 @@ _RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
 
 def render(report: Report, source: str, file: str, style: Style) -> str:
     """The whole report; `source` is the graded text, `file` its name as the student gave it."""
-    lines = safe_lines(source)
+    lines = safe_lines(source.rstrip())
     parts = [
         _head(report, file, style),
         *_findings(report, lines, style),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from worker.stages import Stages
 from worker.steps import CheckRequest, CheckResponse
 
 WARNING_LIMIT = 10
+
+logger = logging.getLogger(__name__)
 
 Progress = Callable[[str], None]
 """Told what is being done now, in a word or two."""
@@ -196,5 +199,6 @@ _FAILURES: Mapping[Failure, str] = {
 
 
 def _system_error(job: Job, plan: Plan, failure: SandboxFailure, seconds: Mapping[str, float]) -> Report:
+    logger.error("a step failed: %s", failure)
     finding = Finding(Verdict.SYSTEM_ERROR, f"{_FAILURES[failure.kind]} This is our fault, not the kernel's.")
     return _stopped(job, plan, (finding,), seconds, verdict=Verdict.SYSTEM_ERROR)

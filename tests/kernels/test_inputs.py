@@ -29,7 +29,7 @@ def case_of(rows: int, length: int, columns: int, kind: InputKind, turn: int = 0
         ),
         arguments=(),
         launch=None,
-        problem="",
+        problem=None,
     )
 
 

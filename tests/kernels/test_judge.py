@@ -205,13 +205,10 @@ def test_a_block_that_does_not_fit_is_not_run(resources, words):
 
 def test_a_launch_that_has_no_value_is_a_resource_limit():
     made = plan("Width=17")
-    broken = replace(
-        made, cases=tuple(replace(case, launch=None, problem="no launch") for case in made.cases)
-    )
+    problem = Finding(Verdict.RESOURCE_LIMIT, "no launch", 7)
+    broken = replace(made, cases=tuple(replace(case, launch=None, problem=problem) for case in made.cases))
     found = judge(broken, FakeDevice(), SMALL)
-    assert [(finding.kind, finding.message) for finding in found.findings] == [
-        (Verdict.RESOURCE_LIMIT, "no launch")
-    ]
+    assert found.findings == (replace(problem, count=len(made.cases)),)
 
 
 def test_what_the_kernel_prints_is_kept_for_one_case_and_bounded():

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def exercises(name: str | None, starter: bool, folder: Path | None, as_json: bool) -> None:
-    r"""List the exercises, or show the handout of exercise NAME.
+    """List the exercises, or show the handout of exercise NAME.
 
     \b
     Examples:
       tilelab exercises
       tilelab exercises tiled
       tilelab exercises tiled --starter > my.cu
-    """
+    """  # noqa: D301 - click reads the escape
     extra = () if folder is None else (folder,)
     if name is None:
         if starter:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # The source rules refuse a longer file; reading one byte more than they allow is enough to tell.
 _READ_LIMIT = 64 * 1024 + 1
 _SEED_BYTES = 16
+_ARCHES = tuple(f"sm_{number}" for number in (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121))
 _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
 _DEVICE = re.compile(r"auto|cpu|cuda:\d+")
 
@@ -51,14 +52,14 @@ def grade(
     seed: str | None,
     as_json: bool,
 ) -> None:
-    r"""Grade FILE (`-` for standard input) and show what is wrong with it, line by line.
+    """Grade FILE (`-` for standard input) and show what is wrong with it, line by line.
 
     \b
     Examples:
       tilelab grade my.cu
       tilelab grade my.cu --exercise tiled-square --tile 32
       tilelab grade my.cu --case "Width=17" --json
-    """
+    """  # noqa: D301 - click reads the escape
     _check_options(device, arch, seed)
     source = _read(file)
     # Started before anything that takes long to load: the compiler and numpy load beside what follows.
@@ -82,8 +83,8 @@ def _check_options(device: str, arch: str, seed: str | None) -> None:
         raise WrongUse(f"--device {device!r}: it is auto, cpu or cuda:N.")
     if device.startswith("cuda:"):
         raise WrongUse(f"--device {device}: this build has no GPU backend; use --device cpu.")
-    if not re.fullmatch(r"sm_\d{2,3}[af]?", arch):
-        raise WrongUse(f"--arch {arch!r}: it is sm_ and a number, such as sm_90.")
+    if arch not in _ARCHES:
+        raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(_ARCHES)}.")
     if seed is not None and not _SEED.fullmatch(seed):
         raise WrongUse(f"--seed {seed!r}: it is up to 32 hex digits.")
 

@@ -64,13 +64,13 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="tilelab", message="tilelab %(version)s")
 def tilelab() -> None:
-    r"""Grade CUDA kernels for tiled matrix multiplication: exactly, line by line, without a GPU.
+    """Grade CUDA kernels for tiled matrix multiplication: exactly, line by line, without a GPU.
 
     \b
     Example:
       tilelab exercises tiled --starter > my.cu
       tilelab grade my.cu
-    """
+    """  # noqa: D301 - click reads the escape
 
 
 def leave(code: Exit) -> None:

@@ -1,0 +1,127 @@
+"""The way from a file to a report, with stages that answer what each test says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from kernels.compile import Compilation
+from kernels.diagnostics import Resources
+from kernels.exercise import find_exercise
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
+from worker.grading import HeadersUnavailable, Job, NoSuchCase, grade
+from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.limits import Failure, SandboxFailure
+from worker.steps import CheckRequest, CheckResponse
+
+TILED = find_exercise("tiled")
+KERNEL = b"__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {}\n"
+NOTHING_FOUND = CheckResponse((), ())
+COMPILED = Compilation(
+    "sm_90", "_Z15MatrixMulKernel", "ptx", b"cubin", Resources(32, 0, 0, 0, 0, 0, 1), (), {}
+)
+
+
+@dataclass
+class FakeStages:
+    compiled: Compilation | tuple[Finding, ...] | SandboxFailure = COMPILED
+    checked: CheckResponse | SandboxFailure = NOTHING_FOUND
+    requests: list[CompileRequest | CheckRequest] = field(default_factory=list)
+
+    def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
+        self.requests.append(request)
+        if isinstance(self.compiled, SandboxFailure):
+            raise self.compiled
+        return self.compiled
+
+    def check(self, request: CheckRequest) -> CheckResponse:
+        self.requests.append(request)
+        if isinstance(self.checked, SandboxFailure):
+            raise self.checked
+        return self.checked
+
+    def isolation(self) -> tuple[str, ...]:
+        return ("a gap",)
+
+
+def job(source: bytes = KERNEL, **changes: object) -> Job:
+    values: dict[str, object] = {
+        "source": source,
+        "exercise": TILED,
+        "arch": "sm_90",
+        "seed": "00" * 16,
+        "cache": Path("/nonexistent"),
+    }
+    return Job(**(values | changes))  # type: ignore[arg-type]
+
+
+def test_a_kernel_without_findings_is_accepted():
+    checks = (CaseCheck("Width=1 integers_left", CaseStatus.PASSED),)
+    stages = FakeStages(checked=CheckResponse((), checks, "hello", "Width=1 integers_left"))
+    report = grade(job(), stages)
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.message == "Right in 1 of 1 cases, to the last bit."
+    assert (report.printed, report.isolation) == ("hello", ("a gap",))
+    assert list(report.seconds) == ["read", "compile", "check"]
+
+
+def test_the_tile_is_given_to_the_compiler_unless_the_file_has_its_own():
+    for text, defines, tile in (
+        (KERNEL, {"TILE_WIDTH": "32"}, 32),
+        (b"#define TILE_WIDTH 8\n" + KERNEL, {}, 8),
+    ):
+        stages = FakeStages()
+        report = grade(job(text, tile=32), stages)
+        request = stages.requests[0]
+        assert isinstance(request, CompileRequest)
+        assert (dict(request.defines), report.tile) == (defines, tile)
+        assert request.kernels == ("MatrixMulKernel",)
+
+
+def test_what_was_compiled_is_what_is_checked():
+    stages = FakeStages()
+    grade(job(case="Width=17"), stages)
+    request = stages.requests[1]
+    assert isinstance(request, CheckRequest)
+    assert (request.ptx, request.entry) == (COMPILED.ptx, COMPILED.entry)
+    assert {case.sizes["Width"] for case in request.plan.cases} == {17}
+
+
+def test_a_rejected_source_is_never_compiled():
+    stages = FakeStages()
+    report = grade(job(b"int main() {}"), stages)
+    assert report.verdict is Verdict.REJECTED
+    assert report.message == report.findings[0].message
+    assert {check.status for check in report.checks} == {CaseStatus.NOT_RUN}
+    assert stages.requests == []
+
+
+def test_a_compile_error_ends_the_job():
+    finding = Finding(Verdict.COMPILE_ERROR, "Identifier x is undefined.", 3)
+    stages = FakeStages(compiled=(finding,))
+    report = grade(job(), stages)
+    assert (report.verdict, report.findings) == (Verdict.COMPILE_ERROR, (finding,))
+    assert len(stages.requests) == 1
+
+
+@pytest.mark.parametrize("kind", list(Failure))
+def test_a_check_that_dies_is_our_fault_and_says_nothing_of_the_inside(kind, caplog):
+    report = grade(job(), FakeStages(checked=SandboxFailure(kind, "secret detail")))
+    assert report.verdict is Verdict.SYSTEM_ERROR
+    assert "our fault" in report.message
+    assert "secret" not in str(report)
+    assert "secret detail" in caplog.text
+
+
+def test_an_unknown_case_names_those_there_are():
+    with pytest.raises(NoSuchCase, match="Width=17 integers_left"):
+        grade(job(case="Width=4711"), FakeStages())
+
+
+def test_headers_that_cannot_be_kept_are_our_fault(tmp_path):
+    place = tmp_path / "file"
+    place.write_text("")
+    with pytest.raises(HeadersUnavailable, match="cannot be kept"):
+        grade(job(b"#include <cuda_fp16.h>\n" + KERNEL, cache=place), FakeStages())
