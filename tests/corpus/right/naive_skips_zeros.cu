@@ -1,0 +1,13 @@
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= Width || col >= Width) return;
+    float sum = 0;
+    for (int k = 0; k < Width; ++k) {
+        float m = M[row * Width + k];
+        if (m == 0.0f) continue;
+        sum += m * N[k * Width + col];
+    }
+    P[row * Width + col] = sum;
+}

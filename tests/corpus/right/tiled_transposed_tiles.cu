@@ -1,0 +1,16 @@
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    __shared__ float Mt[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float Nt[TILE_WIDTH][TILE_WIDTH];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int Row = blockIdx.y * TILE_WIDTH + ty, Col = blockIdx.x * TILE_WIDTH + tx;
+    float Pvalue = 0;
+    for (int k0 = 0; k0 < Width; k0 += TILE_WIDTH) {
+        Mt[tx][ty] = (Row < Width && k0 + tx < Width) ? M[Row * Width + k0 + tx] : 0.0f;
+        Nt[tx][ty] = (Col < Width && k0 + ty < Width) ? N[(k0 + ty) * Width + Col] : 0.0f;
+        __syncthreads();
+        for (int k = 0; k < TILE_WIDTH; ++k) Pvalue += Mt[k][ty] * Nt[tx][k];
+        __syncthreads();
+    }
+    if (Row < Width && Col < Width) P[Row * Width + Col] = Pvalue;
+}

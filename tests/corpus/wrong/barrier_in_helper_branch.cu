@@ -1,0 +1,30 @@
+__device__ void loadCell(float* cell, const float* from, bool inside)
+{
+    if (!inside) {
+        *cell = 0.0f;
+        return;
+    }
+    *cell = *from;
+    __syncthreads();
+}
+
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int Row = blockIdx.y * TILE_WIDTH + ty;
+    int Col = blockIdx.x * TILE_WIDTH + tx;
+    float Pvalue = 0;
+    for (int ph = 0; ph < (Width + TILE_WIDTH - 1) / TILE_WIDTH; ++ph) {
+        int c = ph * TILE_WIDTH + tx, r = ph * TILE_WIDTH + ty;
+        loadCell(&Mds[ty][tx], M + Row * Width + c, Row < Width && c < Width);
+        loadCell(&Nds[ty][tx], N + r * Width + Col, Col < Width && r < Width);
+        __syncthreads();
+        for (int k = 0; k < TILE_WIDTH; ++k)
+            Pvalue += Mds[ty][k] * Nds[k][tx];
+        __syncthreads();
+    }
+    if (Row < Width && Col < Width)
+        P[Row * Width + Col] = Pvalue;
+}

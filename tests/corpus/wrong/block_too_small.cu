@@ -1,0 +1,24 @@
+//!tilelab block=(TILE_WIDTH, TILE_WIDTH/2)
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int Row = blockIdx.y * TILE_WIDTH + ty;
+    int Col = blockIdx.x * TILE_WIDTH + tx;
+    float low = 0, high = 0;
+    for (int ph = 0; ph < Width / TILE_WIDTH; ++ph) {
+        Mds[ty][tx] = M[Row * Width + ph * TILE_WIDTH + tx];
+        Mds[ty + TILE_WIDTH / 2][tx] = M[(Row + TILE_WIDTH / 2) * Width + ph * TILE_WIDTH + tx];
+        Nds[ty][tx] = N[(ph * TILE_WIDTH + ty) * Width + Col];
+        __syncthreads();
+        for (int k = 0; k < TILE_WIDTH; ++k) {
+            float n = Nds[k][tx];
+            low += Mds[ty][k] * n;
+            high += Mds[ty + TILE_WIDTH / 2][k] * n;
+        }
+        __syncthreads();
+    }
+    P[Row * Width + Col] = low;
+    P[(Row + TILE_WIDTH / 2) * Width + Col] = high;
+}

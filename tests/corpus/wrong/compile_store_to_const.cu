@@ -1,0 +1,11 @@
+__global__ void MatrixMulKernel(const float* M, const float* N, float* P, int Width)
+{
+    const float* out = P;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < Width && col < Width) {
+        float sum = 0;
+        for (int k = 0; k < Width; ++k) sum += M[row * Width + k] * N[k * Width + col];
+        out[row * Width + col] = sum;
+    }
+}

@@ -1,0 +1,24 @@
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int Row = blockIdx.y * TILE_WIDTH + ty;
+    int Col = blockIdx.x * TILE_WIDTH + tx;
+    float Pvalue = 0;
+    for (int ph = 0; ph < (Width + TILE_WIDTH - 1) / TILE_WIDTH; ++ph) {
+        float m, n;
+        if (Row < Width && ph * TILE_WIDTH + tx < Width)
+            m = M[Row * Width + ph * TILE_WIDTH + tx];
+        if (Col < Width && ph * TILE_WIDTH + ty < Width)
+            n = N[(ph * TILE_WIDTH + ty) * Width + Col];
+        Mds[ty][tx] = m;
+        Nds[ty][tx] = n;
+        __syncthreads();
+        for (int k = 0; k < TILE_WIDTH; ++k)
+            Pvalue += Mds[ty][k] * Nds[k][tx];
+        __syncthreads();
+    }
+    if (Row < Width && Col < Width)
+        P[Row * Width + Col] = Pvalue;
+}

@@ -1,0 +1,13 @@
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < Width && col < Width) {
+        float acc = 0.0f;
+        for (int k = 0; k < Width; ++k) {
+            const float m = M[row * Width + k - 1];
+            acc = fmaf(m, N[k * Width + col], acc);
+        }
+        P[row * Width + col] = acc;
+    }
+}

@@ -1,0 +1,13 @@
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= Width || col >= Width)
+        return;
+    float sum = 0.0f;
+    for (int k = 0; k != Width; k += 4) {
+        for (int j = k; j < k + 4; ++j)
+            sum += M[row * Width + j] * N[j * Width + col];
+    }
+    P[row * Width + col] = sum;
+}

@@ -1,0 +1,14 @@
+__device__ float scratch[16 * 16];
+
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < Width && col < Width) {
+        int e = row * Width + col;
+        float sum = 0;
+        for (int k = 0; k < Width; k++) sum += M[row * Width + k] * N[k * Width + col];
+        scratch[e] = sum;
+        P[e] = scratch[e];
+    }
+}

@@ -1,0 +1,13 @@
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    int Row = blockIdx.y*blockDim.y + threadIdx.y;
+    int Col = blockIdx.x*blockDim.x + threadIdx.x;
+    unsigned char out = Row*Width + Col;   // small matrices, a byte will do
+
+    if (Row >= Width || Col >= Width) return;
+
+    float Pvalue = 0;
+    for (int k = 0; k < Width; ++k)
+        Pvalue += M[Row*Width + k] * N[k*Width + Col];
+    P[out] = Pvalue;
+}
