@@ -61,15 +61,16 @@ class _Frame:
 
 
 def seen_items(items: Sequence[Item]) -> list[Seen]:
-    """The items outside branches that are certainly skipped, without the conditional directives themselves."""
+    """The items outside branches that are certainly skipped."""
     facts = _facts(items)
     frames: list[_Frame] = []
     result: list[Seen] = []
     for item in items:
         if isinstance(item, Directive) and item.name in _CONDITIONALS:
             _step(item, frames, facts)
-            continue
-        branch = frames[-1].branch if frames else _Branch()
+            branch = frames[-1].outer if frames else _Branch()
+        else:
+            branch = frames[-1].branch if frames else _Branch()
         if branch.seen:
             result.append(Seen(item, branch.undefined))
     return result

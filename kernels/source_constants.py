@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ _MOST_EXPANSIONS = 200_000
 _DEEPEST_MACRO = 32
 # A declaration or enumeration with more tokens than this holds no tile size worth knowing.
 _LONGEST_DECLARATION = 400
+_SHIFTS = re.compile(r"([<>]) \1")
 # After these a name is used, not declared.
 _EXPRESSION_WORDS = {
     "return",
@@ -89,7 +91,7 @@ class _Reader:
         if name in self._ambiguous or not self._expand(body, frozenset({name}), texts):
             return
         try:
-            expression = Expression.parse(" ".join(texts))
+            expression = Expression.parse(_SHIFTS.sub(r"\1\1", " ".join(texts)))
             if not expression.names <= known.keys():
                 return
             value = expression.evaluate(known)

@@ -23,15 +23,9 @@ _BUILT_IN = {
 }  # fmt: skip
 # All 32 bits wide: a kernel that takes one of them is launched in exactly the same way.
 _SIZES = {
-    ("int",),
-    ("signed",),
-    ("int", "signed"),
-    ("unsigned",),
-    ("int", "unsigned"),
-    ("int32_t",),
-    ("uint32_t",),
-    ("uint",),
-}
+    ("int",), ("signed",), ("int", "signed"), ("int32_t",),
+    ("unsigned",), ("int", "unsigned"), ("uint32_t",), ("uint",),
+}  # fmt: skip
 _LONGEST_SIGNATURE = 400
 _MOST_NAMED = 6
 
@@ -39,7 +33,10 @@ _TEMPLATE = (
     "`{kernel}` is a template here, so there is no one kernel to launch. Keep the template as a `__device__` "
     "function, and let a plain `__global__ void {kernel}` call it with the tile it wants."
 )
-_NAMESPACE = "`{kernel}` stands inside a namespace here, where it cannot be launched by name. Move it out of the namespace."
+_NAMESPACE = (
+    "`{kernel}` stands inside a namespace here, where it cannot be launched by name. "
+    "Move it out of the namespace."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +57,7 @@ class _Shape:
 
     base: tuple[str, ...]
     pointers: int
+    reference: bool
 
 
 def find_kernels(tokens: list[Token]) -> list[Kernel]:
@@ -99,7 +97,7 @@ def _namespace_depths(tokens: Sequence[Token]) -> list[bool]:
 def _is_template(tokens: Sequence[Token], index: int) -> bool:
     """Whether `template <...>` comes right before the declaration that `index` is in."""
     for back in range(index - 1, max(index - _LONGEST_SIGNATURE, -1), -1):
-        if tokens[back].text in {";", "{", "}"}:
+        if tokens[back].text in {";", "{", "}", "__global__"}:
             return False
         if tokens[back].text == "template":
             return True
@@ -117,7 +115,7 @@ def _kernel(nearby: list[Token], template: bool, *, namespace: bool) -> Kernel |
             index += 1
         elif token.kind is Kind.NAME and nearby[index + 1].text == "(":
             break
-        elif token.kind in {Kind.NAME, Kind.STRING}:
+        elif token.kind in {Kind.NAME, Kind.STRING} and token.text != "__global__":
             index += 1
         else:
             return None
@@ -231,14 +229,10 @@ def _fits(exercise: Exercise, kernel: Kernel, hidden: set[str]) -> bool:
         shape = _shape(given)
         if shape is None:
             continue
-        fits = shape.base == ("float",) and shape.pointers == 1 if expected.operand else _is_size(shape)
-        if not fits:
+        bases = {("float",)} if expected.operand else _SIZES
+        if shape.base not in bases or shape.pointers != bool(expected.operand) or shape.reference:
             return False
     return True
-
-
-def _is_size(shape: _Shape) -> bool:
-    return shape.pointers == 0 and shape.base in _SIZES
 
 
 def _shape(parameter: Sequence[Token]) -> _Shape | None:
@@ -248,8 +242,9 @@ def _shape(parameter: Sequence[Token]) -> _Shape | None:
         texts = texts[: texts.index("=")]
     bracket = texts.index("[") if "[" in texts else len(texts)
     head = texts[:bracket]
-    names = [text for text in head if text != "*"]
+    names = [text for text in head if text not in {"*", "&", "&&"}]
     base = tuple(sorted(text for text in names if text in _BUILT_IN))
     if not base or len(names) - len(base) > 1 or any(text in {"(", "<", "::", "struct"} for text in names):
         return None
-    return _Shape(base, head.count("*") + (bracket < len(texts)))
+    reference = "&" in head or "&&" in head
+    return _Shape(base, head.count("*") + (bracket < len(texts)), reference)

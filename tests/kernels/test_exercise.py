@@ -109,7 +109,7 @@ def test_a_folder_of_a_teachers_own_comes_first(folder):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ExerciseError, match="no such exercise; known are: .*tiled-square"):
+    with pytest.raises(ExerciseError, match=r"no such exercise; known are: .*tiled-square"):
         find_exercise("tilled")
 
 
@@ -147,7 +147,12 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
         ("Width = 2048", "", "ranking.Width", "missing"),
         ("{ Width = 37 }", '{ Width = "Widht + 1" }', "cases[7].sizes.Width", "`Widht` is not known here"),
         ("{ Width = 37 }", "{ Height = 37 }", "cases[7].sizes", "every size must be given"),
-        ("{ Width = 37 }", '{ Width = "1/(TILE_WIDTH-16)" }', "cases", "with TILE_WIDTH 16: it divides by zero"),
+        (
+            "{ Width = 37 }",
+            '{ Width = "1/(TILE_WIDTH-16)" }',
+            "cases",
+            "with TILE_WIDTH 16: it divides by zero",
+        ),
         ('["real"]', '["reals"]', "cases[6].inputs", "integers_left"),
         ('["real"]', "[]", "cases[6].inputs", "at least one"),
         ('block = "(TILE_WIDTH, TILE_WIDTH)"', 'block = "(TILE, 1)"', "launch.block", "`TILE` is not known"),
@@ -202,7 +207,8 @@ largest_on_cpu = 128
 size_macros = { A_HEIGHT = "A_HEIGHT", A_WIDTH = "A_WIDTH", B_HEIGHT = "A_WIDTH", B_WIDTH = "B_WIDTH" }
 operands = [
     { name = "A", role = "input", rows = "A_HEIGHT", cols = "A_WIDTH", binding = "global", symbol = "d_A" },
-    { name = "B", role = "input", rows = "A_WIDTH", cols = "B_WIDTH", binding = "global", symbol = "d_B", layout = "column_major" },
+    { name = "B", role = "input", rows = "A_WIDTH", cols = "B_WIDTH", binding = "global", symbol = "d_B", \
+layout = "column_major" },
     { name = "C", role = "output", rows = "A_HEIGHT", cols = "B_WIDTH", binding = "global", symbol = "d_C" },
 ]
 [tile]

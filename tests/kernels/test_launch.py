@@ -79,7 +79,9 @@ def test_a_malformed_comment_says_what_was_expected(comment, reason):
 
 def test_an_unknown_name_lists_the_known_ones():
     rule = RULE.override(parse_launch_comment("!tilelab grid=(Width/TW, 1)", 4))
-    with pytest.raises(LaunchError, match="`TW` is not known here; the names known are: TILE_WIDTH, Width") as caught:
+    with pytest.raises(
+        LaunchError, match="`TW` is not known here; the names known are: TILE_WIDTH, Width"
+    ) as caught:
         rule.resolve({"Width": 8, "TILE_WIDTH": 16})
     assert caught.value.line == 4
 
