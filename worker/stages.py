@@ -1,18 +1,23 @@
-"""The two sandboxed processes of a job, started at once so that each warms up while the one before it works."""
+"""The two sandboxed processes of a job, started at once so that each warms up while the one before it works.
+
+Nothing heavy is imported here: the command starts them before anything else.
+"""
 
 from __future__ import annotations
 
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from worker.sandbox import compiling
 from worker.sandbox.limits import Failure, Limits, SandboxFailure
 from worker.sandbox.process import Child
 
 if TYPE_CHECKING:
     from kernels.compile import Compilation
     from kernels.verdict import Finding
+    from worker.sandbox.compiling import CompileRequest
     from worker.steps import CheckRequest, CheckResponse
+
+COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**30)
 
 CHECK_LIMITS = Limits(wall_seconds=120.0, cpu_seconds=120, memory_bytes=4 * 2**30, response_bytes=8 * 2**20)
 """Guards us, not the student: an endless kernel ends by its instruction budget long before."""
@@ -21,7 +26,7 @@ CHECK_LIMITS = Limits(wall_seconds=120.0, cpu_seconds=120, memory_bytes=4 * 2**3
 class Stages(Protocol):
     """What grading needs of its processes."""
 
-    def compile(self, request: compiling.CompileRequest) -> Compilation | tuple[Finding, ...]:
+    def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         """Compile one source; raises SandboxFailure or NVRTCUnavailable."""
 
     def check(self, request: CheckRequest) -> CheckResponse:
@@ -36,7 +41,7 @@ class SandboxedStages:
 
     def __init__(self) -> None:
         """Start both processes and return at once."""
-        self._compiler = compiling.start()
+        self._compiler = Child("compile", COMPILE_LIMITS)
         try:
             self._checker = Child("check", CHECK_LIMITS)
         except SandboxFailure:
@@ -49,12 +54,18 @@ class SandboxedStages:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End both processes. Safe to call twice."""
         self._compiler.close()
         self._checker.close()
 
-    def compile(self, request: compiling.CompileRequest) -> Compilation | tuple[Finding, ...]:
+    def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         """Compile in the first child."""
-        return compiling.compile_in(self._compiler, request)
+        from worker.sandbox.compiling import compile_in
+
+        return compile_in(self._compiler, request)
 
     def check(self, request: CheckRequest) -> CheckResponse:
         """Judge in the second child."""

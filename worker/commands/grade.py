@@ -41,7 +41,9 @@ _DEVICE = re.compile(r"auto|cpu|cuda:\d+")
 @click.option("--case", help='Only the cases with this in their name, such as "Width=17".')
 @click.option("--seed", help="Inputs of an earlier run again: its seed, up to 32 hex digits.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
+@click.pass_obj
 def grade(
+    stages: SandboxedStages | None,
     file: str,
     exercise: str,
     folder: Path | None,
@@ -62,13 +64,8 @@ def grade(
     """  # noqa: D301 - click reads the escape
     _check_options(device, arch, seed)
     source = _read(file)
-    # Started before anything that takes long to load: the compiler and numpy load beside what follows.
-    try:
-        stages = SandboxedStages()
-    except SandboxFailure as failure:
-        raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
-    with stages:
-        report = _grade(stages, source, _exercise(exercise, folder, tile), tile, arch, case, seed)
+    with stages or _stages() as ready:
+        report = _grade(ready, source, _exercise(exercise, folder, tile), tile, arch, case, seed)
     if as_json:
         from kernels.report import to_json
 
@@ -76,6 +73,13 @@ def grade(
     else:
         _show(report, source, file)
     leave(_exit(report))
+
+
+def _stages() -> SandboxedStages:
+    try:
+        return SandboxedStages()
+    except SandboxFailure as failure:
+        raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
 
 
 def _check_options(device: str, arch: str, seed: str | None) -> None:
