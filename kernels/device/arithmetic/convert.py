@@ -29,7 +29,7 @@ def _integer_saturated(result: str, a: Array) -> Array:
     return clipped
 
 
-def _integer_from_float(rounding: str, result: str, ftz: bool, a: Array) -> Array:
+def integer_from_float(rounding: str, result: str, ftz: bool, a: Array) -> Array:
     """Rounded to an integral value and clamped; where NaN goes depends on the types."""
     dtype = NUMPY_TYPES[result]
     info = np.iinfo(dtype)
@@ -63,7 +63,7 @@ def _parts(a: Array) -> tuple[Array, Array | float]:
     return two_sum((a - low).astype(np.float64), low.astype(np.float64))
 
 
-def _directed(result: str, mode: Mode, a: Array) -> Array:
+def directed(result: str, mode: Mode, a: Array) -> Array:
     """The nearest value, moved one step where it lies on the wrong side of the exact one."""
     total, rest = _parts(a)
     nearest = total.astype(NUMPY_TYPES[result])
@@ -95,7 +95,7 @@ def _float_function(rounding: str, result: str, source: str) -> Function | None:
         return partial(_nearest, result) if not rounding else None
     if rounding == "rn":
         return partial(_nearest, result)
-    return partial(_directed, result, rounding) if rounding in _MODES else None
+    return partial(directed, result, rounding) if rounding in _MODES else None
 
 
 def _bits(type_name: str) -> int:
@@ -129,7 +129,7 @@ def _to_integer(opcode: Opcode) -> Operation | None:
     if ftz and source != "f32":
         return None
     return Operation(
-        opcode.text, (source,), result, partial(_integer_from_float, chosen, result, ftz == "ftz")
+        opcode.text, (source,), result, partial(integer_from_float, chosen, result, ftz == "ftz")
     )
 
 

@@ -17,9 +17,9 @@ def rounded(value: Fraction, mode: Mode) -> float:
     try:
         nearest = value.numerator / value.denominator
     except OverflowError:
-        nearest = math.copysign(math.inf, value)
+        nearest = math.inf if value > 0 else -math.inf
     if nearest == 0:
-        nearest = math.copysign(0.0, value)
+        nearest = 0.0 if value > 0 else -0.0
     return directed(nearest, compare(nearest, value), mode)
 
 

@@ -16,7 +16,6 @@ from kernels.device.arithmetic.rounding import (
     product_is_safe,
     signed_zero_sum,
     step,
-    to_odd,
     two_product,
     two_sum,
 )  # fmt: skip
@@ -97,11 +96,8 @@ def _fma64(mode: Mode, a: Array, b: Array, c: Array, plain: Array) -> Array:
         _, error = two_sum(head, tail)
         result = step(result, error < 0, error > 0, mode)
     safe = product_is_safe(a, b, product) & (np.abs(c) < 2.0**1020)
-    trivial = ~(np.isfinite(a) & np.isfinite(b) & np.isfinite(c)) | (a == 0) | (b == 0)
-    result = np.where(trivial, plain, result)
+    finite = np.isfinite(a) & np.isfinite(b)
+    trivial = ~(finite & np.isfinite(c)) | (a == 0) | (b == 0)
+    # A product that only overflowed does not count against an infinite addend.
+    result = np.where(trivial, np.where(finite & np.isinf(c), c, plain), result)
     return exact.repair(result, ~(safe | trivial), partial(exact.fused, mode=mode), (a, b, c))
-
-
-def fma_to_odd(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c of operands with at most 24 bits, as a float64 rounded to odd: ready for one rounding to fewer bits."""
-    return to_odd(*two_sum(a.astype(np.float64) * b, c.astype(np.float64)))

@@ -1,0 +1,106 @@
+"""cvt into and out of the formats that tensor cores use: bfloat16, packed pairs and tf32."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from kernels.device.arithmetic.convert import directed, integer_from_float
+from kernels.device.arithmetic.edges import CANONICAL16, CANONICAL32, canonical16, canonical32
+from kernels.device.arithmetic.half import from_bfloat, joined, to_bfloat
+from kernels.device.arithmetic.opcode import Array, Family, Function, Opcode, Operation, optional
+from kernels.device.arithmetic.rounding import odd_sum
+
+_INTEGERS = ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64")
+_TO_INTEGRAL = ("rni", "rzi", "rmi", "rpi")
+_TF32_LOST = np.uint32(0x1FFF)
+
+
+def _half(mode: str, a: Array) -> Array:
+    return canonical16(a.astype(np.float16) if mode == "rn" else directed("f16", mode, a))
+
+
+def _bfloat(mode: str, a: Array) -> Array:
+    if mode == "rn":
+        return to_bfloat(a.astype(np.float64))
+    # Towards zero is leaving the low bits off.
+    cut = (a.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    return np.where(np.isnan(a), CANONICAL16, cut)
+
+
+def _rectified(a: Array) -> Array:
+    return np.where(a <= 0, np.float32(0), a)
+
+
+_FROM_SINGLE: dict[str, Function] = {"f16": _half, "bf16": _bfloat}
+
+
+def _from_single(opcode: Opcode) -> Operation | None:
+    """`cvt.{rn,rz}{.relu}.{f16,bf16}{x2}.f32`; the packed forms take the high element first."""
+    found = opcode.match(("rn", "rz"), optional("relu"), ("f16", "bf16", "f16x2", "bf16x2"), ("f32",))
+    if not found:
+        return None
+    mode, relu, result, _ = found
+    narrow = partial(_FROM_SINGLE[result.removesuffix("x2")], mode)
+
+    def single(a: Array) -> Array:
+        return narrow(_rectified(a)) if relu else narrow(a)
+
+    if not result.endswith("x2"):
+        return Operation(opcode.text, ("f32",), result, single)
+    return Operation(opcode.text, ("f32", "f32"), result, lambda a, b: joined(single(a), single(b)))
+
+
+def _tf32_function(mode: str, relu: bool, a: Array) -> Array:
+    """float32 with the low 13 bits of its mantissa rounded off: to nearest away or even, or cut."""
+    bits = (_rectified(a) if relu else a).view(np.uint32)
+    if mode == "rna":
+        bits = bits + np.uint32(0x1000)
+    elif mode == "rn":
+        bits = bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))
+    rounded = np.where(np.isinf(a), a.view(np.uint32), bits & ~_TF32_LOST)
+    return np.where(np.isnan(a), CANONICAL32, rounded)
+
+
+def _tf32(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("rna", "rn", "rz"), optional("relu"), ("tf32",), ("f32",))
+    if not found or (found[0] == "rna" and found[1]):
+        return None
+    return Operation(opcode.text, ("f32",), "tf32", partial(_tf32_function, found[0], bool(found[1])))
+
+
+def _bfloat_of_number(a: Array) -> Array:
+    if a.dtype.kind == "f" or a.dtype.itemsize < 8:
+        return to_bfloat(a.astype(np.float64))
+    low = a & a.dtype.type(0xFFFFFFFF)
+    return to_bfloat(odd_sum((a - low).astype(np.float64), low.astype(np.float64)))
+
+
+def _to_bfloat(opcode: Opcode) -> Operation | None:
+    found = opcode.match(("rn",), ("bf16",), (*_INTEGERS, "f16", "f64"))
+    return Operation(opcode.text, (found[2],), "bf16", _bfloat_of_number) if found else None
+
+
+def _integer_from_bfloat(rounding: str, result: str, a: Array) -> Array:
+    return integer_from_float(rounding, result, False, from_bfloat(a))
+
+
+def _from_bfloat(opcode: Opcode) -> Operation | None:
+    if opcode.match(("f32",), ("bf16",)):
+        return Operation(opcode.text, ("bf16",), "f32", lambda a: canonical32(from_bfloat(a)))
+    if opcode.match(("f64",), ("bf16",)):
+        return Operation(opcode.text, ("bf16",), "f64", lambda a: from_bfloat(a).astype(np.float64))
+    if opcode.match(("rn",), ("f16",), ("bf16",)):
+        return Operation(opcode.text, ("bf16",), "f16", lambda a: _half("rn", from_bfloat(a)))
+    found = opcode.match(_TO_INTEGRAL, _INTEGERS, ("bf16",))
+    if not found:
+        return None
+    return Operation(opcode.text, ("bf16",), found[1], partial(_integer_from_bfloat, found[0], found[1]))
+
+
+def _convert(opcode: Opcode) -> Operation | None:
+    return _from_single(opcode) or _tf32(opcode) or _to_bfloat(opcode) or _from_bfloat(opcode)
+
+
+FAMILIES: dict[str, Family] = {"cvt": _convert}
