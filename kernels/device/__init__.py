@@ -1,1 +1,21 @@
-"""The CPU device: reads PTX and runs it on numpy, one lane a thread."""
+"""The CPU device: runs a compiled kernel thread by thread, exactly, and sees what a GPU would not tell."""
+
+from __future__ import annotations
+
+from kernels.device.executor import Budget, Buffer, Execution, check, run
+from kernels.device.program import Program, load_program
+from kernels.device.ptx import Malformed, Unsupported
+from kernels.device.schedule import Schedule
+
+__all__ = [
+    "Budget",
+    "Buffer",
+    "Execution",
+    "Malformed",
+    "Program",
+    "Schedule",
+    "Unsupported",
+    "check",
+    "load_program",
+    "run",
+]

@@ -1,0 +1,131 @@
+"""Atomic updates of memory, one thread after the other in the order of their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.access import Place, Step, note_part, read_part, write_part
+from kernels.device.locate import Part, Site, split
+from kernels.device.machine import Machine, Mask
+from kernels.device.memory import kind_of
+from kernels.device.observers.races import Kind
+from kernels.device.observers.unset import ADDRESS, MEMORY
+from kernels.device.values import Array, from_array
+
+_OPCODE = re.compile(
+    r"(?P<verb>atom|red)(?:\.relaxed|\.acquire|\.release|\.acq_rel)?(?:\.cta|\.cluster|\.gpu|\.sys)?"
+    r"(?:\.(?P<space>global|shared)(?:::cta)?)?"
+    r"\.(?P<name>add|min|max|and|or|xor|exch|cas|inc|dec)\.(?P<type>[usbf](?:32|64))"
+)
+_TYPES: dict[str, np.dtype[Any]] = {
+    "u32": np.dtype(np.uint32), "s32": np.dtype(np.int32), "b32": np.dtype(np.uint32), "f32": np.dtype(np.float32),
+    "u64": np.dtype(np.uint64), "s64": np.dtype(np.int64), "b64": np.dtype(np.uint64), "f64": np.dtype(np.float64),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicForm:
+    """What the opcode of an atomic update says; `returns` whether the old value is wanted."""
+
+    space: str
+    name: str
+    dtype: np.dtype[Any]
+    returns: bool
+
+
+def atomic_form(opcode: str) -> AtomicForm | None:
+    """Reads the opcode of an atomic update; None where it is not one that is known."""
+    match = _OPCODE.fullmatch(opcode)
+    if match is None:
+        return None
+    name, kind = match["name"], match["type"]
+    floating, bitwise = kind[0] == "f", kind[0] == "b"
+    if floating and name != "add" or bitwise != (name in {"and", "or", "xor", "exch", "cas"}):
+        return None
+    if name in {"inc", "dec"} and kind != "u32":
+        return None
+    space = kind_of(match["space"]) if match["space"] else "generic"
+    return AtomicForm(space, name, _TYPES[kind], match["verb"] == "atom")
+
+
+def _increase(old: Array, limit: Array) -> Array:
+    return np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
+
+
+def _decrease(old: Array, limit: Array) -> Array:
+    return np.where((old == 0) | (old > limit), limit, old - old.dtype.type(1))
+
+
+_UPDATES: dict[str, Callable[..., Array]] = {
+    "add": np.add, "min": np.minimum, "max": np.maximum,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "exch": lambda old, new: new, "inc": _increase, "dec": _decrease,
+    "cas": lambda old, expected, new: np.where(old == expected, new, old),
+}  # fmt: skip
+
+
+def atomic_step(
+    form: AtomicForm, pc: int, line: int | None, place: Place, target: int | None, sources: tuple[int, ...], keep: bool
+) -> Step:
+    """An atomic update; `target` gets the old value."""
+    site = Site(pc, line, form.space, form.dtype.itemsize, store=True)
+    update = _UPDATES[form.name]
+
+    def run(machine: Machine, mask: Mask | None) -> None:
+        grid = (machine.shape.threads, machine.shape.blocks)
+        for register, harm in ((place.register, ADDRESS), *((source, MEMORY) for source in sources)):
+            machine.unset.use(register, pc, mask, harm)
+        operands = [
+            np.broadcast_to(machine.registers[source].dense(form.dtype), grid).reshape(-1) for source in sources
+        ]
+        old = np.zeros(machine.shape.lanes, form.dtype)
+        for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
+            _check_set(machine, part, site)
+            _in_rounds(machine, part, form, update, operands, old)
+            note_part(machine, part, site, Kind.ATOMIC)
+        if target is not None:
+            machine.write(target, from_array(old.reshape(grid)), mask, keep=keep)
+
+    return run
+
+
+def _check_set(machine: Machine, part: Part, site: Site) -> None:
+    _, valid = read_part(machine, part, site.size)
+    if valid is not None and not valid.all():
+        bad = np.flatnonzero(~valid)
+        element = part.allocation, int(part.offsets[bad[0]]), int(part.lanes[bad[0]])
+        machine.unset.report_memory(site.pc, element, len(bad))
+
+
+def _in_rounds(
+    machine: Machine,
+    part: Part,
+    form: AtomicForm,
+    update: Callable[..., Array],
+    operands: list[NDArray[Any]],
+    old: NDArray[Any],
+) -> None:
+    """Threads that meet at one address take turns; in each round all addresses are different."""
+    block = part.lanes % machine.shape.blocks
+    place = part.offsets * machine.shape.blocks + (block if part.allocation.copies else 0)
+    order = np.argsort(place, kind="stable")
+    ordered = place[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
+    by_turn = np.argsort(turn, kind="stable")
+    bounds = np.flatnonzero(np.r_[True, np.diff(turn[by_turn]) > 0, True])
+    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+        chosen = order[by_turn[begin:end]]
+        lanes = part.lanes[chosen]
+        single = Part(part.allocation, part.offsets[chosen], lanes)
+        data, _ = read_part(machine, single, form.dtype.itemsize)
+        before = np.ascontiguousarray(data).view(form.dtype)[:, 0]
+        after = update(before, *(operand[lanes] for operand in operands)).astype(form.dtype, copy=False)
+        write_part(machine, single, np.ascontiguousarray(after).reshape(-1, 1).view(np.uint8))
+        old[lanes] = before

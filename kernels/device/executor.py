@@ -1,0 +1,341 @@
+"""Runs a kernel over its whole grid, some blocks at a time."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.access import memory_form
+from kernels.device.atomic import atomic_form
+from kernels.device.copies import Copies
+from kernels.device.dataflow import maybe_unset
+from kernels.device.findings import Findings
+from kernels.device.lower import Lowering
+from kernels.device.machine import Geometry, Machine, address_of, special_registers
+from kernels.device.memory import Allocation, Memory, Shape
+from kernels.device.naming import plain_name
+from kernels.device.observers.races import RaceObserver
+from kernels.device.observers.stores import StoreObserver
+from kernels.device.observers.unset import UnsetObserver
+from kernels.device.printing import Printer, TrapError
+from kernels.device.program import Program
+from kernels.device.ptx import Malformed, Unsupported, Variable
+from kernels.device.schedule import BudgetSpentError, ChunkRun, CodeBlock, Schedule, code_blocks
+from kernels.device.values import uniform
+from kernels.launch import Launch
+from kernels.verdict import Example, Finding, Severity, Verdict
+
+CHUNK_LANES = 16_384
+_CHUNK_BYTES = 64 << 20
+_MAX_THREAD_BYTES = 512 << 10
+_TOTAL_FACTOR = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """An operand in global memory: 32-bit floats, `columns` a row where it is a matrix.
+
+    initialised: whether the kernel may read it before it has written it
+    """
+
+    name: str
+    values: NDArray[np.float32]
+    initialised: bool
+    columns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many instructions any one thread may execute."""
+
+    instructions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What a run did: what it showed to be wrong, the operands afterwards, what was printed.
+
+    instructions: executed by all threads together
+    """
+
+    findings: tuple[Finding, ...]
+    values: Mapping[str, NDArray[np.float32]]
+    printed: str
+    instructions: int
+
+
+class _Prepared:
+    """What of a program does not depend on the launch; made once."""
+
+    def __init__(self, program: Program) -> None:
+        self.lowering = Lowering(program)
+        self.blocks: dict[int, CodeBlock] = code_blocks(self.lowering)
+        self.unset = [program.registers[name] for name in maybe_unset(program)]
+        self.lines = tuple(item.line for item in program.instructions)
+        self.atomics = frozenset(pc for pc, item in enumerate(program.instructions) if atomic_form(item.opcode))
+        self.unit = _cell_size(program)
+        self.clean: dict[tuple[int, Severity], set[object]] = {}
+
+
+@lru_cache(maxsize=8)
+def _prepared(program: Program) -> _Prepared:
+    return _Prepared(program)
+
+
+def _cell_size(program: Program) -> int:
+    """Bytes per cell in which races are looked for: words, or bytes where shared memory is touched in bytes."""
+    for item in program.instructions:
+        form = memory_form(item.opcode)
+        if form is not None and form.space in {"shared", "generic"} and form.size < 4:
+            return 1
+    return 4
+
+
+def check(program: Program) -> None:
+    """Looks at every instruction before anything runs.
+
+    raise (Unsupported): one is not known
+    """
+    _prepared(program)
+
+
+def run(
+    program: Program,
+    launch: Launch,
+    arguments: Sequence[str | int | float],
+    buffers: Sequence[Buffer],
+    *,
+    budget: Budget,
+    symbols: Mapping[str, str] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    schedule: Schedule = Schedule.LOCKSTEP,
+    warp_races: Severity = Severity.ERROR,
+) -> Execution:
+    """Runs a kernel to its end, whatever it does, and says what it showed.
+
+    arguments: one per parameter; a string is the address of the buffer of that name
+    symbols: module variable -> name of the buffer that it is
+    shapes: the extents of arrays as the source declares them, by their plain names, for naming elements
+    raise (Unsupported): the kernel needs something that the CPU device does not know
+    """
+    _keep_memory()
+    with np.errstate(all="ignore"):
+        return _Launch(_prepared(program), launch, shapes or {}, budget).execute(
+            arguments, buffers, symbols or {}, schedule, warp_races
+        )
+
+
+@lru_cache(maxsize=1)
+def _keep_memory() -> None:
+    """Lets the allocator keep what numpy frees: arrays that come and go would else cost a page fault each page."""
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        if hasattr(library, "mallopt"):
+            for option in (-1, -3):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+                library.mallopt(option, 1 << 30)
+
+
+class _Launch:
+    """One launch of a prepared program."""
+
+    def __init__(
+        self, prepared: _Prepared, launch: Launch, shapes: Mapping[str, tuple[int, ...]], budget: Budget
+    ) -> None:
+        self._prepared = prepared
+        self._program = prepared.lowering.program
+        self._launch = launch
+        self._shapes = shapes
+        self._budget = budget
+        self._findings = Findings()
+        self._printer = Printer()
+        self._globals = Memory()
+        self._parameters: dict[str, Allocation] = {}
+        self._instructions = 0
+
+    def execute(
+        self,
+        arguments: Sequence[str | int | float],
+        buffers: Sequence[Buffer],
+        symbols: Mapping[str, str],
+        schedule: Schedule,
+        warp_races: Severity,
+    ) -> Execution:
+        placed = {buffer.name: self._place_buffer(buffer) for buffer in buffers}
+        self._place_variables({name: placed[buffer] for name, buffer in symbols.items()})
+        self._place_arguments(arguments, placed)
+        stores = StoreObserver(self._prepared.lines, self._prepared.atomics)
+        clean = self._prepared.clean.setdefault((self._launch.threads, warp_races), set())
+        left = self._budget.instructions * _TOTAL_FACTOR
+        try:
+            for machine in self._chunks(stores, warp_races, clean):
+                budget = min(self._budget.instructions, left)
+                left -= self._run_chunk(machine, schedule, budget)
+        except TrapError:
+            pass
+        except BudgetSpentError as spent:
+            self._report_budget(machine, spent)
+        values = {buffer.name: self._contents(placed[buffer.name], buffer) for buffer in buffers}
+        return Execution(self._findings.result(), values, self._printer.text(), self._instructions)
+
+    def _run_chunk(self, machine: Machine, schedule: Schedule, budget: int) -> int:
+        chunk = ChunkRun(self._prepared.lowering, self._prepared.blocks, machine, schedule, budget)
+        try:
+            chunk.run()
+        finally:
+            self._instructions += chunk.instructions
+        return machine.steps
+
+    def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
+        def describe() -> tuple[Example, str]:
+            block, thread = machine.who(spent.lane)
+            message = (
+                f"{machine.lane_name(spent.lane)} is still running after {self._budget.instructions:,} instructions,"
+                " far more than this size needs: probably a loop that never ends"
+            )
+            return Example(block, (thread,)), message
+
+        self._findings.add(Verdict.TIME_LIMIT, spent.line, 1, describe)
+
+    # -- memory -------------------------------------------------------------------------------------------------------
+
+    def _place_buffer(self, buffer: Buffer) -> Allocation:
+        size = buffer.values.size * 4
+        allocation = self._globals.place(buffer.name, "global", size, (), initialised=buffer.initialised)
+        allocation.words[:] = np.ascontiguousarray(buffer.values, np.float32).reshape(-1).view(np.uint32)
+        if buffer.columns:
+            allocation.shape = (buffer.values.size // buffer.columns, buffer.columns)
+        return allocation
+
+    def _contents(self, allocation: Allocation, buffer: Buffer) -> NDArray[np.float32]:
+        return allocation.words.view(np.float32)[: buffer.values.size].copy()
+
+    def _place_variables(self, bound: Mapping[str, Allocation]) -> None:
+        """Module variables in global and constant memory; those that are operands get the operand's memory."""
+        for name, allocation in bound.items():
+            if name not in self._program.variables:
+                raise Malformed(f"the compiled text holds no variable {name[:80]!r}")
+            self._globals.by_name[name] = allocation
+        pointers: list[tuple[Allocation, int, str]] = []
+        for name, variable in self._program.variables.items():
+            if variable.space not in {"global", "const"} or name in self._globals.by_name:
+                continue
+            allocation = self._place_variable(self._globals, name, variable, ())
+            pointers += [(allocation, offset, symbol) for offset, symbol in variable.pointers]
+        for allocation, offset, symbol in pointers:
+            target = self._globals.by_name.get(symbol)
+            if target is not None:
+                raw = allocation.words.view(np.uint8)
+                raw[offset : offset + 8] = np.frombuffer(target.start.to_bytes(8, "little"), np.uint8)
+
+    def _place_variable(self, memory: Memory, name: str, variable: Variable, copies: tuple[int, ...]) -> Allocation:
+        if variable.size > _CHUNK_BYTES:
+            raise Unsupported(f".{variable.space} {plain_name(name)}", None, f"`{plain_name(name)}` is too large")
+        initialised = variable.space in {"global", "const"}
+        allocation = memory.place(name, variable.space, variable.size, copies, initialised=initialised)
+        allocation.writable = variable.space != "const"
+        allocation.element = variable.element
+        shape = self._shapes.get(plain_name(name), ())
+        if shape and allocation.size % math.prod(shape) == 0:
+            allocation.shape = shape
+            allocation.element = allocation.size // math.prod(shape)
+        elif variable.space == "shared" and variable.element == 1 and variable.align >= 4:
+            allocation.element = 4
+        if variable.data:
+            allocation.fill(variable.data[: variable.size])
+        return allocation
+
+    def _place_arguments(self, arguments: Sequence[str | int | float], placed: Mapping[str, Allocation]) -> None:
+        """The kernel's own parameters: constants of the launch."""
+        parameters = self._program.parameters
+        if len(arguments) != len(parameters):
+            raise Malformed("the kernel has another number of parameters than the exercise")
+        for parameter, argument in zip(parameters, arguments, strict=True):
+            allocation = self._globals.place(parameter.name, "const", parameter.size, (), initialised=True)
+            allocation.writable = False
+            if isinstance(argument, str):
+                data = placed[argument].start.to_bytes(8, "little")
+            elif isinstance(argument, float):
+                data = np.float32(argument).tobytes()
+            else:
+                data = (argument & ((1 << 8 * parameter.size) - 1)).to_bytes(parameter.size, "little")
+            allocation.fill(data[: parameter.size])
+
+    # -- chunks -------------------------------------------------------------------------------------------------------
+
+    def _columns(self) -> int:
+        """How many blocks run side by side."""
+        variables = self._program.variables.values()
+        shared = self._program.static_shared + self._launch.shared
+        local = sum(variable.size for variable in variables if variable.space == "local")
+        if local > _MAX_THREAD_BYTES:
+            raise Unsupported("local memory", None, f"each thread would need {local:,} bytes of local memory")
+        own = sum(variable.size for variable in variables if variable.space in {"local", "param"})
+        by_memory = _CHUNK_BYTES // max(1, shared + own * self._launch.threads)
+        columns = max(1, min(CHUNK_LANES // self._launch.threads, by_memory))
+        return min(columns, self._launch.blocks)
+
+    def _chunks(self, stores: StoreObserver, warp_races: Severity, clean: set[object]) -> Iterator[Machine]:
+        columns = self._columns()
+        for first in range(0, self._launch.blocks, columns):
+            shape = Shape(self._launch.threads, min(columns, self._launch.blocks - first))
+            machine = self._machine(Geometry(self._launch, shape, first))
+            lines = self._prepared.lines
+            machine.races = RaceObserver(machine, lines, warp_races, self._prepared.unit, clean)
+            machine.stores = stores
+            machine.unset = UnsetObserver(machine, lines)
+            for register in self._prepared.unset:
+                machine.unset.start(register)
+            machine.copies = Copies()
+            machine.output = self._printer
+            yield machine
+
+    def _machine(self, geometry: Geometry) -> Machine:
+        memory = Memory()
+        memory.share(self._globals)
+        lowering = self._prepared.lowering
+        machine = Machine(geometry, memory, self._findings, lowering.count)
+        self._place_per_block(memory, geometry.shape)
+        for number, value in lowering.constants.items():
+            machine.registers[number] = value
+        specials = special_registers(geometry)
+        for number, name in lowering.specials.items():
+            if name in specials:
+                machine.registers[number] = specials[name]
+            elif not name.startswith(("%clock", "%globaltimer")):
+                raise Unsupported(f"mov {name}", None, f"the CPU device has no register `{name}`")
+        for number, (name, offset) in lowering.symbols.items():
+            machine.registers[number] = uniform(self._address(memory, name) + offset, self._address_bits(name))
+        return machine
+
+    def _address_bits(self, name: str) -> int:
+        variable = self._program.variables.get(name)
+        return 64 if variable is None or variable.space != "shared" else 32
+
+    def _address(self, memory: Memory, name: str) -> int:
+        allocation = memory.by_name.get(name)
+        if allocation is None:
+            return 0
+        variable = self._program.variables.get(name)
+        if variable is not None and variable.space == "param":
+            return address_of(allocation.space, allocation.start)
+        return allocation.start
+
+    def _place_per_block(self, memory: Memory, shape: Shape) -> None:
+        dynamic: Allocation | None = None
+        own = {parameter.name for parameter in self._program.parameters}
+        for name, variable in self._program.variables.items():
+            if variable.space == "shared" and variable.external:
+                if dynamic is None:
+                    dynamic = memory.place(name, "shared", self._launch.shared, (shape.blocks,), initialised=False)
+                memory.by_name[name] = dynamic
+            elif variable.space == "shared":
+                self._place_variable(memory, name, variable, (shape.blocks,))
+            elif variable.space in {"local", "param"} and name not in own:
+                self._place_variable(memory, name, variable, (shape.threads, shape.blocks))

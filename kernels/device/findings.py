@@ -1,0 +1,54 @@
+"""Collects what a run shows to be wrong, one finding per kind and pair of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernels.verdict import Example, Finding, Severity, Verdict
+
+MAX_FINDINGS = 200
+
+
+@dataclass(slots=True)
+class _Counted:
+    example: Example
+    message: str
+    count: int
+
+
+class Findings:
+    """All findings of one run. The first instance of a finding gives its example."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Verdict, int | None, int | None, Severity], _Counted] = {}
+
+    def add(
+        self,
+        kind: Verdict,
+        line: int | None,
+        count: int,
+        describe: Callable[[], tuple[Example, str]],
+        *,
+        other_line: int | None = None,
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        """Counts a finding; `describe` is asked for example and sentence only the first time."""
+        key = (kind, line, other_line, severity)
+        known = self._found.get(key)
+        if known is not None:
+            known.count += count
+        elif len(self._found) < MAX_FINDINGS:
+            example, message = describe()
+            self._found[key] = _Counted(example, message, count)
+
+    def has(self, kind: Verdict) -> bool:
+        """Whether anything of that kind was found."""
+        return any(found == kind for found, _, _, _ in self._found)
+
+    def result(self) -> tuple[Finding, ...]:
+        """The findings in the order in which they were first seen."""
+        return tuple(
+            Finding(kind, seen.message, line, other, seen.count, seen.example, severity)
+            for (kind, line, other, severity), seen in self._found.items()
+        )

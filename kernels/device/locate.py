@@ -1,0 +1,191 @@
+"""Finds what memory an access means, and whether it may be touched there.
+
+Nearly all accesses of all threads fall into one variable, at aligned places; that is seen from the range of the
+addresses alone. The rest is looked at thread by thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.machine import Machine, Mask
+from kernels.device.memory import GENERIC_SHIFT, Allocation, window_at, window_of
+from kernels.device.naming import element_name, plain_name
+from kernels.device.values import Lanes, Value
+from kernels.verdict import Example, Verdict
+
+_GENERIC = {1: "shared", 2: "local"}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an instruction touches memory: its number and line, the state space, bytes per thread, and the verb."""
+
+    pc: int
+    line: int | None
+    space: str
+    size: int
+    store: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All threads touch one variable: word `words + shift` each (`words` None: the same word)."""
+
+    allocation: Allocation
+    words: Lanes | None
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The threads `lanes` touch one variable at byte `offsets`."""
+
+    allocation: Allocation
+    offsets: NDArray[np.int64]
+    lanes: NDArray[np.intp]
+
+
+def locate(machine: Machine, site: Site, address: Value, displacement: int) -> Found | None:
+    """The quick answer where all threads access one variable inside its bounds in whole, aligned words."""
+    if site.size < 4:
+        return None
+    low, high = address.range()
+    low, high = low + displacement, high + displacement
+    space = site.space
+    if space == "generic":
+        space = _GENERIC.get(low >> GENERIC_SHIFT, "global")
+        if space != "global":
+            base = low >> GENERIC_SHIFT << GENERIC_SHIFT
+            low, high, displacement = low - base, high - base, displacement - base
+    allocation = machine.memory.find(space, low)
+    if allocation is None or high + site.size > allocation.start + allocation.size:
+        return None
+    offset = address.offset + displacement - allocation.start
+    if site.store and not allocation.writable:
+        return None
+    if address.lanes is None:
+        return None if offset % site.size else Found(allocation, None, offset >> 2)
+    lanes = address.integral().lanes
+    assert lanes is not None
+    if (lanes.low_bits | offset) & (site.size - 1):
+        return None
+    words: Lanes = lanes.derive("words", lambda: Lanes((lanes.array >> 2).astype(np.intp)))
+    return Found(allocation, words, offset >> 2)
+
+
+def split(machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None) -> Iterator[Part]:
+    """The slow answer: each variable that is touched, with its threads. Reports and leaves out what may not be."""
+    lanes = machine.active(mask)
+    dense = address.dense(np.dtype(f"i{address.bits // 8}")).astype(np.int64)
+    if address.bits == 32:
+        dense &= 0xFFFF_FFFF
+    whole = np.broadcast_to(dense, (machine.shape.threads, machine.shape.blocks)).reshape(-1)
+    addresses = whole[lanes] + displacement
+    for space, chosen, base in _spaces(site, addresses):
+        yield from _windows(machine, site, space, addresses[chosen] - base, lanes[chosen])
+
+
+def _spaces(site: Site, addresses: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.bool_], int]]:
+    if site.space != "generic":
+        yield site.space, np.ones(addresses.shape, np.bool_), 0
+        return
+    windows = addresses >> GENERIC_SHIFT
+    for number, space in _GENERIC.items():
+        chosen = windows == number
+        if chosen.any():
+            yield space, chosen, number << GENERIC_SHIFT
+    chosen = ~np.isin(windows, list(_GENERIC))
+    if chosen.any():
+        yield "global", chosen, 0
+
+
+def _windows(
+    machine: Machine, site: Site, space: str, addresses: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> Iterator[Part]:
+    windows = window_of(space, addresses)
+    for number in np.unique(windows):
+        chosen = windows == number
+        address, lane = addresses[chosen], lanes[chosen]
+        allocation = machine.memory.find(space, int(address[0]))
+        if allocation is None:
+            _report_nowhere(machine, site, space, address, lane)
+            continue
+        offsets = address - allocation.start
+        inside = (offsets >= 0) & (offsets + site.size <= allocation.size)
+        if not inside.all():
+            _report_outside(machine, site, allocation, offsets[~inside], lane[~inside])
+            offsets, lane = offsets[inside], lane[inside]
+        aligned = offsets % site.size == 0
+        if not aligned.all():
+            _report_misaligned(machine, site, allocation, offsets[~aligned], lane[~aligned])
+            offsets, lane = offsets[aligned], lane[aligned]
+        if site.store and not allocation.writable and lane.size:
+            _report_constant(machine, site, allocation, offsets, lane)
+            continue
+        if lane.size:
+            yield Part(allocation, offsets, lane)
+
+
+def _verb(site: Site) -> str:
+    return "writes" if site.store else "reads"
+
+
+def _report_nowhere(
+    machine: Machine, site: Site, space: str, addresses: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> None:
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.who(int(lanes[0]))
+        null = space == "global" and window_at(space, int(addresses[0])) == 0
+        where = "through a null pointer" if null else f"{space} memory that belongs to no variable"
+        return Example(block, (thread,), None), f"{machine.lane_name(int(lanes[0]))} {_verb(site)} {where}"
+
+    machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
+
+
+def _report_outside(
+    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> None:
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.who(int(lanes[0]))
+        offset = int(offsets[0])
+        element = element_name(allocation, offset)
+        count = allocation.size // allocation.element
+        side = "before the start" if offset < 0 else "past the end"
+        message = (
+            f"{machine.lane_name(int(lanes[0]))} {_verb(site)} `{element}`, {side} of"
+            f" `{plain_name(allocation.name)}`, which has {count:,} elements"
+        )
+        return Example(block, (thread,), element), message
+
+    machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
+
+
+def _report_misaligned(
+    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> None:
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.who(int(lanes[0]))
+        element = element_name(allocation, int(offsets[0]))
+        message = (
+            f"{machine.lane_name(int(lanes[0]))} {_verb(site)} {site.size} bytes at `{element}`, an address that is no"
+            f" multiple of {site.size}: a wide access must be aligned to its own size"
+        )
+        return Example(block, (thread,), element), message
+
+    machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)
+
+
+def _report_constant(
+    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> None:
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.who(int(lanes[0]))
+        element = element_name(allocation, int(offsets[0]))
+        return Example(block, (thread,), element), f"{machine.lane_name(int(lanes[0]))} writes `{element}`, a constant"
+
+    machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)

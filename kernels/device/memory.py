@@ -1,0 +1,186 @@
+"""Memory as the kernel sees it: every variable in an address window of its own, kept as 32-bit words.
+
+Windows lie so far apart that an access past the end of one never lands in another: what is outside its window is out
+of bounds, whatever happens to be beside it on real hardware.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.values import Array, Lanes
+
+GENERIC_SHIFT = 36
+SHARED_BASE = 1 << GENERIC_SHIFT
+LOCAL_BASE = 2 << GENERIC_SHIFT
+_FIRST_GLOBAL = 8
+_SHARED_SHIFT = 20
+_LOCAL_SHIFT = 24
+_POISON = 0x7FFF_DEAD
+
+Words = NDArray[np.uint32]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many threads a block has and how many blocks run side by side."""
+
+    threads: int
+    blocks: int
+
+    @property
+    def lanes(self) -> int:
+        """All threads that run side by side."""
+        return self.threads * self.blocks
+
+
+class Allocation:
+    """One variable's memory.
+
+    copies: how many copies of each word there are: 1 (global), one per block (shared), one per thread (local)
+    valid: for each word and copy whether something was written; None where all is initialised
+    """
+
+    __slots__ = ("columns", "copies", "element", "flat", "flat_valid", "name", "shape", "size", "space", "start",
+                 "valid", "words", "writable")  # fmt: skip
+
+    def __init__(
+        self, name: str, space: str, start: int, size: int, copies: tuple[int, ...], *, initialised: bool
+    ) -> None:
+        self.name = name
+        self.space = space
+        self.start = start
+        self.size = size
+        self.copies = copies
+        self.words: Words = np.full(((size + 3) // 4, *copies), 0 if initialised else _POISON, np.uint32)
+        self.valid: NDArray[np.bool_] | None = None if initialised else np.zeros(self.words.shape, np.bool_)
+        self.flat = self.words.reshape(-1)
+        self.flat_valid = None if self.valid is None else self.valid.reshape(-1)
+        self.writable = True
+        self.element = 4
+        self.shape: tuple[int, ...] = ()
+
+    def fill(self, data: bytes) -> None:
+        """Sets the memory's bytes from its start on."""
+        padded = data + bytes(-len(data) % 4)
+        self.words[: len(padded) // 4] = np.frombuffer(padded, np.uint32).reshape(-1, *(1 for _ in self.copies))
+
+    # -- a word for every thread, by lanes of word numbers ------------------------------------------------------------
+
+    def flat_index(self, words: Lanes, grid: Shape) -> Index:
+        """Where in the flat memory each thread's copy of its word lies."""
+        made: Index = words.derive(("flat", self.space), lambda: words.array * self._stride + self._copy(grid))
+        return made
+
+    @property
+    def _stride(self) -> int:
+        return int(np.prod(self.copies, dtype=np.int64)) if self.copies else 1
+
+    def _copy(self, grid: Shape) -> Index:
+        """For each thread, the number of its copy."""
+        blocks = np.arange(grid.blocks, dtype=np.intp).reshape(1, -1)
+        if len(self.copies) < 2:
+            return blocks if self.copies else np.zeros((1, 1), np.intp)
+        return np.arange(grid.threads, dtype=np.intp).reshape(-1, 1) * grid.blocks + blocks
+
+    def gather(self, source: Array, words: Lanes | None, shift: int, grid: Shape) -> Array:
+        """For every thread the element `words + shift` of `source`, which is `words` or `valid` of this memory."""
+        if words is None:
+            picked = source[shift]
+            return picked.reshape((1, 1)) if not self.copies else np.array(picked, ndmin=2)
+        if len(self.copies) == 1 and words.array.shape[1] == 1:
+            rows = words.array[:, 0]
+            return np.take(source[shift:], rows, axis=0, mode="clip") if shift >= 0 else source[rows + shift]
+        index = self.flat_index(words, grid) if self.copies else words.array
+        flat = source.reshape(-1)
+        first = shift * self._stride
+        return np.take(flat[first:], index, mode="clip") if first >= 0 else flat[index + first]
+
+    def scatter(
+        self, target: Array, words: Lanes | None, shift: int, grid: Shape, new: Any, mask: NDArray[np.bool_] | None
+    ) -> None:
+        """Writes `new` (an array per thread or one number) to the element `words + shift` of `target`."""
+        if mask is None and words is None and self.copies:
+            values = np.broadcast_to(new, (grid.threads, grid.blocks))
+            target[shift] = values if len(self.copies) == 2 else values[-1]
+            return
+        if mask is None and words is not None and len(self.copies) == 1 and words.array.shape[1] == 1:
+            target[words.array[:, 0] + shift] = new
+            return
+        if words is None:
+            index = shift * self._stride + self._copy(grid)
+        else:
+            index = (self.flat_index(words, grid) if self.copies else words.array) + shift * self._stride
+        flat = target.reshape(-1)
+        if mask is None:
+            flat[index] = new
+            return
+        whole = mask.shape
+        chosen = np.broadcast_to(index, whole)[mask]
+        flat[chosen] = new if np.ndim(new) == 0 else np.broadcast_to(new, whole)[mask]
+
+    # -- single accesses, by lists ------------------------------------------------------------------------------------
+
+    def position(self, word: Index, thread: Index, block: Index, grid: Shape) -> Index:
+        """Where in the flat memory the words of the listed threads lie."""
+        if not self.copies:
+            return word
+        if len(self.copies) == 1:
+            return word * grid.blocks + block
+        return (word * grid.threads + thread) * grid.blocks + block
+
+
+class Memory:
+    """All windows of one launch, by space and address."""
+
+    def __init__(self) -> None:
+        self._windows: dict[tuple[str, int], Allocation] = {}
+        self.by_name: dict[str, Allocation] = {}
+        self._next = {"global": _FIRST_GLOBAL, "shared": 1, "local": 1}
+
+    def place(
+        self, name: str, space: str, size: int, copies: tuple[int, ...], *, initialised: bool
+    ) -> Allocation:
+        """Makes a window for a variable. Constants and parameters count as global or local memory."""
+        kind = kind_of(space)
+        number = self._next[kind]
+        self._next[kind] += 1
+        allocation = Allocation(name, kind, number << _SHIFTS[kind], size, copies, initialised=initialised)
+        self._windows[kind, number] = allocation
+        self.by_name[name] = allocation
+        return allocation
+
+    def share(self, other: Memory) -> None:
+        """Takes over the global windows of another memory."""
+        for (kind, number), allocation in other._windows.items():
+            self._windows[kind, number] = allocation
+        self.by_name.update(other.by_name)
+        self._next.update({kind: number for kind, number in other._next.items() if kind == "global"})
+
+    def find(self, space: str, address: int) -> Allocation | None:
+        """The window that an address of a space lies in, which may be past that variable's end."""
+        return self._windows.get((space, address >> _SHIFTS[space]))
+
+
+_SHIFTS = {"global": GENERIC_SHIFT, "shared": _SHARED_SHIFT, "local": _LOCAL_SHIFT}
+_KINDS = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "local"}
+
+
+def kind_of(space: str) -> str:
+    """The kind of memory behind a PTX state space."""
+    return _KINDS[space]
+
+
+def window_of(space: str, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The window numbers of many addresses."""
+    return addresses >> _SHIFTS[space]
+
+
+def window_at(space: str, address: int) -> int:
+    """The window number of one address."""
+    return address >> _SHIFTS[space]

@@ -1,0 +1,1 @@
+"""What watches a kernel while it runs, one check a file."""

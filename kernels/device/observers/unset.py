@@ -1,0 +1,152 @@
+"""Follows values that nothing has set, from where they are read to where they do harm.
+
+Reading an unset cell or register is no mistake in itself: a compiler may load early and throw away. It becomes one
+where the value reaches memory, an address or a branch; the finding then names the place of the read. A register that
+holds such a value has, for each thread, the number of the instruction that read it. While no register has any,
+nothing is followed and nothing is paid.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.memory import Allocation
+from kernels.device.naming import element_name
+from kernels.verdict import Example, Verdict
+
+if TYPE_CHECKING:
+    from kernels.device.machine import Machine, Mask
+
+Origins = NDArray[np.int32]
+_REGISTER = 1 << 30
+MEMORY, ADDRESS, BRANCH = "reaches memory", "is used as an address", "decides a branch"
+
+
+class UnsetObserver:
+    """The unset values of one chunk.
+
+    origins: register number -> for each thread 1 + the number of the reading instruction, or 0
+    """
+
+    def __init__(self, machine: Machine, lines: tuple[int | None, ...]) -> None:
+        self._machine = machine
+        self._lines = lines
+        self._elements: dict[int, tuple[Example, str]] = {}
+        self.origins: dict[int, Origins] = {}
+
+    def start(self, register: int) -> None:
+        """A register that the kernel may read before it writes it."""
+        self.origins[register] = np.array([[_REGISTER]], np.int32)
+
+    def from_memory(
+        self, register: int, pc: int, missing: NDArray[np.bool_], mask: Mask | None, element: tuple[Allocation, int, int]
+    ) -> None:
+        """The threads `missing` loaded something that nobody wrote; `element`: one of them (variable, byte, thread)."""
+        if pc not in self._elements:
+            allocation, offset, lane = element
+            block, thread = self._machine.who(lane)
+            name = element_name(allocation, offset)
+            message = f"{self._machine.lane_name(lane)} reads `{name}`, which nothing has written"
+            self._elements[pc] = Example(block, (thread,), name), message
+        self._set(register, np.where(missing, np.int32(pc + 1), np.int32(0)), mask)
+
+    def from_shuffle(
+        self, register: int, pc: int, came: Origins | None, present: NDArray[np.bool_], mask: Mask | None
+    ) -> None:
+        """A shuffle: what came from a thread that takes no part is unset; what came unset stays so."""
+        if came is None and present.all() and register not in self.origins:
+            return
+        nothing = np.zeros((1, 1), np.int32) if came is None else came
+        self._set(register, np.where(present, nothing, np.int32(pc + 1)).astype(np.int32), mask)
+
+    def clear(self, register: int, mask: Mask | None) -> None:
+        """The register is set, in the threads of the mask."""
+        if register in self.origins:
+            self._set(register, None, mask)
+
+    def propagate(
+        self, sources: tuple[int, ...], results: tuple[int, ...], pc: int, mask: Mask | None, *, copies: bool
+    ) -> None:
+        """An instruction made its results of its sources. A plain copy leaves the place of the read open."""
+        merged: Origins | None = None
+        for source in sources:
+            origins = self.origins.get(source)
+            if origins is not None:
+                merged = origins if merged is None else np.maximum(merged, origins)
+        if merged is not None and not copies:
+            merged = np.where(merged == _REGISTER, np.int32(pc + 1), merged).astype(np.int32)
+        for result in results:
+            if merged is not None:
+                self._set(result, merged, mask)
+            elif result in self.origins:
+                self._set(result, None, mask)
+
+    def choose(self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None) -> None:
+        """The result is one of two registers, thread by thread; what was not chosen does no harm."""
+        nothing = np.zeros((1, 1), np.int32)
+        chosen, other = (self.origins.get(way, nothing) for way in ways)
+        self._set(result, np.where(condition, chosen, other).astype(np.int32), mask)
+
+    def _set(self, register: int, origins: Origins | None, mask: Mask | None) -> None:
+        if mask is not None:
+            nothing = np.zeros((1, 1), np.int32)
+            old = self.origins.get(register, nothing)
+            origins = np.where(mask.array, nothing if origins is None else origins, old).astype(np.int32)
+        if origins is None or not origins.any():
+            self.origins.pop(register, None)
+        else:
+            self.origins[register] = origins
+
+    def harmful(self, register: int, mask: Mask | None) -> NDArray[np.bool_] | None:
+        """The threads of the mask in which a register is unset, or None."""
+        origins = self.origins.get(register)
+        if origins is None:
+            return None
+        bad = origins != 0
+        bad = np.broadcast_to(bad if mask is None else bad & mask.array, self._grid)
+        return bad if bad.any() else None
+
+    @property
+    def _grid(self) -> tuple[int, int]:
+        return self._machine.shape.threads, self._machine.shape.blocks
+
+    def use(self, register: int, pc: int, mask: Mask | None, harm: str) -> None:
+        """The register is used where an unset value does harm."""
+        bad = self.harmful(register, mask)
+        if bad is None:
+            return
+        origins = np.broadcast_to(self.origins[register], self._grid)
+        for origin in np.unique(origins[bad]):
+            self._report(int(origin), pc, bad & (origins == origin), harm)
+
+    def _report(self, origin: int, pc: int, where: NDArray[np.bool_], harm: str) -> None:
+        read_at = pc if origin == _REGISTER else origin - 1
+        line = self._lines[read_at]
+
+        def describe() -> tuple[Example, str]:
+            lane = int(np.flatnonzero(where)[0])
+            block, thread = self._machine.who(lane)
+            known = self._elements.get(read_at)
+            use = self._lines[pc]
+            what = f"; the value {harm}" + (f", line {use}" if use not in {None, line} else "")
+            if known is not None:
+                return known[0], known[1] + what
+            name = self._machine.lane_name(lane)
+            return Example(block, (thread,), None), f"{name} uses a variable that was never given a value" + what
+
+        self._machine.findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
+
+    def report_memory(self, pc: int, element: tuple[Allocation, int, int], count: int) -> None:
+        """An instruction read unset memory and wrote what it made of it in one go."""
+        allocation, offset, lane = element
+
+        def describe() -> tuple[Example, str]:
+            block, thread = self._machine.who(lane)
+            name = element_name(allocation, offset)
+            message = f"{self._machine.lane_name(lane)} updates `{name}`, which nothing has written"
+            return Example(block, (thread,), name), message
+
+        self._machine.findings.add(Verdict.UNINITIALIZED_READ, self._lines[pc], count, describe)

@@ -1,0 +1,412 @@
+"""Runs a chunk of blocks: which threads go on where, who waits for whom, and what happens when nobody can go on.
+
+All threads that stand at one place go on together. Of several places the first in the program's order goes on, so
+that threads that took different ways meet again as early as possible. In the warp-serial schedule each warp runs
+alone up to the next barrier, the first warp first: what depends on the order of warps then comes out differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device import warp
+from kernels.device.lower import LoweredStep, Lowering
+from kernels.device.machine import WARP, Machine, Mask
+from kernels.device.observers.unset import BRANCH
+from kernels.device.program import ENDS, is_barrier, is_warp_sync
+from kernels.device.ptx import Immediate, Instruction, Malformed, Symbol, Unsupported
+from kernels.device.values import from_array
+from kernels.verdict import Example, Verdict
+
+Grid = NDArray[np.bool_]
+
+
+class Schedule(StrEnum):
+    """In which order threads run."""
+
+    LOCKSTEP = "lockstep"
+    WARP_SERIAL = "warp_serial"
+
+
+class BudgetSpentError(Exception):
+    """The kernel has executed more instructions than it may; `line` is where it was."""
+
+    def __init__(self, line: int | None, lane: int) -> None:
+        super().__init__("instruction budget spent")
+        self.line = line
+        self.lane = lane
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """A basic block with its steps. `end` is the last instruction where it decides what comes next, else None."""
+
+    first: int
+    steps: tuple[LoweredStep, ...]
+    end: Instruction | None
+    end_pc: int
+    follower: int
+    warp_sync: bool
+
+
+def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
+    """The blocks by the number of their first instruction."""
+    found: dict[int, CodeBlock] = {}
+    program = lowering.program
+    for block in program.blocks:
+        last = program.instructions[block.end - 1]
+        decides = _decides(last)
+        if decides and is_barrier(last):
+            _check_barrier(last)
+        end = block.end - 1 if decides else block.end
+        found[block.start] = CodeBlock(
+            block.start,
+            lowering.steps[block.start : end],
+            last if decides else None,
+            block.end - 1,
+            block.end,
+            is_warp_sync(program.instructions[block.start]),
+        )
+    return found
+
+
+def _decides(instruction: Instruction) -> bool:
+    head = instruction.opcode.split(".", 1)[0]
+    return head in {"bra", "brx", "ret", "exit"} or is_barrier(instruction)
+
+
+def _check_barrier(instruction: Instruction) -> None:
+    """Barriers with a number from a register, or for a part of the block only, are not known."""
+    operands = instruction.operands[1:] if ".red" in instruction.opcode else instruction.operands
+    if not operands or not isinstance(operands[0], Immediate):
+        raise Unsupported(instruction.opcode, instruction.line)
+
+
+class ChunkRun:
+    """One chunk of blocks from its start to its end."""
+
+    def __init__(
+        self, lowering: Lowering, blocks: dict[int, CodeBlock], machine: Machine, schedule: Schedule, budget: int
+    ) -> None:
+        self._lowering = lowering
+        self._blocks = blocks
+        self._machine = machine
+        self._serial = schedule is Schedule.WARP_SERIAL
+        self._budget = budget
+        self._ready: dict[tuple[int, int], Mask | None] = {}
+        self._at_barrier: dict[int, Grid] = {}
+        self._at_warp_sync: dict[int, Grid] = {}
+        self._gone = np.zeros((machine.shape.threads, machine.shape.blocks), np.bool_)
+        self.instructions = 0
+
+    def run(self) -> None:
+        """Runs until all threads have ended."""
+        self._make_ready(0, None)
+        while True:
+            while self._ready:
+                order, place = min(self._ready)
+                self._go(order, place, self._ready.pop((order, place)))
+            if not (self._at_barrier or self._at_warp_sync):
+                break
+            self._release()
+        self._machine.races.finish()
+
+    # -- threads that can go on ---------------------------------------------------------------------------------------
+
+    def _make_ready(self, place: int, mask: Mask | None, order: int = 0) -> None:
+        """Lets threads go on at a place, each warp in its turn where warps run one by one."""
+        if not self._serial:
+            self._join(order, place, mask)
+            return
+        whole = np.ones(self._gone.shape, np.bool_) if mask is None else mask.array
+        for number, start in enumerate(range(0, self._machine.shape.threads, WARP)):
+            part = np.zeros_like(whole)
+            part[start : start + WARP] = whole[start : start + WARP]
+            if part.any():
+                self._join(number, place, self._machine.mask(part))
+
+    def _join(self, order: int, place: int, mask: Mask | None) -> None:
+        key = order, place
+        if key in self._ready:
+            other = self._ready[key]
+            assert mask is not None and other is not None
+            mask = self._machine.mask(mask.array | other.array)
+        self._ready[key] = mask
+
+    def _go(self, order: int, place: int, mask: Mask | None) -> None:
+        """Runs one way until it ends, waits, or another must go first."""
+        machine = self._machine
+        while True:
+            block = self._blocks.get(place)
+            if block is None:
+                raise Malformed("control runs past the end of the kernel")
+            length = len(block.steps) + 1
+            machine.steps += length
+            self.instructions += length * (machine.shape.lanes if mask is None else mask.count)
+            if machine.steps > self._budget:
+                lane = int(machine.active(mask)[0])
+                raise BudgetSpentError(self._line_of(block), lane)
+            if block.warp_sync and not self._gather(order, block, mask):
+                return
+            self._execute(block, mask)
+            if block.end is None:
+                ways: list[tuple[int, Mask | None]] = [(block.follower, mask)]
+            else:
+                ways = list(self._ways(block, block.end, mask))
+            if len(ways) == 1 and (not self._ready or (order, ways[0][0]) < min(self._ready)):
+                place, mask = ways[0]
+                continue
+            for target, part in ways:
+                self._join(order, target, part)
+            return
+
+    def _line_of(self, block: CodeBlock) -> int | None:
+        lines = (self._lowering.program.instructions[pc].line for pc in (block.end_pc, block.first))
+        return next((line for line in lines if line is not None), None)
+
+    def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
+        machine = self._machine
+        unset = machine.unset
+        for step in block.steps:
+            step.run(machine, mask)
+            if unset.origins and step.follows != "own":
+                self._follow(step, mask)
+
+    def _follow(self, step: LoweredStep, mask: Mask | None) -> None:
+        machine = self._machine
+        guard = self._lowering.program.instructions[step.pc].guard
+        if guard is not None:
+            number = self._lowering.program.registers[guard.register.name]
+            machine.unset.use(number, step.pc, mask, BRANCH)
+            holds = machine.registers[number].dense(np.dtype(np.bool_)) != guard.negated
+            mask = machine.narrow(mask, holds)
+            if mask is not None and not mask.count:
+                return
+        if step.follows == "choice":
+            one, two, condition = step.sources
+            if condition not in machine.unset.origins:
+                holds = machine.registers[condition].dense(np.dtype(np.bool_))
+                machine.unset.choose(step.results[0], holds, (one, two), mask)
+                return
+        machine.unset.propagate(step.sources, step.results, step.pc, mask, copies=step.follows == "copy")
+
+    # -- where threads go ---------------------------------------------------------------------------------------------
+
+    def _ways(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
+        """Splits the threads of a block by what its last instruction decides."""
+        machine = self._machine
+        taken: Mask | None = mask
+        if end.guard is not None:
+            number = self._lowering.program.registers[end.guard.register.name]
+            machine.unset.use(number, block.end_pc, mask, BRANCH)
+            condition = machine.registers[number]
+            if condition.lanes is None:
+                if bool(condition.offset) == end.guard.negated:
+                    yield block.follower, mask
+                    return
+            else:
+                holds = condition.lanes.array
+                taken = machine.narrow(mask, ~holds if end.guard.negated else holds)
+                if taken is not None and not taken.count:
+                    yield block.follower, mask
+                    return
+                if taken is not None and taken.count != (machine.shape.lanes if mask is None else mask.count):
+                    yield block.follower, machine.narrow(mask, ~taken.array)
+        yield from self._taken(block, end, taken)
+
+    def _taken(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
+        head = end.opcode.split(".", 1)[0]
+        if head == "bra":
+            target = end.operands[0]
+            if not isinstance(target, Symbol) or target.name not in self._lowering.program.targets:
+                raise Malformed("a branch to nowhere")
+            yield self._lowering.program.targets[target.name], mask
+        elif head == "brx":
+            yield from self._indexed(block, end, mask)
+        elif head in ENDS:
+            self._gone |= self._whole(mask)
+        else:
+            self._wait(self._at_barrier, block.end_pc, mask)
+
+    def _indexed(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
+        program = self._lowering.program
+        table = end.operands[1]
+        if not isinstance(table, Symbol) or table.name not in program.tables:
+            raise Malformed("a branch without its table")
+        number = self._lowering.source(end.operands[0], 32)
+        self._machine.unset.use(number, block.end_pc, mask, BRANCH)
+        index = self._machine.registers[number].dense(np.dtype(np.int32))
+        for entry, label in enumerate(program.tables[table.name]):
+            part = self._machine.narrow(mask, index == entry)
+            if part is None or part.count:
+                yield program.targets[label], part
+
+    def _whole(self, mask: Mask | None) -> Grid:
+        return np.ones(self._gone.shape, np.bool_) if mask is None else mask.array
+
+    def _wait(self, waiting: dict[int, Grid], pc: int, mask: Mask | None) -> None:
+        whole = self._whole(mask)
+        waiting[pc] = waiting[pc] | whole if pc in waiting else whole.copy()
+
+    # -- warps --------------------------------------------------------------------------------------------------------
+
+    def _gather(self, order: int, block: CodeBlock, mask: Mask | None) -> bool:
+        """Before a warp-wide instruction: whether all threads go on; those whose warp is incomplete wait."""
+        machine = self._machine
+        instruction = block.steps[0] if block.steps else None
+        if instruction is None or (mask is None and not self._at_warp_sync):
+            return True
+        members = self._members(block)
+        if members is None:
+            return True
+        waiting = self._at_warp_sync.pop(block.first, None)
+        present = self._whole(mask) if waiting is None else self._whole(mask) | waiting
+        complete = warp.all_arrived(machine, machine.mask(present), members, self._gone)
+        if complete.all() or not (present & ~complete).any():
+            if waiting is not None:
+                self._join(order, block.first, machine.mask(present))
+                return False
+            return True
+        self._at_warp_sync[block.first] = present & ~complete
+        if complete.any():
+            self._join(order, block.first, machine.mask(complete))
+        return False
+
+    def _members(self, block: CodeBlock) -> NDArray[Any] | None:
+        """The operand that names the threads which must meet."""
+        operands = self._lowering.program.instructions[block.first].operands
+        if self._lowering.program.instructions[block.first].opcode.startswith("activemask"):
+            return None
+        number = self._lowering.source(operands[-1], 32)
+        dense = self._machine.registers[number].dense(np.dtype(np.int32))
+        return np.broadcast_to(dense, self._gone.shape)
+
+    # -- barriers -----------------------------------------------------------------------------------------------------
+
+    def _release(self) -> None:
+        """Nobody can go on: opens barriers that all threads of a block have reached, or says who is missing."""
+        if self._release_warps():
+            return
+        alive = ~self._gone
+        opened = np.zeros(self._machine.shape.blocks, np.bool_)
+        ways: list[tuple[int, Grid]] = []
+        for pc, waiting in list(self._at_barrier.items()):
+            complete = (waiting == alive).all(axis=0) & waiting.any(axis=0)
+            if complete.any():
+                opened |= complete
+                ways.append((pc, waiting & complete))
+                self._keep_waiting(pc, waiting & ~complete)
+        if not ways:
+            self._report_stuck()
+            return
+        self._order(opened, alive)
+        for pc, part in ways:
+            mask = self._machine.mask(part)
+            self._reduce(pc, mask)
+            self._make_ready(pc + 1, mask)
+
+    def _keep_waiting(self, pc: int, left: Grid) -> None:
+        if left.any():
+            self._at_barrier[pc] = left
+        else:
+            del self._at_barrier[pc]
+
+    def _order(self, opened: Grid, alive: Grid) -> None:
+        """Tells the observers that the blocks `opened` have passed a barrier."""
+        everyone = bool((opened | ~alive.any(axis=0)).all())
+        self._machine.races.barrier(None if everyone else opened)
+        self._machine.epochs[0, opened] += 1
+
+    def _reduce(self, pc: int, mask: Mask | None) -> None:
+        """`__syncthreads_count` and its kin: a barrier that also combines one predicate of each thread."""
+        instruction = self._lowering.program.instructions[pc]
+        if ".red." not in instruction.opcode:
+            return
+        machine = self._machine
+        operands = instruction.operands
+        negated = getattr(operands[-1], "name", "").startswith("!")
+        source = self._lowering.source(operands[-1], 1)
+        machine.unset.use(source, pc, mask, BRANCH)
+        holds = np.broadcast_to(machine.registers[source].dense(np.dtype(np.bool_)) != negated, self._gone.shape)
+        present = self._whole(mask)
+        if ".popc" in instruction.opcode:
+            result: NDArray[Any] = (holds & present).sum(axis=0, keepdims=True, dtype=np.int32)
+        elif ".and" in instruction.opcode:
+            result = (holds | ~present).all(axis=0, keepdims=True)
+        else:
+            result = (holds & present).any(axis=0, keepdims=True)
+        target = self._lowering.source(operands[0], 32)
+        machine.write(target, from_array(result), mask, keep=True)
+
+    def _release_warps(self) -> bool:
+        """Lets warps go on whose threads wait at different `__syncwarp` but together make up the warp."""
+        if not self._at_warp_sync:
+            return False
+        together = np.logical_or.reduce(list(self._at_warp_sync.values()))
+        mask = self._machine.mask(together)
+        moved = False
+        for place, waiting in list(self._at_warp_sync.items()):
+            members = self._members(self._blocks[place])
+            if members is None:
+                continue
+            complete = warp.all_arrived(self._machine, mask, members, self._gone) & waiting
+            if not complete.any():
+                continue
+            moved = True
+            left = waiting & ~complete
+            if left.any():
+                self._at_warp_sync[place] = left
+            else:
+                del self._at_warp_sync[place]
+            part = self._machine.mask(complete)
+            block = self._blocks[place]
+            self._execute(block, part)
+            self._make_ready(block.follower, part)
+        return moved
+
+    def _report_stuck(self) -> None:
+        """Threads of a block wait at different places for each other, so none can ever go on."""
+        places = {**self._at_barrier, **self._at_warp_sync}
+        waiting = np.logical_or.reduce(list(places.values()))
+        columns = np.flatnonzero(waiting.any(axis=0))
+        for column in columns:
+            here = [(pc, np.flatnonzero(grid[:, column])) for pc, grid in sorted(places.items())]
+            self._report_block(int(column), [(pc, threads) for pc, threads in here if len(threads)])
+        self._gone[:, columns] = True
+        for waiters in (self._at_barrier, self._at_warp_sync):
+            for pc in list(waiters):
+                waiters[pc][:, columns] = False
+                if not waiters[pc].any():
+                    del waiters[pc]
+
+    def _report_block(self, column: int, groups: list[tuple[int, NDArray[np.intp]]]) -> None:
+        machine = self._machine
+        instructions = self._lowering.program.instructions
+        ordered = sorted(groups, key=lambda group: (len(group[1]), group[0]))
+        pc, threads = ordered[0]
+        line = instructions[pc].line
+        other_pc, other_threads = ordered[-1]
+        other_line = instructions[other_pc].line if other_pc != pc else None
+
+        def describe() -> tuple[Example, str]:
+            block = machine.geometry.block(column)
+            one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
+            what = _waiting_at(instructions[pc])
+            message = f"thread {machine.thread_name(one)} of block {machine.block_name(block)} waits at {what}, line {line}"
+            if other_pc == pc:
+                return Example(block, (one,)), f"{message}; threads that it waits for never come there"
+            where = _waiting_at(instructions[other_pc])
+            message += f", while thread {machine.thread_name(two)} of the same block waits at {where}, line {other_line}"
+            return Example(block, (one, two)), f"{message}: all threads of a block must reach the same barrier"
+
+        machine.findings.add(Verdict.BARRIER_DIVERGENCE, line, len(threads), describe, other_line=other_line)
+
+
+def _waiting_at(instruction: Instruction) -> str:
+    return "`__syncthreads()`" if is_barrier(instruction) else f"`{instruction.opcode}`"

@@ -1,0 +1,173 @@
+"""What a register holds: one number per thread, kept as small as its pattern allows.
+
+The threads of a chunk of blocks form a grid: rows are the threads of a block, columns are the blocks. An array of
+shape (T, 1) is the same in every block, (1, B) the same in every thread of a block, and numpy's broadcasting joins
+them. A value is such an array plus one integer that holds for all: a loop counter is an integer alone, and a pointer
+that a loop moves on keeps its array, so nothing is computed per thread, and whatever was found out about the array
+(its range, its alignment) need not be found out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+INTEGER = {
+    1: np.dtype(np.bool_),
+    8: np.dtype(np.int8),
+    16: np.dtype(np.int16),
+    32: np.dtype(np.int32),
+    64: np.dtype(np.int64),
+}
+_MAX_DERIVED = 64
+
+
+def wrap(number: int, bits: int) -> int:
+    """The number in two's complement of that many bits; a predicate is 0 or 1."""
+    if bits == 1:
+        return number & 1
+    half = 1 << (bits - 1)
+    return ((number + half) & ((1 << bits) - 1)) - half
+
+
+class Lanes:
+    """An array with one element per thread (or fewer, see above), and what is known of it.
+
+    notes: what observers have already seen to be in order for these numbers
+    """
+
+    __slots__ = ("_bounds", "_derived", "_digest", "_low_bits", "array", "notes")
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self._bounds: tuple[int, int] | None = None
+        self._low_bits: int | None = None
+        self._digest: int | None = None
+        self._derived: dict[object, Any] = {}
+        self.notes: set[object] = set()
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest element, of integers."""
+        if self._bounds is None:
+            self._bounds = int(self.array.min()), int(self.array.max())
+        return self._bounds
+
+    @property
+    def low_bits(self) -> int:
+        """The lowest four bits that any element has set: 0 where all are multiples of 16."""
+        if self._low_bits is None:
+            self._low_bits = int(np.bitwise_or.reduce(self.array, axis=None)) & 15
+        return self._low_bits
+
+    @property
+    def digest(self) -> int:
+        """Equal for equal content and shape."""
+        if self._digest is None:
+            self._digest = hash((self.array.shape, self.array.tobytes()))
+        return self._digest
+
+    def derive(self, key: object, compute: Callable[[], Any]) -> Any:
+        """What `compute` makes of this array, made once and kept under `key`."""
+        try:
+            return self._derived[key]
+        except KeyError:
+            if len(self._derived) >= _MAX_DERIVED:
+                self._derived.clear()
+            made = self._derived[key] = compute()
+            return made
+
+
+class Value:
+    """The content of a register: `lanes` (None: the same in all threads) plus `offset`, modulo 2^bits.
+
+    Floats and predicates are kept by their bits; their offset is 0 unless they are the same in all threads.
+    """
+
+    __slots__ = ("bits", "lanes", "offset")
+
+    def __init__(self, lanes: Lanes | None, offset: int, bits: int) -> None:
+        self.lanes = lanes
+        self.offset = offset
+        self.bits = bits
+
+    def dense(self, dtype: np.dtype[Any]) -> Array:
+        """The content as an array of the given type of the same width."""
+        integer = INTEGER[self.bits]
+        if self.lanes is None:
+            array: Array = np.array([[wrap(self.offset, self.bits)]], integer)
+        else:
+            array = self.lanes.array
+            if self.offset:
+                offset = wrap(self.offset, self.bits)
+                array = self.lanes.derive(("plus", offset), lambda: array.view(integer) + integer.type(offset))
+        return array if array.dtype == dtype else array.view(dtype)
+
+    def integral(self) -> Value:
+        """The same bits with lanes of signed integers, so that they can be counted with."""
+        lanes = self.lanes
+        if lanes is None or lanes.array.dtype.kind == "i":
+            return self
+        view: Lanes = lanes.derive("integral", lambda: Lanes(lanes.array.view(INTEGER[self.bits])))
+        return Value(view, self.offset, self.bits)
+
+    def unsigned(self) -> int:
+        """The content as an unsigned number, where it is the same in all threads."""
+        return self.offset & ((1 << self.bits) - 1)
+
+    def signed(self) -> int:
+        """The content as a signed number, where it is the same in all threads."""
+        return wrap(self.offset, self.bits)
+
+    def range(self) -> tuple[int, int]:
+        """Bounds of lanes + offset before any wrap."""
+        if self.lanes is None:
+            return self.offset, self.offset
+        low, high = self.lanes.bounds
+        return low + self.offset, high + self.offset
+
+
+def uniform(number: int, bits: int) -> Value:
+    """A value that is the same in all threads."""
+    return Value(None, wrap(number, bits), bits)
+
+
+def from_array(array: Array) -> Value:
+    """A value from an array of any type; one single element becomes a number."""
+    bits = 1 if array.dtype == np.bool_ else array.dtype.itemsize * 8
+    if array.size == 1:
+        return Value(None, int(array.reshape(1).view(INTEGER[bits])[0]), bits)
+    return Value(Lanes(array), 0, bits)
+
+
+def narrowed(value: Value, bits: int) -> Value:
+    """The lowest `bits` bits of an integer value."""
+    if value.bits == bits:
+        return value
+    if value.lanes is None:
+        return uniform(value.offset, bits)
+    lanes = value.integral().lanes
+    assert lanes is not None
+    narrow: Lanes = lanes.derive(("cast", bits), lambda: Lanes(lanes.array.astype(INTEGER[bits])))
+    return Value(narrow, wrap(value.offset, bits), bits)
+
+
+def widened(value: Value, bits: int, *, signed: bool) -> Value:
+    """The integer value in more bits, exactly."""
+    if value.lanes is None:
+        return uniform(value.signed() if signed else value.unsigned(), bits)
+    value = value.integral()
+    lanes = value.lanes
+    assert lanes is not None
+    low, high = value.range()
+    half = 1 << value.bits - 1
+    if (-half if signed else 0) <= low and high < half:
+        wide: Lanes = lanes.derive(("cast", bits), lambda: Lanes(lanes.array.astype(INTEGER[bits])))
+        return Value(wide, value.offset, bits)
+    kind = INTEGER[value.bits] if signed else np.dtype(f"u{value.bits // 8}")
+    return from_array(value.dense(kind).astype(INTEGER[bits]))
