@@ -91,8 +91,13 @@ def compile_source(
 
 def _options(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
     return [
-        f"-arch={arch}", "-std=c++17", "-lineinfo", "--ptxas-options=-v", "--no-source-include",
-        f"-fmad={'true' if fmad else 'false'}", "-DTILELAB",
+        f"-arch={arch}",
+        "-std=c++17",
+        "-lineinfo",
+        "--ptxas-options=-v",
+        "--no-source-include",
+        f"-fmad={'true' if fmad else 'false'}",
+        "-DTILELAB",
         *(f"-D{name}={value}" for name, value in defines.items()),
     ]
 
@@ -108,7 +113,9 @@ def _success(
 ) -> Compilation | tuple[Finding, ...]:
     entry = output.lowered[kernel]
     if len(output.ptx) > OUTPUT_LIMIT or len(output.cubin) > OUTPUT_LIMIT:
-        message = f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB: unroll less, or shrink its arrays."
+        message = (
+            f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB: unroll less, or shrink its arrays."
+        )
         return (Finding(Verdict.RESOURCE_LIMIT, message),)
     if objection := ptx_shape.objection(output.ptx, entry, kernels):
         message = f"The compiled code {objection}: inline assembly must stay inside its own statement."
@@ -117,7 +124,12 @@ def _success(
     if figures is None:
         return (Finding(Verdict.REJECTED, f"The compiler assembled no kernel {kernel}."),)
     return Compilation(
-        arch, entry, _PTX_FILE.sub(r"\1\3", output.ptx), output.cubin, figures, found,
+        arch,
+        entry,
+        _PTX_FILE.sub(r"\1\3", output.ptx),
+        output.cubin,
+        figures,
+        found,
         {symbol: output.lowered[f"&{symbol}"] for symbol in symbols},
     )
 

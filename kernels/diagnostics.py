@@ -64,7 +64,9 @@ def parse(log: str, file: str, last_line: int) -> tuple[Diagnostic, ...]:
         if match := _PLACE.match(text):
             severity = Severity.WARNING if match["what"] == "warning" else Severity.ERROR
             line = _own_line(match, file, last_line)
-            found.append(Diagnostic(line, _column(after) if line else None, severity, _short(match["message"])))
+            found.append(
+                Diagnostic(line, _column(after) if line else None, severity, _short(match["message"]))
+            )
         elif match := _NO_PLACE.match(text):
             note = _NOTE.match(after[0]) if after else None
             line = _own_line(note, file, last_line) if note else None
@@ -87,9 +89,9 @@ def resources(log: str, entry: str) -> Resources | None:
         return None
     text = "\n".join(part)
     # cmem is printed once for each constant bank
-    return Resources(**{
-        name: sum(int(figure) for figure in pattern.findall(text)) for name, pattern in _FIGURES.items()
-    })
+    return Resources(
+        **{name: sum(int(figure) for figure in pattern.findall(text)) for name, pattern in _FIGURES.items()}
+    )
 
 
 def entries(log: str) -> tuple[str, ...]:
@@ -122,15 +124,28 @@ def _short(message: str) -> str:
 
 
 _BUILTINS = (
-    "__syncthreads", "__syncwarp", "__threadfence", "threadIdx", "blockIdx", "blockDim", "gridDim", "atomicAdd",
-    "__shared__", "__global__", "__device__", "__restrict__", "__constant__",
+    "__syncthreads",
+    "__syncwarp",
+    "__threadfence",
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "atomicAdd",
+    "__shared__",
+    "__global__",
+    "__device__",
+    "__restrict__",
+    "__constant__",
 )
 _UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
 _PLAIN = (
     (
         "function without execution space annotations",
-        ("This function is marked neither `__global__` nor `__device__`, so it would run on the host. "
-        "Write `__device__` in front of it, or take it out of this file."),
+        (
+            "This function is marked neither `__global__` nor `__device__`, so it would run on the host. "
+            "Write `__device__` in front of it, or take it out of this file."
+        ),
     ),
     (
         "explicitly marked as a __host__ function",
@@ -138,8 +153,10 @@ _PLAIN = (
     ),
     (
         "variable without memory space annotations",
-        ("This variable stands outside of any function and would live on the host. "
-        "Write `__device__` or `__constant__` in front of it, or make it a local one."),
+        (
+            "This variable stands outside of any function and would live on the host. "
+            "Write `__device__` or `__constant__` in front of it, or make it a local one."
+        ),
     ),
 )
 

@@ -114,8 +114,12 @@ def run(
     program = ctypes.c_void_p()
     lib = library()
     result = lib.nvrtcCreateProgram(
-        ctypes.byref(program), text.encode(), name.encode(), len(headers),
-        _strings(list(headers.values())), _strings(list(headers)),
+        ctypes.byref(program),
+        text.encode(),
+        name.encode(),
+        len(headers),
+        _strings(list(headers.values())),
+        _strings(list(headers)),
     )
     if result != 0:
         return Output(result, "", "", b"", {})

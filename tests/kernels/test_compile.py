@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import pytest
+
+from kernels.compile import DEFAULT_ARCH, INCLUDE_MESSAGE, Compilation, compile_source
+from kernels.verdict import Finding, Severity, Verdict
+
+SIGNATURE = "__global__ void K(float *M, float *N, float *P, int Width)"
+TILED = f"""__device__ float bias[4];
+{SIGNATURE} {{
+  __shared__ float tile[256];
+  tile[threadIdx.x] = M[threadIdx.x];
+  __syncthreads();
+  P[threadIdx.x] = tile[255 - threadIdx.x] * N[0] + bias[0];
+}}
+"""
+
+
+def compiled(text, **options) -> Compilation:
+    result = compile_source(
+        text, "K", options.pop("arch", DEFAULT_ARCH), {}, options.pop("fmad", True), **options
+    )
+    assert isinstance(result, Compilation), result
+    return result
+
+
+def refused(text, **options) -> tuple[Finding, ...]:
+    result = compile_source(text, "K", DEFAULT_ARCH, {}, True, **options)
+    assert isinstance(result, tuple)
+    return result
+
+
+def test_one_compilation_gives_ptx_and_cubin_of_the_asked_architecture():
+    made = compiled(TILED, symbols=("bias",))
+
+    assert ".target sm_90" in made.ptx
+    assert f".visible .entry {made.entry}(" in made.ptx
+    assert made.cubin.startswith(b"\x7fELF")
+    assert made.globals == {"bias": "bias"}
+
+
+def test_the_figures_of_the_assembled_kernel():
+    figures = compiled(TILED).resources
+
+    assert figures.shared_bytes == 1024
+    assert figures.barriers == 1
+    assert 0 < figures.registers < 64
+    assert figures.local_bytes == figures.spill_store_bytes == figures.spill_load_bytes == 0
+
+
+def test_local_memory_is_counted():
+    text = (
+        f"{SIGNATURE} {{ float a[1000]; for (int i = 0; i < Width; i++) a[i] = M[i]; P[0] = a[Width / 2]; }}"
+    )
+
+    assert compiled(text).resources.local_bytes >= 4000
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_100", "sm_120", "sm_121"])
+def test_every_architecture_from_75_to_121(arch):
+    assert f".target {arch}" in compiled(TILED, arch=arch).ptx
+
+
+@pytest.mark.parametrize("arch", ["sm_50", "sm_90 -G", "compute_90", "", "90"])
+def test_an_architecture_that_the_compiler_does_not_know_is_an_error_of_the_caller(arch):
+    with pytest.raises(ValueError, match="architecture"):
+        compile_source(TILED, "K", arch, {}, True)
+
+
+def test_no_output_names_a_directory():
+    made = compiled(TILED)
+
+    assert '.file\t1 "kernel.cu"' in made.ptx
+    assert b"/home" not in made.cubin
+    assert b"/tmp" not in made.cubin
+
+
+def test_fusing_a_multiplication_and_an_addition_is_the_exercises_choice():
+    text = f"{SIGNATURE} {{ P[0] = M[0] * N[0] + P[0]; }}"
+
+    assert "fma.rn.f32" in compiled(text, fmad=True).ptx
+    assert "fma.rn.f32" not in compiled(text, fmad=False).ptx
+
+
+def test_defines_are_seen_and_tilelab_is_always_one_of_them():
+    text = f"#ifndef TILELAB\n#error no\n#endif\n{SIGNATURE} {{ P[0] = TILE_WIDTH; }}"
+
+    result = compile_source(text, "K", DEFAULT_ARCH, {"TILE_WIDTH": "16"}, True)
+
+    assert isinstance(result, Compilation)
+
+
+def test_warnings_stay_on_the_students_lines():
+    made = compiled(f"{SIGNATURE} {{\n  int unused;\n  P[0] = 1;\n}}\n")
+
+    (warning,) = made.diagnostics
+    assert (warning.line, warning.column, warning.severity) == (2, 7, Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "words"),
+    [
+        ("\n  int x = 3\n  P[0] = x;\n", 3, "`;` is missing"),
+        ("\n  syncthreads();\n", 2, "Did you mean `__syncthreads`?"),
+        ("\n\n  P[0] = TILE_WIDTH;\n", 3, "#define TILE_WIDTH 16"),
+        ("\n  P[threadidx.x] = 1;\n", 2, "Did you mean `threadIdx`?"),
+        ("\n  cudaMalloc(&P, 4);\n", 2, "host code is the grader's"),
+        ("\n  int a; int a;\n", 2, "rename one"),
+        ("\n  if (Width > 1) {\n", 1, "count the braces"),
+        ("}\nfloat helper(float x) { return x; ", 2, "Write `__device__` in front"),
+        ("}\nfloat table[4];\n__device__ void f() { ", 2, "outside of any function"),
+    ],
+)
+def test_a_compile_error_names_the_line_and_what_to_try(body, line, words):
+    first = refused(f"{SIGNATURE} {{{body}}}\n")[0]
+
+    assert first.kind is Verdict.COMPILE_ERROR
+    assert first.line == line
+    assert words in first.message
+
+
+def test_an_error_in_inline_assembly_says_so():
+    (first, *_) = refused(f'{SIGNATURE} {{ asm("foo.bar;"); }}')
+
+    assert first.kind is Verdict.COMPILE_ERROR
+    assert "assembly" in first.message.lower()
+
+
+def test_too_much_shared_memory_is_a_limit_in_plain_numbers():
+    text = f"{SIGNATURE} {{ __shared__ float s[20000]; s[Width] = 1; __syncthreads(); P[0] = s[0]; }}"
+
+    (finding,) = refused(text)
+
+    assert finding.kind is Verdict.RESOURCE_LIMIT
+    assert "80,000 bytes of shared memory" in finding.message
+    assert "49,152" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("__global__ void Other(float *P) {}", "K is not there"),
+        ("namespace a { __global__ void K(float *P) {} }", "K is not there"),
+        ("__global__ void K(float *P) {}\n__global__ void K(float *P, int n) {}", "more than one function K"),
+        ("template <int T> __global__ void K(float *P) {}", "is a template"),
+    ],
+)
+def test_a_kernel_that_cannot_be_found_by_name(text, words):
+    (finding,) = refused(text)
+
+    assert finding.kind is Verdict.COMPILE_ERROR
+    assert words in finding.message
+
+
+def test_a_module_global_that_is_not_there_is_named():
+    (finding,) = refused(TILED, symbols=("offset",))
+
+    assert "global variable offset" in finding.message
+
+
+def test_an_instance_of_a_template_can_be_asked_for():
+    text = "template <int T> __global__ void K(float *P) { P[0] = T; }"
+
+    result = compile_source(text, "K<16>", DEFAULT_ARCH, {}, True)
+
+    assert isinstance(result, Compilation)
+    assert result.entry.startswith("_Z1KILi16E")
+
+
+def test_an_include_that_was_not_handed_over_is_refused_on_its_line():
+    (finding,) = refused(f'\n#include "nothing.h"\n{SIGNATURE} {{}}')
+
+    assert (finding.kind, finding.message, finding.line) == (Verdict.REJECTED, INCLUDE_MESSAGE, 2)
+
+
+def test_another_kernel_in_the_file_must_be_a_declared_one():
+    text = f"__global__ void Other(float *P) {{ P[0] = 1; }}\n{SIGNATURE} {{ P[0] = 2; }}"
+
+    assert refused(text)[0].kind is Verdict.REJECTED
+    assert compiled(text, kernels=("K", "Other")).entry == "_Z1KPfS_S_i"
+
+
+@pytest.mark.parametrize("text", ["\0", f"{SIGNATURE} {{}}\0}}", "\ud800"])
+def test_what_is_not_text_never_reaches_the_compiler(text):
+    assert refused(text)[0].kind is Verdict.REJECTED
+
+
+def test_a_line_directive_cannot_claim_a_line_that_the_file_has_not():
+    for claimed in ("#line 7000\n", '#line 1 "other.cu"\n'):
+        first = refused(f"{claimed}{SIGNATURE} {{ P[0] = undeclared; }}\n")[0]
+        assert first.line is None

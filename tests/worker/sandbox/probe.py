@@ -1,0 +1,71 @@
+"""A step for the tests: does in the child what a hostile one would try."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def probe(request):
+    return {"result": _ACTIONS[request["action"]](*request.get("arguments", ()))}
+
+
+def _tried(attempt) -> str:
+    try:
+        attempt()
+    except OSError as error:
+        return type(error).__name__
+    return "worked"
+
+
+def _connect(port):
+    with socket.socket() as link:
+        link.connect(("127.0.0.1", port))
+
+
+def _allocate(size):
+    return len(bytearray(size))
+
+
+def _spin():
+    while True:
+        pass
+
+
+def _talk():
+    os.write(1, b'{"response": {"result": "forged"}}\n')
+    os.write(2, b'{"response": {"result": "forged"}}\n')
+    return "true"
+
+
+def _fail():
+    raise ValueError("our own fault")
+
+
+_ACTIONS: dict[str, Callable[..., Any]] = {
+    "echo": lambda value: value,
+    "environment": lambda: dict(os.environ),
+    "open": lambda path: _tried(lambda: os.close(os.open(path, os.O_RDONLY))),
+    "stat": lambda path: _tried(lambda: Path(path).stat()),
+    "access": lambda path: os.access(path, os.F_OK),
+    "list": lambda path: _tried(lambda: list(Path(path).iterdir())),
+    "create": lambda path: _tried(lambda: os.close(os.open(path, os.O_CREAT | os.O_WRONLY))),
+    "connect": lambda port: _tried(lambda: _connect(port)),
+    "fork": lambda: _tried(os.fork),
+    "program": lambda: _tried(lambda: subprocess.run(["/bin/true"], check=True)),
+    "kill": lambda pid: _tried(lambda: os.kill(pid, 9)),
+    "allocate": _allocate,
+    "spin": _spin,
+    "sleep": time.sleep,
+    "talk": _talk,
+    "fail": _fail,
+    "crash": lambda: ctypes.string_at(0),
+    "exit": lambda: os._exit(0),
+    "large": lambda size: "x" * size,
+}

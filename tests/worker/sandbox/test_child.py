@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
+from worker.sandbox.process import Child
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is the Linux kernel's")
+
+ROOT = Path(__file__).resolve().parents[3]
+LIMITS = Limits(wall_seconds=10, cpu_seconds=5, memory_bytes=2**30)
+WITHOUT_CALLS = "from worker.sandbox import calls; calls.install = lambda: False; "
+WITHOUT_LANDLOCK = "from worker.sandbox import landlock; landlock.give_up_everything = lambda: 0; "
+
+
+class ProbeChild(Child):
+    """A child whose step is this folder's probe; `change` takes a wall away, to see what the others hold."""
+
+    def __init__(self, limits=LIMITS, change=""):
+        self._change = change
+        super().__init__("probe", limits)
+
+    def _command(self, step, answers):
+        command = super()._command(step, answers)
+        place = command.index("-c") + 1
+        command[place] = (
+            f"import sys; sys.path[:0] = {sys.path!r} + [{str(ROOT)!r}]; from worker.sandbox import child; "
+            f"child.STEPS['probe'] = ('tests.worker.sandbox.probe', 'probe'); {self._change}" + command[place]
+        )
+        return command
+
+
+def ask(action, *arguments, limits=LIMITS, change=""):
+    with ProbeChild(limits, change) as child:
+        return child.request({"action": action, "arguments": arguments})["result"]
+
+
+def failure(action, *arguments, limits=LIMITS) -> Failure:
+    with pytest.raises(SandboxFailure) as raised:
+        ask(action, *arguments, limits=limits)
+    return raised.value.kind
+
+
+@pytest.fixture
+def secret(tmp_path):
+    path = tmp_path / "secret.txt"
+    path.write_text("secret")
+    return str(path)
+
+
+@pytest.fixture
+def listener():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield server.getsockname()[1]
+
+
+def test_a_request_is_answered():
+    assert ask("echo", {"a": [1, "ü", None]}) == {"a": [1, "ü", None]}
+
+
+def test_a_large_request_and_a_large_response_pass():
+    assert len(ask("echo", "x" * 5_000_000)) == 5_000_000
+
+
+def test_the_environment_is_scrubbed(monkeypatch):
+    monkeypatch.setenv("TILELAB_SECRET", "hunter2")
+
+    assert "hunter2" not in str(ask("environment"))
+    assert not {"HOME", "PATH", "USER"} & set(ask("environment"))
+
+
+@pytest.mark.parametrize("change", ["", WITHOUT_CALLS, WITHOUT_LANDLOCK])
+def test_no_file_can_be_read_or_made_behind_either_wall_alone(change, secret, tmp_path):
+    made = tmp_path / "made"
+
+    assert ask("open", secret, change=change) in {"FileNotFoundError", "PermissionError"}
+    assert ask("create", str(made), change=change) != "worked"
+    assert ask("create", "here", change=change) != "worked"
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("action", ["open", "stat", "access", "list"])
+def test_whether_a_file_exists_cannot_be_told(action, secret, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    places = (
+        secret,
+        secret + "-not",
+        str(tmp_path),
+        str(tmp_path / "pipe"),
+        "/etc/shadow",
+        "/proc/self/environ",
+        ".",
+    )
+
+    assert len({ask(action, place) for place in places}) == 1
+
+
+@pytest.mark.parametrize("change", ["", WITHOUT_CALLS, WITHOUT_LANDLOCK])
+def test_the_network_is_out_of_reach_behind_either_wall_alone(change, listener):
+    assert ask("connect", listener, change=change) != "worked"
+
+
+def test_no_process_can_be_started_or_ended():
+    assert ask("fork") != "worked"
+    assert ask("program") != "worked"
+    assert ask("kill", os.getpid()) != "worked"
+
+
+def test_what_is_printed_is_no_answer():
+    assert ask("talk") == "true"
+
+
+@pytest.mark.parametrize(
+    ("action", "arguments", "limits", "kind"),
+    [
+        ("sleep", (30,), Limits(wall_seconds=0.3), Failure.TIME),
+        ("spin", (), Limits(cpu_seconds=1), Failure.TIME),
+        ("allocate", (2**31,), LIMITS, Failure.MEMORY),
+        ("large", (2**21,), Limits(response_bytes=2**20), Failure.MEMORY),
+        ("crash", (), LIMITS, Failure.CRASH),
+        ("exit", (), LIMITS, Failure.CRASH),
+        ("fail", (), LIMITS, Failure.ERROR),
+    ],
+)
+def test_every_end_has_its_kind(action, arguments, limits, kind):
+    started = time.monotonic()
+
+    assert failure(action, *arguments, limits=limits) is kind
+    assert time.monotonic() - started < 5
+
+
+def test_the_detail_of_our_own_fault_says_where():
+    with pytest.raises(SandboxFailure) as raised:
+        ask("fail")
+
+    assert "our own fault" in raised.value.detail
+
+
+def test_an_unknown_step_is_a_failed_start():
+    with Child("no such step") as child, pytest.raises(SandboxFailure) as raised:
+        child.wait_ready()
+
+    assert raised.value.kind is Failure.START
+
+
+def test_all_that_should_hold_a_child_in_does_so_on_linux():
+    with ProbeChild() as child:
+        isolation = child.wait_ready()
+
+    assert isolation.calls
+    assert isolation.limits
+    assert isolation.missing() == ()
+
+
+@pytest.mark.parametrize(
+    ("isolation", "words"),
+    [
+        (Isolation(calls=False, landlock=0, network=True, limits=True), "read files"),
+        (Isolation(calls=False, landlock=7, network=True, limits=True), "which files exist"),
+        (Isolation(calls=False, landlock=3, network=False, limits=True), "network"),
+        (Isolation(calls=True, landlock=0, network=False, limits=False), "memory"),
+    ],
+)
+def test_what_is_not_enforced_is_said(isolation, words):
+    assert any(words in gap for gap in isolation.missing())
+
+
+def test_without_the_call_filter_the_child_says_so():
+    with ProbeChild(change=WITHOUT_CALLS) as child:
+        assert not child.wait_ready().calls
+
+
+def test_nothing_is_left_behind(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with ProbeChild() as child:
+        pid = child._process.pid
+        assert list(tmp_path.iterdir())
+    child.close()
+
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_child_that_was_never_asked_ends_with_its_parent():
+    code = (
+        "import sys, time; sys.path.insert(0, sys.argv[1]);"
+        "from worker.sandbox.process import Child; child = Child('compile');"
+        "print(child._process.pid, child._folder, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(ROOT)], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        pid, folder = parent.stdout.readline().split()
+        parent.kill()
+    deadline = time.monotonic() + 10
+    while _alive(int(pid)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+    assert not _alive(int(pid))
+    with contextlib.suppress(OSError):
+        Path(folder).rmdir()
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process still runs; one that has ended and waits to be collected does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
