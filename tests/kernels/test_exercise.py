@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -253,3 +254,35 @@ def test_real_values_are_left_out_where_the_dot_product_is_too_long(rectangles):
     assert InputKind.REAL in {case.inputs for case in rectangles.cases(8)}
     assert InputKind.REAL in {case.inputs for case in rectangles.cases(16)}
     assert InputKind.REAL not in {case.inputs for case in rectangles.cases(17)}
+
+
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "exercises.md"
+
+
+def test_the_example_in_the_documentation_is_an_exercise(folder):
+    example = DOCUMENTATION.read_text("utf-8").split("```toml\n")[1].split("```")[0]
+    (folder / "exercise.toml").write_text(example)
+    assert load_exercise(folder).kernel == "matrixMulCUDA"
+
+
+@pytest.mark.parametrize("where", ["", "tile.", "launch.", "operands[0].", "parameters[0].", "cases[0]."])
+def test_every_field_is_documented(folder, where):
+    table = where.rstrip(".").split("[")[0]
+    text = (folder / "exercise.toml").read_text()
+    anchor = {
+        "": "kernel = ",
+        "tile": "default = ",
+        "launch": "block = ",
+        "operands": 'name = "M", role = ',
+        "parameters": "type = ",
+        "cases": "sizes = { Width = 1",
+    }[table]
+    separator = ", " if table in {"operands", "parameters"} else "\n"
+    (folder / "exercise.toml").write_text(text.replace(anchor, f"surprise = 1{separator}{anchor}", 1))
+    with pytest.raises(ExerciseError, match="no such field") as caught:
+        load_exercise(folder)
+    assert caught.value.field == f"{where}surprise"
+    fields = caught.value.reason.split("are: ")[1].split(", ")
+    heading = f"### `{table}`" if table else "## Fields"
+    section = DOCUMENTATION.read_text("utf-8").split(heading)[1].split("\n#")[0]
+    assert [field for field in fields if f"`{field}`" not in section] == []
