@@ -91,13 +91,20 @@ def judge(plan: Plan, run: RunKernel, resources: Resources) -> Judgement:
 
 
 def full_budget(case: CasePlan) -> Budget:
-    """Instructions that a thread may execute: at least a hundred times what a thread of a plain kernel needs."""
-    return Budget(50_000 + 2_000 * case.weight)
+    """Instructions that a thread may execute before it counts as endless.
+
+    Twenty times what its share of the multiplications needs in a plain kernel, and enough for any prologue; bounded,
+    because a launch of few threads would make every case last.
+    """
+    left, right = factors(case)
+    threads = case.launch.threads * case.launch.blocks if case.launch is not None else 1
+    share = left.rows * left.columns * right.columns // threads
+    return Budget(min(20_000 + 200 * share, 50_000 + 2_000 * case.weight))
 
 
 def short_budget(case: CasePlan) -> Budget:
     """Enough for a plain kernel; used once a case has run out of its full budget, so that a job stays short."""
-    return Budget(2_000 + 60 * case.weight)
+    return Budget(1_000 + 30 * case.weight)
 
 
 def merge(outcomes: Iterable[_Outcome]) -> tuple[Finding, ...]:
@@ -237,7 +244,10 @@ def _with_wrong_value(
     at = next((i for i, f in enumerate(findings) if _is_race(f)), None)
     if at is None:
         return findings
-    case = next(outcome.case for outcome in by_size if any(map(_is_race, outcome.findings)))
+    outcome = next(outcome for outcome in by_size if any(map(_is_race, outcome.findings)))
+    if any(finding.kind in _INCOMPLETE for finding in outcome.findings):
+        return findings
+    case = outcome.case
     assert case.launch is not None, "only a case that was launched has a race"
     inputs = make_inputs(case, seed)
     budget = full_budget(case)
@@ -248,8 +258,9 @@ def _with_wrong_value(
     bad = mismatch(result, wrong_elements(result.actual, result.expected))
     if bad is None:
         return findings
-    text = f" With one warp run after the other, {_value(bad)} ({size_text(case)})."
-    return (*findings[:at], replace(findings[at], message=findings[at].message + text), *findings[at + 1 :])
+    text = f"With one warp run after the other, {_value(bad)} ({size_text(case)})."
+    message = f"{findings[at].message.rstrip('.')}. {text}"
+    return (*findings[:at], replace(findings[at], message=message), *findings[at + 1 :])
 
 
 def _is_race(finding: Finding) -> bool:

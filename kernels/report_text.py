@@ -115,7 +115,7 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
 
 
 def _label(finding: Finding) -> str:
-    return "against this one" if finding.other_line not in (None, finding.line) else ""
+    return "this access came second" if finding.other_line not in (None, finding.line) else ""
 
 
 def _shown(marked: Iterable[int], last: int) -> list[int]:
@@ -129,8 +129,8 @@ def _shown(marked: Iterable[int], last: int) -> list[int]:
 
 def _underline(line: str, label: str, room: int, style: Style) -> str:
     indent = len(line) - len(line.lstrip())
-    carets = "^" * max(1, width(line.strip()))
-    text = f"{carets} {label}" if width(carets) + len(label) + indent < room else f"^ {label}"
+    carets = "^" * max(1, min(width(line.strip()), room - indent - len(label) - 1))
+    text = f"{carets} {label}"
     return " " * indent + style.paint(text.rstrip(), _RED)
 
 
@@ -194,7 +194,8 @@ def _figures(report: Report, style: Style) -> list[str]:
     lines = []
     if report.resources is not None:
         use = report.resources
-        text = f"{plural(use.registers, 'register')} a thread, {byte_size(use.shared_bytes)} of shared memory a block"
+        shared = byte_size(use.shared_bytes) if use.shared_bytes else "none"
+        text = f"{plural(use.registers, 'register')} a thread, {shared} of shared memory a block"
         spilled = use.spill_store_bytes + use.spill_load_bytes
         local = f", {byte_size(use.local_bytes)} of local memory a thread" if use.local_bytes else ""
         lines += _wrap(f"Uses {text}{local}{', registers spilled' if spilled else ''}.", style)

@@ -50,6 +50,7 @@ class CheckResponse:
 def warm_up() -> None:
     """Load all that a check needs, down to what numpy loads at first use: nothing can be opened afterwards."""
     import numpy as np
+    import numpy.ma  # numpy.unique looks at it
 
     from kernels import device, judge
 

@@ -147,7 +147,7 @@ def test_a_race_shows_the_wrong_value_that_one_warp_after_the_other_gives():
     device = FakeDevice(findings=lambda width, _: [race(width)] if width > 16 else [], serial=wrong_at(17))
     (finding,) = judge(plan(), device, SMALL).findings
     assert finding.kind is Verdict.DATA_RACE
-    assert finding.message.startswith("race at 17 With one warp run after the other, P[16][0] is ")
+    assert finding.message.startswith("race at 17. With one warp run after the other, P[16][0] is ")
     serial = [width for width, schedule, _ in device.calls if schedule is Schedule.WARP_SERIAL]
     assert serial == [17]
 
