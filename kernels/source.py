@@ -16,7 +16,7 @@ from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
 from kernels.source_conditions import Seen, seen_items
 from kernels.source_constants import Macro, declaration_line, find_constants, find_macros
 from kernels.source_kernel import check_kernel, find_kernels
-from kernels.source_rules import check_host_code, check_includes, check_lines
+from kernels.source_rules import check_blanks, check_host_code, check_includes, check_lines
 from kernels.source_text import Comment, Token, scan
 from kernels.verdict import Finding, Verdict
 
@@ -72,7 +72,8 @@ def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
     tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]
     macros = find_macros(seen)
     kernels = find_kernels(tokens)
-    findings = [*check_includes(seen, text.split("\n")), *check_lines(seen), *check_host_code(tokens)]
+    findings = [*check_includes(seen, text.split("\n")), *check_lines(seen)]
+    findings += [*check_host_code(tokens), *check_blanks(tokens)]
     findings += _list(check_kernel(exercise, kernels, macros, tokens))
     given = frozenset({exercise.tile_name, *exercise.size_macros})
     constants = find_constants(macros, tokens, given)

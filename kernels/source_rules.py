@@ -1,4 +1,4 @@
-"""What a submission may not hold: headers that are not on the list, host code, directives that move lines."""
+"""What a submission may not hold: headers not on the list, host code, blanks, directives that move lines."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ FORBIDDEN_INCLUDE = (
     "this line includes something else. Remove it, or wrap it in `#ifndef TILELAB` and `#endif`."
 )
 MOVED_LINES = "`#line` is not allowed: every finding must point to a line of the file as you handed it in."
+
+BLANK = "____"
 
 _PLAIN_INCLUDE = re.compile(
     r"[ \t]*#[ \t]*include[ \t]*(?:<([^<>\"]+)>|\"([^<>\"]+)\")[ \t]*(?://.*|/\*[^*]*\*/[ \t]*)?"
@@ -62,6 +64,15 @@ def _all_tokens(seen: Iterable[Seen]) -> Iterable[Token]:
             yield entry.item
         elif isinstance(entry.item, Directive):
             yield from entry.item.tokens
+
+
+def check_blanks(tokens: Sequence[Token]) -> list[Finding]:
+    """One finding for the blanks of a starter file that are not filled in yet."""
+    lines = [token.line for token in tokens if token.text == BLANK]
+    if not lines:
+        return []
+    message = f"`{BLANK}` is a blank of the starter file, to be filled in. Blanks left: {len(lines)}."
+    return [Finding(Verdict.REJECTED, message, line=lines[0], count=len(lines))]
 
 
 def check_host_code(tokens: Sequence[Token]) -> list[Finding]:

@@ -39,9 +39,22 @@ def only(text: str | bytes):
 
 
 @pytest.mark.parametrize("exercise", list_exercises(), ids=lambda exercise: exercise.name)
-@pytest.mark.parametrize("file", ["starter", "solution"])
-def test_every_starter_and_solution_is_taken(exercise, file):
-    assert isinstance(read_source(getattr(exercise, file).read_bytes(), exercise), Source)
+def test_every_solution_is_taken(exercise):
+    assert isinstance(read_source(exercise.solution.read_bytes(), exercise), Source)
+
+
+@pytest.mark.parametrize("name", ["naive", "tiled"])
+def test_a_starter_without_blanks_is_taken(name):
+    exercise = find_exercise(name)
+    assert isinstance(read_source(exercise.starter.read_bytes(), exercise), Source)
+
+
+def test_a_starter_with_blanks_asks_to_fill_them_in():
+    exercise = find_exercise("tiled-square")
+    result = read_source(exercise.starter.read_bytes(), exercise)
+    assert isinstance(result, list)
+    assert [(finding.line, finding.count) for finding in result] == [(13, 11)]
+    assert "Blanks left: 11." in result[0].message
 
 
 # --- The file

@@ -1,6 +1,6 @@
 // Tiled matrix multiplication, P = M * N, where Width is a multiple of TILE_WIDTH.
 //
-// Replace every ____ below. The file does not compile before that: the compiler will point at the first blank.
+// Replace every ____ below. Tilelab points at the first blank that is left.
 //
 // Check it with:  tilelab grade starter.cu --exercise tiled-square
 
