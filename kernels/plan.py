@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from kernels.array_shapes import shared_shapes
 from kernels.exercise import Binding, Case, Exercise, InputKind, Layout, Operation, Role
 from kernels.launch import Launch, LaunchError
 from kernels.source import Source
@@ -66,13 +67,17 @@ class CasePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that the check step needs beside the compiled kernel."""
+    """Everything that the check step needs beside the compiled kernel.
+
+    shapes: extents of the shared arrays as the source declares them, where they can be read
+    """
 
     exercise: str
     operation: Operation
     tile: int
     seed: str
     warp_races: Severity
+    shapes: Mapping[str, tuple[int, ...]]
     cases: tuple[CasePlan, ...]
 
     @property
@@ -94,7 +99,18 @@ def make_plan(exercise: Exercise, source: Source | None, tile: int | None, seed:
         turn = turns.setdefault(case.inputs, 0)
         turns[case.inputs] += 1
         cases.append(_plan_case(exercise, source, tile, case, turn))
-    return Plan(exercise.name, exercise.operation, tile, seed, exercise.warp_races, tuple(cases))
+    shapes = {}
+    if source is not None:
+        shapes = shared_shapes(source.text, {exercise.tile_name: tile, **source.macros})
+    return Plan(
+        exercise=exercise.name,
+        operation=exercise.operation,
+        tile=tile,
+        seed=seed,
+        warp_races=exercise.warp_races,
+        shapes=shapes,
+        cases=tuple(cases),
+    )
 
 
 def select_cases(plan: Plan, text: str) -> Plan:

@@ -92,6 +92,7 @@ def check(request: CheckRequest) -> CheckResponse:
             arguments,
             buffers,
             symbols=symbols,
+            shapes=plan.shapes,
             schedule=schedule,
             budget=budget,
             warp_races=plan.warp_races,
