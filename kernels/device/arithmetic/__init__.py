@@ -24,9 +24,8 @@ from kernels.device.arithmetic.opcode import NUMPY_TYPES, Family, Opcode, Operat
 
 __all__ = ["NUMPY_TYPES", "Operation", "operation"]
 
-_FAMILIES: tuple[dict[str, Family], ...] = tuple(
-    module.FAMILIES for module in (integer, product, floating, bits, compare, convert)
-)
+_MODULES = (integer, product, floating, half, approximate, bits, compare, convert, narrow)
+_FAMILIES: tuple[dict[str, Family], ...] = tuple(module.FAMILIES for module in _MODULES)
 
 
 @lru_cache(maxsize=4096)

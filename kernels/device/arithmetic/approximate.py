@@ -5,7 +5,7 @@ Computed in float64 and rounded once: inside the error that PTX promises, not eq
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
@@ -63,7 +63,7 @@ def _approximate64(function: Callable[[Array], Array], precise: bool) -> Family:
     return family
 
 
-def _approximate16(function: Callable[[Array], Array], ftz: dict[str, tuple[str, ...]]) -> Family:
+def _approximate16(function: Callable[[Array], Array], ftz: Mapping[str, tuple[str, ...]]) -> Family:
     """ex2 and tanh also exist in the 16-bit formats, each type with its own place for `.ftz`."""
     single = _approximate(function)
 
@@ -72,7 +72,8 @@ def _approximate16(function: Callable[[Array], Array], ftz: dict[str, tuple[str,
             if opcode.match(("approx",), slot, (type_name,)):
                 half = elementwise(type_name, function)
                 return Operation(opcode.text, (type_name,), type_name, half, approximate=True)
-        return single(opcode)
+        # Of the two only ex2 flushes.
+        return single(opcode) if "ftz" in ftz["bf16"] or "ftz" not in opcode.parts else None
 
     return family
 

@@ -64,7 +64,7 @@ def _shift_right(a: Array, b: Array) -> Array:
 
 def _amount(a: Array, b: Array) -> Array:
     """A shift amount in the type of what is shifted."""
-    return (np.minimum(b, np.uint32(64)) if a.dtype != np.uint32 else b).astype(a.dtype, copy=False)
+    return (b if a.dtype == b.dtype else np.minimum(b, b.dtype.type(64))).astype(a.dtype, copy=False)
 
 
 def _shift(function: Function, prefixes: str) -> Family:
@@ -198,17 +198,22 @@ def _find_highest(opcode: Opcode) -> Operation | None:
 
 def _extracted(a: Array, start: Array, count: Array) -> Array:
     """A field of a, from start, of count bits; beyond the top the sign of the signed type, else zeros."""
-    bits = 8 * a.dtype.itemsize
-    start, count = start & np.uint32(0xFF), count & np.uint32(0xFF)
+    bits = np.uint64(8 * a.dtype.itemsize)
+    start, count = _field_bounds(a, start, count)
     # Move the field's top bit to the register's top, then back down; a field over the top just ends there.
-    end = np.minimum(start + count, np.uint32(bits))
-    moved = _shift_left(a, np.uint32(bits) - end)
-    taken = np.where(start >= end, np.uint32(0), end - start)
-    field = _shift_right(moved, np.uint32(bits) - taken)
+    end = np.minimum(start + count, bits)
+    taken = np.where(start >= end, np.uint64(0), end - start)
+    field = _shift_right(_shift_left(a, bits - end), bits - taken)
     if a.dtype.kind == "u":
         return np.where(taken == 0, a.dtype.type(0), field)
-    above = (start >= bits) & (count != 0)
-    return np.where(above, np.where(a < 0, a.dtype.type(-1), a.dtype.type(0)), np.where(count == 0, 0, field))
+    beyond = np.where(a < 0, a.dtype.type(-1), a.dtype.type(0))
+    return np.where(count == 0, a.dtype.type(0), np.where(start >= bits, beyond, field))
+
+
+def _field_bounds(a: Array, start: Array, count: Array) -> tuple[Array, Array]:
+    """Start and count of a bit field: PTX allows 0 to 255; beyond, a GPU cuts them to that for 32 bits only."""
+    kept = np.uint32(0xFF if a.dtype.itemsize == 4 else 0xFFFFFFFF)
+    return (start & kept).astype(np.uint64), (count & kept).astype(np.uint64)
 
 
 def _extract(opcode: Opcode) -> Operation | None:
@@ -224,7 +229,7 @@ def _ones(count: Array, dtype: type[np.generic]) -> Array:
 
 
 def _inserted(a: Array, b: Array, start: Array, count: Array) -> Array:
-    start, count = start & np.uint32(0xFF), count & np.uint32(0xFF)
+    start, count = _field_bounds(b, start, count)
     mask = _shift_left(_ones(count, b.dtype.type), start)
     return (b & ~mask) | (_shift_left(a, start) & mask)
 

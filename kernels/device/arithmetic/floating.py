@@ -121,7 +121,7 @@ _PROPERTIES: dict[str, Function] = {
     "infinite": np.isinf,
     "number": lambda a: ~np.isnan(a),
     "notanumber": np.isnan,
-    "normal": lambda a: np.isfinite(a) & (a != 0) & ~_subnormal(a),
+    "normal": lambda a: np.isfinite(a) & ~_subnormal(a),  # PTX counts zeros as normal
     "subnormal": _subnormal,
 }
 

@@ -77,8 +77,9 @@ def fma64_directed(mode: Mode, a: Array, b: Array, c: Array) -> Array:
     """a * b + c in float64, rounded as the mode says."""
     product = a * b
     result = _fma64(mode, a, b, c, product + c)
-    # A product that only underflowed to zero is no exact zero.
-    exactly = np.where((product == 0) & (a != 0) & (b != 0), np.nan, product)
+    # Where the product lost bits below the smallest subnormal, a zero sum of what is left of it is not exact.
+    known = (a == 0) | (b == 0) | product_is_safe(a, b, product)
+    exactly = np.where(known, product, np.nan)
     return signed_zero_sum(result, exactly, c, mode)
 
 

@@ -104,9 +104,8 @@ def _finished(function: Function, ftz: str, bound: str) -> Function:
         result = function(*map(_flushed, operands)) if ftz else function(*operands)
         if ftz:
             # Flushed by the size of the rounded result, which is subnormal where the exact one rounds below.
-            result = np.where(
-                np.abs(result.astype(np.float16)) < _SMALLEST_NORMAL16, _flushed(result * 0), result
-            )
+            tiny = np.abs(result.astype(np.float16)) < _SMALLEST_NORMAL16
+            result = np.where(tiny, np.copysign(0.0, result), result)
         return clamped(result) if bound == "sat" else _rectified(result) if bound == "relu" else result
 
     return finished

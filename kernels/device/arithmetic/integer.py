@@ -57,13 +57,13 @@ def magnitude(a: Array) -> Array:
 
 
 def _unsigned_divide(a: Array, b: Array) -> Array:
-    """PTX leaves a zero divisor open; the hardware's own sequence gives all ones."""
+    """PTX leaves a zero divisor open; all ones is what an sm_90 GPU gives."""
     return np.where(b == 0, ~b.dtype.type(0), a // b)
 
 
 def _unsigned_remainder(a: Array, b: Array) -> Array:
-    """With a zero divisor what the hardware's sequence leaves: the dividend."""
-    return np.where(b == 0, a, a % b)
+    """All ones for a zero divisor, as for the quotient."""
+    return np.where(b == 0, ~b.dtype.type(0), a % b)
 
 
 def _signed_divide(a: Array, b: Array) -> Array:
@@ -75,7 +75,7 @@ def _signed_divide(a: Array, b: Array) -> Array:
 def _signed_remainder(a: Array, b: Array) -> Array:
     """The remainder takes the dividend's sign, as in C."""
     remainder = (magnitude(a) % magnitude(b)).view(a.dtype)
-    return np.where(b == 0, a, np.where(a < 0, -remainder, remainder))
+    return np.where(b == 0, a.dtype.type(-1), np.where(a < 0, -remainder, remainder))
 
 
 def _by_sign(signed: Function, unsigned: Function, sources: int) -> Family:

@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 
 from kernels.device.arithmetic.convert import directed, integer_from_float
-from kernels.device.arithmetic.edges import CANONICAL16, CANONICAL32, canonical16, canonical32
+from kernels.device.arithmetic.edges import CANONICAL16, CANONICAL32, canonical16
 from kernels.device.arithmetic.half import from_bfloat, joined, to_bfloat
 from kernels.device.arithmetic.opcode import Array, Family, Function, Opcode, Operation, optional
 from kernels.device.arithmetic.rounding import odd_sum
 
-_INTEGERS = ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64")
+_INTEGERS = ("u16", "u32", "u64", "s16", "s32", "s64")
 _TO_INTEGRAL = ("rni", "rzi", "rmi", "rpi")
 _TF32_LOST = np.uint32(0x1FFF)
 
@@ -30,7 +30,8 @@ def _bfloat(mode: str, a: Array) -> Array:
 
 
 def _rectified(a: Array) -> Array:
-    return np.where(a <= 0, np.float32(0), a)
+    positive: Array = np.where(a <= 0, np.float32(0), a)
+    return positive
 
 
 _FROM_SINGLE: dict[str, Function] = {"f16": _half, "bf16": _bfloat}
@@ -41,26 +42,29 @@ def _from_single(opcode: Opcode) -> Operation | None:
     found = opcode.match(("rn", "rz"), optional("relu"), ("f16", "bf16", "f16x2", "bf16x2"), ("f32",))
     if not found:
         return None
-    mode, relu, result, _ = found
-    narrow = partial(_FROM_SINGLE[result.removesuffix("x2")], mode)
+    mode, relu, type_name, _ = found
+    narrow = partial(_FROM_SINGLE[type_name.removesuffix("x2")], mode)
 
     def single(a: Array) -> Array:
-        return narrow(_rectified(a)) if relu else narrow(a)
+        result: Array = narrow(_rectified(a) if relu else a)
+        return result
 
-    if not result.endswith("x2"):
-        return Operation(opcode.text, ("f32",), result, single)
-    return Operation(opcode.text, ("f32", "f32"), result, lambda a, b: joined(single(a), single(b)))
+    if not type_name.endswith("x2"):
+        return Operation(opcode.text, ("f32",), type_name, single)
+    return Operation(opcode.text, ("f32", "f32"), type_name, lambda a, b: joined(single(a), single(b)))
 
 
 def _tf32_function(mode: str, relu: bool, a: Array) -> Array:
     """float32 with the low 13 bits of its mantissa rounded off: to nearest away or even, or cut."""
-    bits = (_rectified(a) if relu else a).view(np.uint32)
+    a = _rectified(a) if relu else a
+    bits = a.view(np.uint32)
     if mode == "rna":
         bits = bits + np.uint32(0x1000)
     elif mode == "rn":
         bits = bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))
     rounded = np.where(np.isinf(a), a.view(np.uint32), bits & ~_TF32_LOST)
-    return np.where(np.isnan(a), CANONICAL32, rounded)
+    result: Array = np.where(np.isnan(a), CANONICAL32 & ~_TF32_LOST, rounded)
+    return result
 
 
 def _tf32(opcode: Opcode) -> Operation | None:
@@ -88,7 +92,7 @@ def _integer_from_bfloat(rounding: str, result: str, a: Array) -> Array:
 
 def _from_bfloat(opcode: Opcode) -> Operation | None:
     if opcode.match(("f32",), ("bf16",)):
-        return Operation(opcode.text, ("bf16",), "f32", lambda a: canonical32(from_bfloat(a)))
+        return Operation(opcode.text, ("bf16",), "f32", from_bfloat)
     if opcode.match(("f64",), ("bf16",)):
         return Operation(opcode.text, ("bf16",), "f64", lambda a: from_bfloat(a).astype(np.float64))
     if opcode.match(("rn",), ("f16",), ("bf16",)):

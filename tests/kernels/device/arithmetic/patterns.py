@@ -39,7 +39,9 @@ def _array(dtype: type[Any], lanes: int, rng: np.random.Generator) -> Array:
     else:
         info = np.iinfo(dtype)
         middle = info.max // 2 + 1
-        near = np.array([info.min, info.min + 1, info.max, info.max - 1, middle, 0, 1, 2, 7, 31, 32, 33], dtype)
+        near = np.array(
+            [info.min, info.min + 1, info.max, info.max - 1, middle, 0, 1, 2, 7, 31, 32, 33], dtype
+        )
         bits[:third] = rng.choice(near, third)
     return rng.permutation(bits)
 
@@ -72,7 +74,9 @@ def lanewise(function: Callable[..., Any], result: str, *operands: Array) -> Arr
     columns = (np.broadcast_to(operand, shape).ravel().tolist() for operand in operands)
     values = list(map(function, *columns))
     if NUMPY_TYPES[result] in (np.float32, np.float64, np.bool_):
-        return np.array(values, NUMPY_TYPES[result]).reshape(shape)
+        plain: Array = np.array(values, NUMPY_TYPES[result])
+        return plain.reshape(shape)
     mask = (1 << 8 * np.dtype(NUMPY_TYPES[result]).itemsize) - 1
     unsigned = np.array([value & mask for value in values], np.uint64)
-    return unsigned.astype(f"u{np.dtype(NUMPY_TYPES[result]).itemsize}").view(NUMPY_TYPES[result]).reshape(shape)
+    own: Array = unsigned.astype(f"u{np.dtype(NUMPY_TYPES[result]).itemsize}").view(NUMPY_TYPES[result])
+    return own.reshape(shape)
