@@ -201,7 +201,8 @@ def _to_bits(values: Doubles, bits: int, cut: bool) -> Doubles:
     """Each value with so many significant bits, the rest cut off or rounded to nearest even."""
     mantissa, exponent = np.frexp(values)
     scaled = np.ldexp(mantissa, bits)
-    return np.ldexp(np.trunc(scaled) if cut else np.rint(scaled), exponent - bits)
+    rounded: Doubles = np.ldexp(np.trunc(scaled) if cut else np.rint(scaled), exponent - bits)
+    return rounded
 
 
 def _to_half(values: Doubles, cut: bool) -> Doubles:

@@ -5,7 +5,7 @@ All cases run, the smallest first; the findings of all of them are put together,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +33,8 @@ PRINT_LIMIT = 8 * 1024
 
 TOO_LARGE = "too large for the CPU device"
 CUT_SHORT = "cut short, because a smaller case did not come to an end"
+
+REPEATED = "not run, because a case of this size did not come to an end"
 
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
 
@@ -67,27 +69,41 @@ class _Outcome:
     printed: str = ""
     launched: bool = False
 
+    @property
+    def endless(self) -> bool:
+        """Whether the case did not come to an end, within whichever budget it had."""
+        return self.note == CUT_SHORT or any(finding.kind is Verdict.TIME_LIMIT for finding in self.findings)
+
 
 def judge(plan: Plan, run: RunKernel, resources: Resources) -> Judgement:
     """Every case of the plan, run and judged."""
     seed = int(plan.seed, 16)
-    outcomes: dict[str, _Outcome] = {}
-    endless = False
-    ordered = sorted(plan.cases, key=lambda case: case.weight)
-    for case in ordered:
-        outcome = _judge_case(plan, case, run, resources, seed, endless)
-        endless = endless or any(finding.kind is Verdict.TIME_LIMIT for finding in outcome.findings)
-        outcomes[case.name] = outcome
-    by_size = [outcomes[case.name] for case in ordered]
-    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed)
+    by_size = _run_cases(plan, run, resources, seed)
+    outcomes = {outcome.case.name: outcome for outcome in by_size}
+    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed) + _wrong_answer(by_size)
     speaking = next((outcome for outcome in by_size if outcome.printed), None)
     return Judgement(
-        findings=findings + _wrong_answer(by_size),
+        findings=tuple(sorted(findings, key=_order)),
         checks=tuple(_check(outcomes[case.name]) for case in plan.cases),
         printed=speaking.printed[:PRINT_LIMIT] if speaking else "",
         printed_case=speaking.case.name if speaking else None,
         launch=next((o.case.launch for o in reversed(by_size) if o.launched), None),
     )
+
+
+def _run_cases(plan: Plan, run: RunKernel, resources: Resources, seed: int) -> list[_Outcome]:
+    """All cases, the smallest first. Once one is endless, of those that are too, one of each size is enough."""
+    outcomes: list[_Outcome] = []
+    endless_sizes: list[Mapping[str, int]] = []
+    for case in sorted(plan.cases, key=lambda case: case.weight):
+        if case.sizes in endless_sizes:
+            outcomes.append(_Outcome(case, CaseStatus.NOT_RUN, REPEATED))
+            continue
+        outcome = _judge_case(plan, case, run, resources, seed, bool(endless_sizes))
+        if outcome.endless:
+            endless_sizes.append(case.sizes)
+        outcomes.append(outcome)
+    return outcomes
 
 
 def full_budget(case: CasePlan) -> Budget:
@@ -99,7 +115,7 @@ def full_budget(case: CasePlan) -> Budget:
     left, right = factors(case)
     threads = case.launch.threads * case.launch.blocks if case.launch is not None else 1
     share = left.rows * left.columns * right.columns // threads
-    return Budget(min(20_000 + 200 * share, 50_000 + 2_000 * case.weight))
+    return Budget(min(12_000 + 200 * share, 50_000 + 2_000 * case.weight))
 
 
 def short_budget(case: CasePlan) -> Budget:

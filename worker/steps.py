@@ -17,7 +17,8 @@ from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from kernels.wire import from_plain, to_plain
 
 if TYPE_CHECKING:
-    from kernels.device import Budget, Buffer, Execution, Schedule
+    from kernels.device import Budget, Buffer, Execution, Program, Schedule
+    from kernels.judge import RunKernel
 
 NOT_STARTED = "not run, because the kernel could not be read"
 
@@ -72,10 +73,19 @@ def check(request: CheckRequest) -> CheckResponse:
 
     try:
         program = device.load_program(request.ptx, request.entry)
+        device.check(program)
+        found = judge(request.plan, _runner(request, program), request.resources)
     except device.Unsupported as reason:
         return _unsupported(request.plan, str(reason), reason.line)
     except device.Malformed as reason:
         return _unsupported(request.plan, f"The compiled kernel cannot be read: {reason}.", None)
+    return CheckResponse(found.findings, found.checks, found.printed, found.printed_case, found.launch)
+
+
+def _runner(request: CheckRequest, program: Program) -> RunKernel:
+    """The CPU device with this program in it."""
+    from kernels import device
+
     plan = request.plan
     symbols = {request.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()}
 
@@ -98,8 +108,7 @@ def check(request: CheckRequest) -> CheckResponse:
             warp_races=plan.warp_races,
         )
 
-    found = judge(plan, run, request.resources)
-    return CheckResponse(found.findings, found.checks, found.printed, found.printed_case, found.launch)
+    return run
 
 
 def _unsupported(plan: Plan, message: str, line: int | None) -> CheckResponse:

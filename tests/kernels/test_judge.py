@@ -12,7 +12,16 @@ from kernels.device import Budget, Buffer, Execution, Schedule
 from kernels.diagnosis import Diagnosis
 from kernels.diagnostics import Resources
 from kernels.exercise import find_exercise
-from kernels.judge import CUT_SHORT, PRINT_LIMIT, Judgement, explain, full_budget, judge, short_budget
+from kernels.judge import (
+    CUT_SHORT,
+    PRINT_LIMIT,
+    REPEATED,
+    Judgement,
+    explain,
+    full_budget,
+    judge,
+    short_budget,
+)
 from kernels.launch import Launch
 from kernels.plan import Plan, make_plan, select_cases
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, decide
@@ -176,6 +185,8 @@ def test_after_an_endless_case_the_others_are_cut_short_and_only_the_first_count
     notes = {check.case: check.note for check in found.checks}
     assert notes["Width=2 integers_right"] == "time limit"
     assert notes["Width=17 integers_left"] == CUT_SHORT
+    assert notes["Width=17 integers_right"] == REPEATED
+    assert statuses(found)["Width=17 integers_right"] is CaseStatus.NOT_RUN
     assert statuses(found)["Width=16 permutation"] is CaseStatus.PASSED
 
 

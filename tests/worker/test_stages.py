@@ -1,0 +1,81 @@
+"""The true way: both sandboxed processes, real compiler, real device, through the command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernels.exercise import find_exercise
+from worker.commands.root import Exit
+
+TILED = find_exercise("tiled")
+SOLUTION = TILED.solution.read_text("utf-8")
+
+
+def grade(tmp_path: Path, source: str, *arguments: str) -> tuple[int, dict[str, Any]]:
+    file = tmp_path / "my.cu"
+    file.write_text(source, "utf-8")
+    command = [sys.executable, "-c", "from worker.commands import main; main()", "grade", str(file), "--json"]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stderr == ""
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("tile", [8, 32])
+def test_the_solution_is_accepted(tmp_path, tile):
+    code, report = grade(tmp_path, SOLUTION, "--tile", str(tile))
+    assert (code, report["verdict"], report["tile"]) == (Exit.ACCEPTED, "accepted", tile)
+    assert {check["status"] for check in report["checks"]} == {"passed", "not_run"}
+    assert report["resources"]["registers"] > 0
+    assert set(report["seconds"]) == {"read", "compile", "check"}
+
+
+def test_a_lost_barrier_is_a_race_between_two_lines_on_every_run(tmp_path):
+    lines = SOLUTION.splitlines()
+    barriers = [i for i, line in enumerate(lines) if "__syncthreads()" in line]
+    lines[barriers[-1]] = ""
+    code, report = grade(tmp_path, "\n".join(lines), "--case", "Width=17")
+    assert (code, report["verdict"]) == (Exit.NOT_ACCEPTED, "data_race")
+    finding = report["findings"][0]
+    assert finding["line"] != finding["other_line"]
+    assert len(finding["example"]["threads"]) == 2
+    assert "With one warp run after the other, P[" in finding["message"]
+
+
+def test_a_failing_case_can_be_replayed_exactly(tmp_path):
+    wrong = SOLUTION.replace("0.0f", "1.0f")
+    _, report = grade(tmp_path, wrong)
+    arguments = ["--case", report["findings"][0]["example"]["case"], "--seed", report["seed"]]
+    _, replayed = grade(tmp_path, wrong, *arguments)
+    assert replayed["verdict"] == report["verdict"]
+    assert replayed["findings"][0]["message"].split(";")[0] == report["findings"][0]["message"].split(";")[0]
+    assert len(replayed["checks"]) == 1
+
+
+def test_a_header_that_device_code_needs(tmp_path):
+    code, report = grade(
+        tmp_path, "#include <cuda_runtime.h>\n#include <stdio.h>\n" + SOLUTION, "--case", "Width=2"
+    )
+    assert (code, report["verdict"]) == (Exit.ACCEPTED, "accepted")
+
+
+def test_what_the_kernel_prints_changes_no_verdict(tmp_path):
+    printing = SOLUTION.replace(
+        "{", '{ if (threadIdx.x + threadIdx.y + blockIdx.x == 0) printf("W %d\\n", Width);', 1
+    )
+    code, report = grade(tmp_path, printing, "--case", "Width=2")
+    assert (code, report["verdict"]) == (Exit.ACCEPTED, "accepted")
+    assert report["printed"] == "W 2\n"
+
+
+def test_an_endless_kernel_ends_soon_and_by_count(tmp_path):
+    endless = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) { while (Width) P[0] = M[0]; }"
+    code, report = grade(tmp_path, endless)
+    assert (code, report["verdict"]) == (Exit.NOT_ACCEPTED, "data_race")
+    kinds = {finding["kind"] for finding in report["findings"]}
+    assert "time_limit" in kinds

@@ -1,0 +1,80 @@
+"""The check step: plain values in, plain values out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from kernels.compile import Compilation, compile_source
+from kernels.exercise import find_exercise
+from kernels.plan import make_plan, select_cases
+from kernels.source import Source, read_source
+from kernels.verdict import CaseStatus, Verdict, decide
+from kernels.wire import WireError, from_plain, to_plain
+from worker.steps import CheckRequest, CheckResponse, check, check_step
+
+TILED = find_exercise("tiled")
+
+
+def request_for(text: str, case: str = "Width=17") -> CheckRequest:
+    source = read_source(text.encode(), TILED)
+    assert isinstance(source, Source)
+    plan = select_cases(make_plan(TILED, source, None, "5eed"), case)
+    defines = source.defines(TILED, plan.tile, {})
+    compiled = compile_source(source.text, TILED.kernel, "sm_90", defines, TILED.fmad)
+    assert isinstance(compiled, Compilation)
+    return CheckRequest(plan, compiled.ptx, compiled.entry, compiled.globals, compiled.resources)
+
+
+@pytest.fixture(scope="module")
+def solution() -> CheckRequest:
+    return request_for(TILED.solution.read_text("utf-8"))
+
+
+def test_the_solution_passes_over_the_wire(solution):
+    answer = check_step(json.loads(json.dumps(to_plain(solution))))
+    response = from_plain(CheckResponse, json.loads(json.dumps(answer)))
+    assert response.findings == ()
+    assert {item.status for item in response.checks} == {CaseStatus.PASSED}
+
+
+def test_the_same_seed_gives_the_same_response():
+    wrong = request_for(
+        "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {"
+        " int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < Width && j < Width) P[i * Width + j] = M[i * Width] * N[j]; }"
+    )
+    first, again = check(wrong), check(wrong)
+    assert decide(first.findings) is Verdict.WRONG_ANSWER
+    assert first == again
+    other = check(replace(wrong, plan=replace(wrong.plan, seed="0dd")))
+    assert other.findings[0].message != first.findings[0].message
+
+
+@pytest.mark.parametrize(
+    "change", [{"plan": None}, {"ptx": 3}, {"resources": {}}, {"more": 1}, {"globals": {"a": 1}}]
+)
+def test_a_request_that_does_not_fit_is_refused(solution, change):
+    with pytest.raises(WireError):
+        check_step(to_plain(solution) | change)
+
+
+def test_text_that_is_no_kernel_is_unsupported_and_no_case_is_run(solution):
+    response = check(replace(solution, ptx="this is no PTX"))
+    assert decide(response.findings) is Verdict.UNSUPPORTED
+    assert {item.status for item in response.checks} == {CaseStatus.NOT_RUN}
+
+
+def test_an_unknown_instruction_is_named_with_its_line():
+    response = check(
+        request_for(
+            "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
+            '    asm volatile("cp.async.bulk.commit_group;");\n'
+            "}\n"
+        )
+    )
+    (finding,) = response.findings
+    assert (finding.kind, finding.line) == (Verdict.UNSUPPORTED, 2)
+    assert "cp.async.bulk" in finding.message
