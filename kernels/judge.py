@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernels.compare import POISON, Mismatch, Product, mismatch, wrong_elements
+from kernels.compare import POISON, Product, mismatch, wrong_elements
 from kernels.device import Budget, Buffer, Execution, Schedule
-from kernels.diagnosis import Diagnosis, diagnose
+from kernels.diagnosis import diagnose
 from kernels.diagnostics import Resources
 from kernels.inputs import (
     Matrix,
@@ -25,16 +25,23 @@ from kernels.inputs import (
 )
 from kernels.launch import Launch
 from kernels.limits import launch_problem
+from kernels.outcomes import (
+    CUT_SHORT,
+    REPEATED,
+    TOO_LARGE,
+    Outcome,
+    finding_order,
+    merge,
+    size_text,
+    value_text,
+    wrong_answer,
+)
 from kernels.plan import CasePlan, Plan
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict
 from kernels.wording import plural
 
 PRINT_LIMIT = 8 * 1024
 
-TOO_LARGE = "too large for the CPU device"
-CUT_SHORT = "cut short, because a smaller case did not come to an end"
-
-REPEATED = "not run, because a case of this size did not come to an end"
 
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
 
@@ -56,34 +63,15 @@ class Judgement:
     launch: Launch | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What one case showed."""
-
-    case: CasePlan
-    status: CaseStatus
-    note: str
-    findings: tuple[Finding, ...] = ()
-    mismatch: Mismatch | None = None
-    diagnoses: tuple[Diagnosis, ...] = ()
-    printed: str = ""
-    launched: bool = False
-
-    @property
-    def endless(self) -> bool:
-        """Whether the case did not come to an end, within whichever budget it had."""
-        return self.note == CUT_SHORT or any(finding.kind is Verdict.TIME_LIMIT for finding in self.findings)
-
-
 def judge(plan: Plan, run: RunKernel, resources: Resources) -> Judgement:
     """Every case of the plan, run and judged."""
     seed = int(plan.seed, 16)
     by_size = _run_cases(plan, run, resources, seed)
     outcomes = {outcome.case.name: outcome for outcome in by_size}
-    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed) + _wrong_answer(by_size)
+    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed) + wrong_answer(by_size)
     speaking = next((outcome for outcome in by_size if outcome.printed), None)
     return Judgement(
-        findings=tuple(sorted(findings, key=_order)),
+        findings=tuple(sorted(findings, key=finding_order)),
         checks=tuple(_check(outcomes[case.name]) for case in plan.cases),
         printed=speaking.printed[:PRINT_LIMIT] if speaking else "",
         printed_case=speaking.case.name if speaking else None,
@@ -91,13 +79,13 @@ def judge(plan: Plan, run: RunKernel, resources: Resources) -> Judgement:
     )
 
 
-def _run_cases(plan: Plan, run: RunKernel, resources: Resources, seed: int) -> list[_Outcome]:
+def _run_cases(plan: Plan, run: RunKernel, resources: Resources, seed: int) -> list[Outcome]:
     """All cases, the smallest first. Once one is endless, of those that are too, one of each size is enough."""
-    outcomes: list[_Outcome] = []
+    outcomes: list[Outcome] = []
     endless_sizes: list[Mapping[str, int]] = []
     for case in sorted(plan.cases, key=lambda case: case.weight):
         if case.sizes in endless_sizes:
-            outcomes.append(_Outcome(case, CaseStatus.NOT_RUN, REPEATED))
+            outcomes.append(Outcome(case, CaseStatus.NOT_RUN, REPEATED))
             continue
         outcome = _judge_case(plan, case, run, resources, seed, bool(endless_sizes))
         if outcome.endless:
@@ -123,36 +111,14 @@ def short_budget(case: CasePlan) -> Budget:
     return Budget(1_000 + 30 * case.weight)
 
 
-def merge(outcomes: Iterable[_Outcome]) -> tuple[Finding, ...]:
-    """One finding for each kind and pair of lines, its example from the first case that has it."""
-    merged: dict[tuple[Verdict, int | None, int | None, Severity], Finding] = {}
-    for outcome in outcomes:
-        for finding in outcome.findings:
-            key = (finding.kind, finding.line, finding.other_line, finding.severity)
-            known = merged.get(key)
-            merged[key] = finding if known is None else replace(known, count=known.count + finding.count)
-    return tuple(sorted(merged.values(), key=_order))
-
-
-def _order(finding: Finding) -> tuple[bool, int, int, int]:
-    """Errors before warnings, then in order of precedence and of lines."""
-    line = finding.line if finding.line is not None else 1 << 30
-    return (
-        finding.severity is not Severity.ERROR,
-        list(Verdict).index(finding.kind),
-        line,
-        finding.other_line or 0,
-    )
-
-
 def _judge_case(
     plan: Plan, case: CasePlan, run: RunKernel, resources: Resources, seed: int, endless: bool
-) -> _Outcome:
+) -> Outcome:
     if not case.on_cpu:
-        return _Outcome(case, CaseStatus.NOT_RUN, TOO_LARGE)
+        return Outcome(case, CaseStatus.NOT_RUN, TOO_LARGE)
     problem = case.problem or _launch_finding(case, resources)
     if case.launch is None or problem is not None:
-        return _Outcome(case, CaseStatus.FAILED, "cannot be launched", (problem,) if problem else ())
+        return Outcome(case, CaseStatus.FAILED, "cannot be launched", (problem,) if problem else ())
     inputs = make_inputs(case, seed)
     budget = short_budget(case) if endless else full_budget(case)
     execution = run(case.launch, arguments(case), buffers(case, inputs), Schedule.LOCKSTEP, budget)
@@ -166,7 +132,7 @@ def _launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
 
 def _judge_execution(
     plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution, endless: bool
-) -> _Outcome:
+) -> Outcome:
     found = tuple(_in_case(finding, case) for finding in execution.findings)
     cut = endless and any(finding.kind is Verdict.TIME_LIMIT for finding in found)
     if cut:
@@ -175,13 +141,13 @@ def _judge_execution(
     errors = [finding for finding in found if finding.severity is Severity.ERROR]
     if cut or errors:
         note = CUT_SHORT if cut else _kinds(errors)
-        return _Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True)
+        return Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True)
     result = _product(plan, case, inputs, execution)
     wrong = wrong_elements(result.actual, result.expected)
     bad = mismatch(result, wrong)
     if bad is None:
-        return _Outcome(case, CaseStatus.PASSED, "", found, printed=execution.printed, launched=True)
-    return _Outcome(
+        return Outcome(case, CaseStatus.PASSED, "", found, printed=execution.printed, launched=True)
+    return Outcome(
         case=case,
         status=CaseStatus.FAILED,
         note=f"{bad.wrong} of {plural(bad.elements, 'element')} wrong",
@@ -248,13 +214,8 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
         )
 
 
-def size_text(case: CasePlan) -> str:
-    """The sizes of a case as a student reads them."""
-    return ", ".join(f"{name}={size}" for name, size in case.sizes.items())
-
-
 def _with_wrong_value(
-    findings: tuple[Finding, ...], by_size: Sequence[_Outcome], plan: Plan, run: RunKernel, seed: int
+    findings: tuple[Finding, ...], by_size: Sequence[Outcome], plan: Plan, run: RunKernel, seed: int
 ) -> tuple[Finding, ...]:
     """The leading race with a wrong value that it can lead to, if one warp after the other gives one."""
     at = next((i for i, f in enumerate(findings) if _is_race(f)), None)
@@ -274,7 +235,7 @@ def _with_wrong_value(
     bad = mismatch(result, wrong_elements(result.actual, result.expected))
     if bad is None:
         return findings
-    text = f"With one warp run after the other, {_value(bad)} ({size_text(case)})."
+    text = f"With one warp run after the other, {value_text(bad)} ({size_text(case)})."
     message = f"{findings[at].message.rstrip('.')}. {text}"
     return (*findings[:at], replace(findings[at], message=message), *findings[at + 1 :])
 
@@ -283,50 +244,5 @@ def _is_race(finding: Finding) -> bool:
     return finding.kind is Verdict.DATA_RACE and finding.severity is Severity.ERROR
 
 
-def _value(bad: Mismatch) -> str:
-    verb = "was" if bad.found == "never written" else "is"
-    return f"{bad.element} {verb} {bad.found}, should be {bad.right}"
-
-
-def _wrong_answer(by_size: Sequence[_Outcome]) -> tuple[Finding, ...]:
-    """All wrong outputs as one finding, with the smallest case's element and what explains them."""
-    failing = [outcome for outcome in by_size if outcome.mismatch is not None]
-    if not failing:
-        return ()
-    first, bad = failing[0], failing[0].mismatch
-    assert bad is not None
-    share = f"{bad.wrong} of {plural(bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} wrong"
-    message = f"{_value(bad)} ({size_text(first.case)}); {share}."
-    return (
-        Finding(
-            kind=Verdict.WRONG_ANSWER,
-            message=" ".join([message, *explain([outcome.diagnoses for outcome in failing])]),
-            count=sum(outcome.mismatch.wrong for outcome in failing if outcome.mismatch is not None),
-            example=Example(element=bad.element, case=first.case.name),
-        ),
-    )
-
-
-def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
-    """The mistake and the place that explain most of the failing cases, and how many."""
-    texts = []
-    for wanted in (False, True):
-        counts: dict[str, int] = {}
-        first: dict[str, Diagnosis] = {}
-        for case in diagnoses:
-            for diagnosis in case:
-                if diagnosis.is_place is wanted:
-                    first.setdefault(diagnosis.key, diagnosis)
-                    counts[diagnosis.key] = counts.get(diagnosis.key, 0) + 1
-        if not counts:
-            continue
-        key = max(counts, key=counts.__getitem__)
-        if counts[key] == len(diagnoses):
-            texts.append(first[key].text)
-        elif 2 * counts[key] >= len(diagnoses):
-            texts.append(f"In {counts[key]} of {len(diagnoses)} failing cases: {first[key].text}")
-    return texts
-
-
-def _check(outcome: _Outcome) -> CaseCheck:
+def _check(outcome: Outcome) -> CaseCheck:
     return CaseCheck(outcome.case.name, outcome.status, outcome.note)

@@ -12,17 +12,9 @@ from kernels.device import Budget, Buffer, Execution, Schedule
 from kernels.diagnosis import Diagnosis
 from kernels.diagnostics import Resources
 from kernels.exercise import find_exercise
-from kernels.judge import (
-    CUT_SHORT,
-    PRINT_LIMIT,
-    REPEATED,
-    Judgement,
-    explain,
-    full_budget,
-    judge,
-    short_budget,
-)
+from kernels.judge import PRINT_LIMIT, Judgement, full_budget, judge, short_budget
 from kernels.launch import Launch
+from kernels.outcomes import CUT_SHORT, REPEATED, explain
 from kernels.plan import Plan, make_plan, select_cases
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, decide
 
