@@ -1,0 +1,133 @@
+"""Kernels of students' kinds, wrong and right, graded the way `tilelab grade` grades them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kernels.exercise import Exercise, find_exercise
+from kernels.report import Report
+from kernels.verdict import Finding, Severity, Verdict
+from worker.grading import Job, grade
+from worker.stages import SandboxedStages
+
+grading = pytest.mark.skipif(
+    sys.platform != "linux", reason="there is no compiler, and no sandbox, elsewhere"
+)
+
+FOLDER = Path(__file__).parent
+SEED = "5eed" * 8
+# Blocks of 64, 256 and 1,024 threads.
+TILES = (8, 16, 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One kernel of the corpus; README.md explains the fields."""
+
+    name: str
+    exercise: str
+    why: str
+    verdict: Verdict = Verdict.ACCEPTED
+    line: int | None = None
+    other_line: int | None = None
+    also: tuple[int, ...] = ()
+
+    def shown_by(self, finding: Finding) -> bool:
+        """Whether the finding points at the mistake."""
+        if finding.kind is not self.verdict or finding.severity is not Severity.ERROR:
+            return False
+        if self.other_line is not None:
+            return {finding.line, finding.other_line} == {self.line, self.other_line}
+        return self.line is None or finding.line in {self.line, *self.also}
+
+
+def read_corpus(kind: str) -> tuple[Expected, ...]:
+    table = tomllib.loads((FOLDER / f"{kind}.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Expected(
+            **{
+                **entry,
+                "verdict": Verdict(entry.get("verdict", "accepted")),
+                "also": tuple(entry.get("also", ())),
+            }
+        )
+        for entry in table["kernel"]
+    )
+
+
+WRONG, RIGHT = read_corpus("wrong"), read_corpus("right")
+
+
+@functools.cache
+def exercise_of(name: str) -> Exercise:
+    return find_exercise(name, ())
+
+
+def tiles_of(expected: Expected) -> list[int]:
+    """The tiles to try a right kernel with: those that its exercise allows."""
+    return [tile for tile in TILES if tile in exercise_of(expected.exercise).tiles]
+
+
+RIGHT_WITH_TILES = [(expected, tile) for expected in RIGHT for tile in tiles_of(expected)]
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    """Where the compiler's own headers are unpacked."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def graded(kind: str, expected: Expected, cache: Path, tile: int | None = None) -> Report:
+    source = (FOLDER / kind / f"{expected.name}.cu").read_bytes()
+    job = Job(source, exercise_of(expected.exercise), arch="sm_90", seed=SEED, cache=cache, tile=tile)
+    with SandboxedStages() as stages:
+        return grade(job, stages)
+
+
+def in_words(report: Report) -> str:
+    """What a failing test shows."""
+    found = [f"{f.kind} at line {f.line} (other line {f.other_line}): {f.message}" for f in report.findings]
+    return "\n".join([f"{report.verdict}: {report.message}", *found])
+
+
+@pytest.mark.parametrize(("kind", "corpus"), [("wrong", WRONG), ("right", RIGHT)])
+def test_every_kernel_has_one_entry_and_the_other_way_round(kind, corpus):
+    names = [expected.name for expected in corpus]
+
+    assert len(names) == len(set(names))
+    assert set(names) == {path.stem for path in (FOLDER / kind).glob("*.cu")}
+
+
+def test_the_corpus_is_large_and_holds_every_verdict_a_kernel_can_earn():
+    assert len(WRONG) >= 85
+    assert len(RIGHT) >= 36
+    earned = {expected.verdict for expected in WRONG}
+    assert earned == set(Verdict) - {Verdict.ACCEPTED, Verdict.UNSUPPORTED, Verdict.SYSTEM_ERROR}
+
+
+@grading
+@pytest.mark.parametrize("expected", WRONG, ids=lambda expected: expected.name)
+def test_a_wrong_kernel_gets_its_verdict_and_its_line(expected, cache):
+    report = graded("wrong", expected, cache)
+
+    assert report.verdict is expected.verdict, in_words(report)
+    assert any(expected.shown_by(finding) for finding in report.findings), in_words(report)
+
+
+@grading
+@pytest.mark.parametrize(
+    ("expected", "tile"),
+    RIGHT_WITH_TILES,
+    ids=[f"{expected.name}-{tile}" for expected, tile in RIGHT_WITH_TILES],
+)
+def test_a_right_kernel_is_accepted_without_a_finding(expected, tile, cache):
+    report = graded("right", expected, cache, tile)
+
+    assert report.verdict is Verdict.ACCEPTED, in_words(report)
+    assert not report.findings, in_words(report)
