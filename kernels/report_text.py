@@ -194,8 +194,8 @@ def _figures(report: Report, style: Style) -> list[str]:
     lines = []
     if report.resources is not None:
         use = report.resources
-        shared = byte_size(use.shared_bytes) if use.shared_bytes else "none"
-        text = f"{plural(use.registers, 'register')} a thread, {shared} of shared memory a block"
+        shared = f"{byte_size(use.shared_bytes)} of" if use.shared_bytes else "no"
+        text = f"{plural(use.registers, 'register')} a thread, {shared} shared memory a block"
         spilled = use.spill_store_bytes + use.spill_load_bytes
         local = f", {byte_size(use.local_bytes)} of local memory a thread" if use.local_bytes else ""
         lines += _wrap(f"Uses {text}{local}{', registers spilled' if spilled else ''}.", style)
