@@ -7,6 +7,7 @@ of bounds, whatever happens to be beside it on real hardware.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Allocation:
     valid: for each word and copy whether something was written; None where all is initialised
     """
 
-    __slots__ = ("columns", "copies", "element", "flat", "flat_valid", "name", "shape", "size", "space", "start",
+    __slots__ = ("_stride", "columns", "copies", "element", "flat", "flat_valid", "name", "shape", "size", "space", "start",
                  "valid", "words", "writable")  # fmt: skip
 
     def __init__(
@@ -57,6 +58,7 @@ class Allocation:
         self.start = start
         self.size = size
         self.copies = copies
+        self._stride = prod(copies)
         self.words: Words = np.full(((size + 3) // 4, *copies), 0 if initialised else _POISON, np.uint32)
         self.valid: NDArray[np.bool_] | None = None if initialised else np.zeros(self.words.shape, np.bool_)
         self.flat = self.words.reshape(-1)
@@ -77,10 +79,6 @@ class Allocation:
         made: Index = words.derive(("flat", self.space), lambda: words.array * self._stride + self._copy(grid))
         return made
 
-    @property
-    def _stride(self) -> int:
-        return int(np.prod(self.copies, dtype=np.int64)) if self.copies else 1
-
     def _copy(self, grid: Shape) -> Index:
         """For each thread, the number of its copy."""
         blocks = np.arange(grid.blocks, dtype=np.intp).reshape(1, -1)
@@ -95,11 +93,17 @@ class Allocation:
             return picked.reshape((1, 1)) if not self.copies else np.array(picked, ndmin=2)
         if len(self.copies) == 1 and words.array.shape[1] == 1:
             rows = words.array[:, 0]
-            return np.take(source[shift:], rows, axis=0, mode="clip") if shift >= 0 else source[rows + shift]
+            if shift < 0 or words.bounds[0] < 0:
+                return source[rows + shift]
+            found: Array = source[shift:].take(rows, 0, None, "clip")
+            return found
         index = self.flat_index(words, grid) if self.copies else words.array
         flat = source.reshape(-1)
         first = shift * self._stride
-        return np.take(flat[first:], index, mode="clip") if first >= 0 else flat[index + first]
+        if first < 0 or words.bounds[0] < 0:
+            return flat[index + first]
+        found = flat[first:].take(index, None, None, "clip")
+        return found
 
     def scatter(
         self, target: Array, words: Lanes | None, shift: int, grid: Shape, new: Any, mask: NDArray[np.bool_] | None
@@ -118,7 +122,7 @@ class Allocation:
             index = (self.flat_index(words, grid) if self.copies else words.array) + shift * self._stride
         flat = target.reshape(-1)
         if mask is None:
-            flat[index] = new
+            flat[np.broadcast_to(index, np.broadcast_shapes(index.shape, np.shape(new)))] = new
             return
         whole = mask.shape
         chosen = np.broadcast_to(index, whole)[mask]

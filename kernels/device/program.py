@@ -54,6 +54,7 @@ class Program:
     widths: the width in bits of each register, by number
     targets: label -> index of the instruction behind it
     parameters: the kernel's own parameters, in order
+    most_threads: how many threads a block may have by `__launch_bounds__`, or 0
     variables: everything with an address, by name
     """
 
@@ -65,6 +66,7 @@ class Program:
     tables: Mapping[str, tuple[str, ...]]
     blocks: tuple[Block, ...]
     parameters: tuple[Variable, ...]
+    most_threads: int
     variables: Mapping[str, Variable]
 
     @property
@@ -183,6 +185,7 @@ class _Expansion:
             self._tables,
             _blocks(self._instructions, self._targets),
             tuple(kernel.parameters),
+            kernel.most_threads,
             self._variables,
         )
 

@@ -128,7 +128,10 @@ class Variable:
 
 @dataclass(slots=True)
 class Function:
-    """A kernel or a device function."""
+    """A kernel or a device function.
+
+    most_threads: how many threads a block may have, where the source says it; else 0
+    """
 
     name: str
     entry: bool
@@ -138,6 +141,7 @@ class Function:
     registers: dict[str, str] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    most_threads: int = 0
     defined: bool = False
 
 
@@ -427,7 +431,7 @@ class _Parser:
         function = Function(name, entry, parameters, returns)
         self._line = None
         while self._peek().startswith("."):
-            self._performance_directive()
+            self._performance_directive(function)
         if self._accept("{"):
             function.defined = True
             self._body(function)
@@ -436,7 +440,7 @@ class _Parser:
         self._module.functions[name] = function
         self._scopes = []
 
-    def _performance_directive(self) -> None:
+    def _performance_directive(self, function: Function) -> None:
         word = self._next()
         if word in {".noreturn", ".explicitcluster", ".blocksareclusters"}:
             return
@@ -445,9 +449,11 @@ class _Parser:
             self._expect(";")
             return
         if word in {".maxntid", ".minnctapersm", ".maxnreg", ".reqntid", ".maxnctapersm", ".reqnctapercluster"}:
-            self._integer()
+            product = self._integer()
             while self._accept(","):
-                self._integer()
+                product *= self._integer()
+            if word in {".maxntid", ".reqntid"}:
+                function.most_threads = product
             return
         raise Malformed(f"unexpected {word[:40]!r} before a function's body")
 

@@ -20,7 +20,7 @@ from kernels.device.lower import LoweredStep, Lowering
 from kernels.device.machine import WARP, Machine, Mask
 from kernels.device.observers.unset import BRANCH
 from kernels.device.program import ENDS, is_barrier, is_warp_sync
-from kernels.device.ptx import Immediate, Instruction, Malformed, Symbol, Unsupported
+from kernels.device.ptx import Immediate, Instruction, Malformed, Register, Symbol, Unsupported
 from kernels.device.values import from_array
 from kernels.verdict import Example, Verdict
 
@@ -45,7 +45,12 @@ class BudgetSpentError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """A basic block with its steps. `end` is the last instruction where it decides what comes next, else None."""
+    """A basic block with its steps.
+
+    end: the last instruction where it decides what comes next, else None
+    operand: the register that the deciding or warp-wide instruction looks at: index, predicate or members; or -1
+    result: the register that a reducing barrier sets, or -1
+    """
 
     first: int
     steps: tuple[LoweredStep, ...]
@@ -53,6 +58,8 @@ class CodeBlock:
     end_pc: int
     follower: int
     warp_sync: bool
+    operand: int
+    result: int
 
 
 def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
@@ -65,15 +72,34 @@ def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
         if decides and is_barrier(last):
             _check_barrier(last)
         end = block.end - 1 if decides else block.end
+        first = program.instructions[block.start]
+        warp_sync = is_warp_sync(first) and not first.opcode.startswith("activemask")
+        operand, result = _operands(lowering, first if warp_sync else last)
         found[block.start] = CodeBlock(
             block.start,
             lowering.steps[block.start : end],
             last if decides else None,
             block.end - 1,
             block.end,
-            is_warp_sync(program.instructions[block.start]),
+            warp_sync,
+            operand,
+            result,
         )
     return found
+
+
+def _operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
+    """The numbers of the registers that the scheduler itself reads and writes."""
+    head = instruction.opcode.split(".", 1)[0]
+    if is_warp_sync(instruction):
+        return lowering.source(instruction.operands[-1], 32), -1
+    if head == "brx":
+        return lowering.source(instruction.operands[0], 32), -1
+    if is_barrier(instruction) and ".red." in instruction.opcode:
+        last = instruction.operands[-1]
+        plain = Register(last.name.lstrip("!")) if isinstance(last, Register) else last
+        return lowering.source(plain, 1), lowering.source(instruction.operands[0], 32)
+    return -1, -1
 
 
 def _decides(instruction: Instruction) -> bool:
@@ -96,6 +122,7 @@ class ChunkRun:
     ) -> None:
         self._lowering = lowering
         self._blocks = blocks
+        self._barriers = {block.end_pc: block for block in blocks.values()}
         self._machine = machine
         self._serial = schedule is Schedule.WARP_SERIAL
         self._budget = budget
@@ -239,7 +266,7 @@ class ChunkRun:
         table = end.operands[1]
         if not isinstance(table, Symbol) or table.name not in program.tables:
             raise Malformed("a branch without its table")
-        number = self._lowering.source(end.operands[0], 32)
+        number = block.operand
         self._machine.unset.use(number, block.end_pc, mask, BRANCH)
         index = self._machine.registers[number].dense(np.dtype(np.int32))
         for entry, label in enumerate(program.tables[table.name]):
@@ -259,12 +286,9 @@ class ChunkRun:
     def _gather(self, order: int, block: CodeBlock, mask: Mask | None) -> bool:
         """Before a warp-wide instruction: whether all threads go on; those whose warp is incomplete wait."""
         machine = self._machine
-        instruction = block.steps[0] if block.steps else None
-        if instruction is None or (mask is None and not self._at_warp_sync):
+        if mask is None and not self._at_warp_sync:
             return True
         members = self._members(block)
-        if members is None:
-            return True
         waiting = self._at_warp_sync.pop(block.first, None)
         present = self._whole(mask) if waiting is None else self._whole(mask) | waiting
         complete = warp.all_arrived(machine, machine.mask(present), members, self._gone)
@@ -278,13 +302,9 @@ class ChunkRun:
             self._join(order, block.first, machine.mask(complete))
         return False
 
-    def _members(self, block: CodeBlock) -> NDArray[Any] | None:
+    def _members(self, block: CodeBlock) -> NDArray[Any]:
         """The operand that names the threads which must meet."""
-        operands = self._lowering.program.instructions[block.first].operands
-        if self._lowering.program.instructions[block.first].opcode.startswith("activemask"):
-            return None
-        number = self._lowering.source(operands[-1], 32)
-        dense = self._machine.registers[number].dense(np.dtype(np.int32))
+        dense = self._machine.registers[block.operand].dense(np.dtype(np.int32))
         return np.broadcast_to(dense, self._gone.shape)
 
     # -- barriers -----------------------------------------------------------------------------------------------------
@@ -308,7 +328,7 @@ class ChunkRun:
         self._order(opened, alive)
         for pc, part in ways:
             mask = self._machine.mask(part)
-            self._reduce(pc, mask)
+            self._reduce(self._barriers[pc], mask)
             self._make_ready(pc + 1, mask)
 
     def _keep_waiting(self, pc: int, left: Grid) -> None:
@@ -323,17 +343,16 @@ class ChunkRun:
         self._machine.races.barrier(None if everyone else opened)
         self._machine.epochs[0, opened] += 1
 
-    def _reduce(self, pc: int, mask: Mask | None) -> None:
+    def _reduce(self, block: CodeBlock, mask: Mask | None) -> None:
         """`__syncthreads_count` and its kin: a barrier that also combines one predicate of each thread."""
-        instruction = self._lowering.program.instructions[pc]
-        if ".red." not in instruction.opcode:
+        instruction = block.end
+        if instruction is None or block.result < 0:
             return
         machine = self._machine
-        operands = instruction.operands
-        negated = getattr(operands[-1], "name", "").startswith("!")
-        source = self._lowering.source(operands[-1], 1)
-        machine.unset.use(source, pc, mask, BRANCH)
-        holds = np.broadcast_to(machine.registers[source].dense(np.dtype(np.bool_)) != negated, self._gone.shape)
+        last = instruction.operands[-1]
+        negated = isinstance(last, Register) and last.name.startswith("!")
+        machine.unset.use(block.operand, block.end_pc, mask, BRANCH)
+        holds = np.broadcast_to(machine.registers[block.operand].dense(np.dtype(np.bool_)) != negated, self._gone.shape)
         present = self._whole(mask)
         if ".popc" in instruction.opcode:
             result: NDArray[Any] = (holds & present).sum(axis=0, keepdims=True, dtype=np.int32)
@@ -341,8 +360,8 @@ class ChunkRun:
             result = (holds | ~present).all(axis=0, keepdims=True)
         else:
             result = (holds & present).any(axis=0, keepdims=True)
-        target = self._lowering.source(operands[0], 32)
-        machine.write(target, from_array(result), mask, keep=True)
+        value = from_array(result.astype(np.bool_) if ".popc" not in instruction.opcode else result)
+        machine.write(block.result, value, mask, keep=True)
 
     def _release_warps(self) -> bool:
         """Lets warps go on whose threads wait at different `__syncwarp` but together make up the warp."""
@@ -353,8 +372,6 @@ class ChunkRun:
         moved = False
         for place, waiting in list(self._at_warp_sync.items()):
             members = self._members(self._blocks[place])
-            if members is None:
-                continue
             complete = warp.all_arrived(self._machine, mask, members, self._gone) & waiting
             if not complete.any():
                 continue
