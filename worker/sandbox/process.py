@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
+from worker.sandbox.memory import SAMPLE_SECONDS, PeakMemory
 
 # A cold disk may take seconds to load the compiler; this is our time, not the submission's.
 START_SECONDS = 60.0
@@ -69,6 +70,7 @@ class Child:
         finally:
             os.close(theirs)
         self._answers = answers
+        self._memory = PeakMemory(self._process.pid)
         if self._process.stdin is not None:
             os.set_blocking(self._process.stdin.fileno(), False)
 
@@ -130,10 +132,12 @@ class Child:
                 selector.register(requests, selectors.EVENT_WRITE)
             unsent = memoryview(request)
             while b"\n" not in self._buffer:
-                ready = selector.select(max(0.0, deadline - time.monotonic()))
-                if not ready:
+                left = deadline - time.monotonic()
+                ready = selector.select(max(0.0, min(left, SAMPLE_SECONDS)))
+                if not ready and left <= 0:
                     self._kill()
                     raise SandboxFailure(Failure.TIME, "over the limit by the clock")
+                self._memory.look()
                 for key, _ in ready:
                     if key.fd == self._answers:
                         self._receive(most)
@@ -160,11 +164,11 @@ class Child:
         usage = self._reap()
         code = self._process.returncode
         seconds = usage.ru_utime + usage.ru_stime
-        detail = f"exit {code}, {seconds:.1f} s, {usage.ru_maxrss >> 10} MB"
+        detail = f"exit {code}, {seconds:.1f} s, {self._memory.bytes >> 20} MB"
         if code == -signal.SIGXCPU or seconds >= self.limits.cpu_seconds * _NEAR_TIME:
             return SandboxFailure(Failure.TIME, detail)
         # an allocation that fails ends the compiler in many ways; being near the limit is the sign they share
-        if code == -signal.SIGKILL or usage.ru_maxrss * 1024 > self.limits.memory_bytes * _NEAR_MEMORY:
+        if code == -signal.SIGKILL or self._memory.bytes > self.limits.memory_bytes * _NEAR_MEMORY:
             return SandboxFailure(Failure.MEMORY, detail)
         return SandboxFailure(Failure.CRASH, detail)
 

@@ -33,6 +33,16 @@ def _allocate(size):
     return len(bytearray(size))
 
 
+def _exhaust():
+    """Take memory as a compiler does, in pieces, and give up the way C++ does where there is no more."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    libc.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+    while piece := libc.malloc(2**24):
+        libc.memset(piece, 1, 2**24)
+    os.abort()
+
+
 def _spin():
     while True:
         pass
@@ -61,6 +71,7 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "program": lambda: _tried(lambda: subprocess.run(["/bin/true"], check=True)),
     "kill": lambda pid: _tried(lambda: os.kill(pid, 9)),
     "allocate": _allocate,
+    "exhaust": _exhaust,
     "spin": _spin,
     "sleep": time.sleep,
     "talk": _talk,

@@ -127,6 +127,7 @@ def test_what_is_printed_is_no_answer():
         ("sleep", (30,), Limits(wall_seconds=0.3), Failure.TIME),
         ("spin", (), Limits(cpu_seconds=1), Failure.TIME),
         ("allocate", (2**31,), LIMITS, Failure.MEMORY),
+        ("exhaust", (), LIMITS, Failure.MEMORY),
         ("large", (2**21,), Limits(response_bytes=2**20), Failure.MEMORY),
         ("crash", (), LIMITS, Failure.CRASH),
         ("exit", (), LIMITS, Failure.CRASH),
@@ -138,6 +139,13 @@ def test_every_end_has_its_kind(action, arguments, limits, kind):
 
     assert failure(action, *arguments, limits=limits) is kind
     assert time.monotonic() - started < 5
+
+
+def test_what_the_parent_uses_is_not_held_against_the_child():
+    large = bytearray(b"x") * (LIMITS.memory_bytes // 8 * 5)
+
+    assert failure("crash") is Failure.CRASH
+    assert len(large) > LIMITS.memory_bytes // 2
 
 
 def test_the_detail_of_our_own_fault_says_where():
