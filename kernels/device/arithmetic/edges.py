@@ -10,6 +10,9 @@ CANONICAL32 = np.uint32(0x7FFFFFFF)
 CANONICAL16 = np.uint16(0x7FFF)
 _SMALLEST_NORMAL = np.float32(2.0**-126)
 
+Factors = tuple[float, ...]
+NO_FACTORS: Factors = ()
+
 
 def canonical32(result: Array) -> Array:
     """Give each NaN lane of a fresh float32 array the one pattern that PTX promises, in place.
@@ -41,15 +44,31 @@ def clamped(a: Array) -> Array:
     return inside
 
 
-def finished32(function: Function, ftz: bool, sat: bool) -> Function:
-    """A float32 function with the modifiers `.ftz` and `.sat` and the canonical NaN."""
+def finished32(function: Function, ftz: bool, sat: bool, factors: Factors = NO_FACTORS) -> Function:
+    """A float32 function with the modifiers `.ftz` and `.sat` and the canonical NaN.
+
+    factors: for each operand, in order, what to multiply it by so that the result is multiplied by 2^64.
+    """
     if not ftz and not sat:
         return lambda *operands: canonical32(function(*operands))
 
     def finished(*operands: Array) -> Array:
-        result = function(*map(flushed, operands)) if ftz else function(*operands)
-        if ftz:
-            result = flushed(result)
+        result = _flushing(function, factors, *operands) if ftz else function(*operands)
         return clamped(result) if sat else canonical32(result)
 
     return finished
+
+
+def _flushing(function: Function, factors: Factors, *operands: Array) -> Array:
+    """Flushes on both sides. A result is subnormal if it were one after rounding with no limit to its exponent.
+
+    So one that only the coarser subnormal spacing brought up to the smallest normal value is flushed too.
+    """
+    given = [flushed(operand) for operand in operands]
+    result: Array = function(*given)
+    smallest = np.abs(result) == _SMALLEST_NORMAL
+    if factors and smallest.any():
+        raised = function(*(a * np.float32(factor) for a, factor in zip(given, factors, strict=True)))
+        tiny = smallest & (np.abs(raised) < np.float32(2.0 ** (64 - 126)))
+        result = np.where(tiny, np.copysign(np.float32(0), result), result)
+    return flushed(result)

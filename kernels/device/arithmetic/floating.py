@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from kernels.device.arithmetic import directed, fused
-from kernels.device.arithmetic.edges import finished32
+from kernels.device.arithmetic.edges import NO_FACTORS, Factors, finished32
 from kernels.device.arithmetic.opcode import (
     Array,
     Family,
@@ -31,6 +31,7 @@ def _rounded(
     other: tuple[Function, Function],
     modes: tuple[str, ...],
     sat: tuple[str, ...] = ("",),
+    factors: Factors = NO_FACTORS,
 ) -> Family:
     """A family with `.rnd{.ftz}{.sat}.f32` and `.rnd.f64`; the pairs hold its functions for f32 and f64."""
 
@@ -38,7 +39,7 @@ def _rounded(
         found = opcode.match(modes, optional("ftz"), sat, ("f32",))
         if found:
             function = _in_mode(nearest[0], other[0], found[0])
-            function = finished32(function, found[1] == "ftz", found[2] == "sat")
+            function = finished32(function, found[1] == "ftz", found[2] == "sat", factors)
             return Operation(opcode.text, ("f32",) * sources, "f32", function, flops=flops)
         found = opcode.match(modes, ("f64",))
         if not found:
@@ -132,18 +133,27 @@ def _test_property(opcode: Opcode) -> Operation | None:
 
 
 _SAT = optional("sat")
+_UP = 2.0**64
 _FUSED = _rounded(
-    3, 2, (fused.fma32, fused.fma64), (fused.fma32_directed, fused.fma64_directed), _MODES, _SAT
+    3,
+    2,
+    (fused.fma32, fused.fma64),
+    (fused.fma32_directed, fused.fma64_directed),
+    _MODES,
+    _SAT,
+    (_UP, 1.0, _UP),
 )
 
 FAMILIES: dict[str, Family] = {
     "add": _rounded(2, 1, (np.add,) * 2, (directed.add32, directed.add64), optional(*_MODES), _SAT),
     "sub": _rounded(2, 1, (np.subtract,) * 2, (directed.sub32, directed.sub64), optional(*_MODES), _SAT),
-    "mul": _rounded(2, 1, (np.multiply,) * 2, (directed.mul32, directed.mul64), optional(*_MODES), _SAT),
+    "mul": _rounded(
+        2, 1, (np.multiply,) * 2, (directed.mul32, directed.mul64), optional(*_MODES), _SAT, (_UP, 1.0)
+    ),
     "fma": _FUSED,
     "mad": _FUSED,
-    "div": _rounded(2, 1, (np.divide,) * 2, (directed.div32, directed.div64), _MODES),
-    "rcp": _rounded(1, 1, (_reciprocal,) * 2, (directed.rcp32, directed.rcp64), _MODES),
+    "div": _rounded(2, 1, (np.divide,) * 2, (directed.div32, directed.div64), _MODES, ("",), (_UP, 1.0)),
+    "rcp": _rounded(1, 1, (_reciprocal,) * 2, (directed.rcp32, directed.rcp64), _MODES, ("",), (1 / _UP,)),
     "sqrt": _rounded(1, 1, (np.sqrt,) * 2, (directed.sqrt32, directed.sqrt64), _MODES),
     "abs": _sign_change(np.abs),
     "neg": _sign_change(np.negative),

@@ -57,14 +57,13 @@ def _from_single(opcode: Opcode) -> Operation | None:
 def _tf32_function(mode: str, relu: bool, a: Array) -> Array:
     """float32 with the low 13 bits of its mantissa rounded off: to nearest away or even, or cut."""
     a = _rectified(a) if relu else a
-    bits = a.view(np.uint32)
+    bits: Array = a.view(np.uint32)
     if mode == "rna":
-        bits = bits + np.uint32(0x1000)
-    elif mode == "rn":
-        bits = bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))
-    rounded = np.where(np.isinf(a), a.view(np.uint32), bits & ~_TF32_LOST)
-    result: Array = np.where(np.isnan(a), CANONICAL32 & ~_TF32_LOST, rounded)
-    return result
+        # The oldest of the three lets a NaN pass, cut.
+        return np.where(np.isfinite(a), bits + np.uint32(0x1000), bits) & ~_TF32_LOST
+    if mode == "rn":
+        bits = np.where(np.isinf(a), bits, bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1)))
+    return np.where(np.isnan(a), CANONICAL32, bits) & ~_TF32_LOST
 
 
 def _tf32(opcode: Opcode) -> Operation | None:
@@ -75,7 +74,11 @@ def _tf32(opcode: Opcode) -> Operation | None:
 
 
 def _bfloat_of_number(a: Array) -> Array:
-    if a.dtype.kind == "f" or a.dtype.itemsize < 8:
+    if a.dtype == np.float64:
+        # Goes by way of float32, as the GPU does, which only shows in a NaN.
+        kept = (a.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+        return np.where(np.isnan(a), kept, to_bfloat(a))
+    if a.dtype.itemsize < 8:
         return to_bfloat(a.astype(np.float64))
     low = a & a.dtype.type(0xFFFFFFFF)
     return to_bfloat(odd_sum((a - low).astype(np.float64), low.astype(np.float64)))

@@ -12,7 +12,7 @@ _BITS = ["b16", "b32", "b64"]
 _FLOATS = ["f32", "f64", "f16", "f16x2", "bf16", "bf16x2"]
 _ROUND = ["", "rn", "rz", "rm", "rp", "approx", "full"]
 _FTZ = ["", "ftz"]
-_COMPARE = (
+COMPARISONS = (
     "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan".split()  # noqa: SIM905
 )
 _PROPERTIES = ["finite", "infinite", "number", "notanumber", "normal", "subnormal"]
@@ -35,8 +35,15 @@ _FAMILIES: list[tuple[list[str], ...]] = [
     (["bmsk"], ["clamp", "wrap"], ["b32"]),
     (["copysign"], ["f32", "f64"]),
     (["testp"], _PROPERTIES, ["f32", "f64"]),
-    (["setp"], _COMPARE, ["", "and", "or", "xor"], _FTZ, [*_INTEGERS, *_BITS, "f16", "f32", "f64"]),
-    (["set"], _COMPARE, ["", "and"], _FTZ, ["u32", "s32", "f32"], ["s16", "u32", "s32", "s64", "f32", "f64"]),
+    (["setp"], COMPARISONS, ["", "and", "or", "xor"], _FTZ, [*_INTEGERS, *_BITS, "f16", "f32", "f64"]),
+    (
+        ["set"],
+        COMPARISONS,
+        ["", "and"],
+        _FTZ,
+        ["u32", "s32", "f32"],
+        ["s16", "u32", "s32", "s64", "f32", "f64"],
+    ),
     (["selp"], [*_INTEGERS, *_BITS, "f32", "f64"]),
     (["slct"], _FTZ, [*_INTEGERS, *_BITS, "f32", "f64"], ["s32", "f32"]),
     (
