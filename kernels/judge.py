@@ -209,6 +209,7 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
             kind=Verdict.INPUT_MODIFIED,
             message=f"{element} was {before[row, column]:g} before the run and is {after[row, column]:g} after it"
             f" ({size_text(case)}); {matrix.name} is an input and must not be written.",
+            line=next(iter(execution.stored.get(matrix.name, ())), None),
             count=int(changed.sum()),
             example=Example(element=element, case=case.name),
         )

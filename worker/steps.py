@@ -83,11 +83,16 @@ def check(request: CheckRequest) -> CheckResponse:
 
 
 def _runner(request: CheckRequest, program: Program) -> RunKernel:
-    """The CPU device with this program in it."""
+    """The CPU device with this program in it.
+
+    The module stays loaded over all cases, as on a GPU: what one launch leaves in `__device__` variables the next one
+    finds, so that a kernel which hands out an earlier result again is found out.
+    """
     from kernels import device
 
     plan = request.plan
     symbols = {request.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()}
+    state: dict[str, bytes] = {}
 
     def run(
         launch: Launch,
@@ -96,17 +101,20 @@ def _runner(request: CheckRequest, program: Program) -> RunKernel:
         schedule: Schedule,
         budget: Budget,
     ) -> Execution:
-        return device.run(
+        execution = device.run(
             program,
             launch,
             arguments,
             buffers,
             symbols=symbols,
             shapes=plan.shapes,
+            state=state,
             schedule=schedule,
             budget=budget,
             warp_races=plan.warp_races,
         )
+        state.update(execution.state)
+        return execution
 
     return run
 

@@ -6,7 +6,7 @@ import ctypes
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -63,12 +63,16 @@ class Execution:
     """What a run did: what it showed to be wrong, the operands afterwards, what was printed.
 
     instructions: executed by all threads together
+    stored: buffer -> the lines that wrote to it
+    state: module variable -> what the kernel left in it, for those that it wrote to
     """
 
     findings: tuple[Finding, ...]
     values: Mapping[str, NDArray[np.float32]]
     printed: str
     instructions: int
+    stored: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    state: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class _Prepared:
@@ -115,6 +119,7 @@ def run(
     budget: Budget,
     symbols: Mapping[str, str] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    state: Mapping[str, bytes] | None = None,
     schedule: Schedule = Schedule.LOCKSTEP,
     warp_races: Severity = Severity.ERROR,
 ) -> Execution:
@@ -123,12 +128,13 @@ def run(
     arguments: one per parameter; a string is the address of the buffer of that name
     symbols: module variable -> name of the buffer that it is
     shapes: the extents of arrays as the source declares them, by their plain names, for naming elements
+    state: what an earlier launch left in module variables: they live as long as the module is loaded
     raise (Unsupported): the kernel needs something that the CPU device does not know
     """
     _keep_memory()
     with np.errstate(all="ignore"):
         return _Launch(_prepared(program), launch, shapes or {}, budget).execute(
-            arguments, buffers, symbols or {}, schedule, warp_races
+            arguments, buffers, symbols or {}, state or {}, schedule, warp_races
         )
 
 
@@ -164,13 +170,19 @@ class _Launch:
         arguments: Sequence[str | int | float],
         buffers: Sequence[Buffer],
         symbols: Mapping[str, str],
+        state: Mapping[str, bytes],
         schedule: Schedule,
         warp_races: Severity,
     ) -> Execution:
         placed = {buffer.name: self._place_buffer(buffer) for buffer in buffers}
         self._place_variables({name: placed[buffer] for name, buffer in symbols.items()})
         self._place_arguments(arguments, placed)
+        for name, data in state.items():
+            self._globals.by_name[name].fill(data)
         stores = StoreObserver(self._prepared.lines, self._prepared.atomics)
+        if 0 < self._program.most_threads < self._launch.threads:
+            self._report_bounds()
+            return self._execution(placed, buffers, stores)
         clean = self._prepared.clean.setdefault((self._launch.threads, warp_races), set())
         left = self._budget.instructions * _TOTAL_FACTOR
         try:
@@ -181,8 +193,28 @@ class _Launch:
             pass
         except BudgetSpentError as spent:
             self._report_budget(machine, spent)
-        values = {buffer.name: self._contents(placed[buffer.name], buffer) for buffer in buffers}
-        return Execution(self._findings.result(), values, self._printer.text(), self._instructions)
+        return self._execution(placed, buffers, stores)
+
+    def _execution(
+        self, placed: Mapping[str, Allocation], buffers: Sequence[Buffer], stores: StoreObserver
+    ) -> Execution:
+        kept = stores.written() - placed.keys()
+        return Execution(
+            self._findings.result(),
+            {buffer.name: self._contents(placed[buffer.name], buffer) for buffer in buffers},
+            self._printer.text(),
+            self._instructions,
+            {buffer.name: stores.lines_into(buffer.name) for buffer in buffers},
+            {name: self._globals.by_name[name].words.tobytes() for name in kept},
+        )
+
+    def _report_bounds(self) -> None:
+        most, threads = self._program.most_threads, self._launch.threads
+        message = (
+            f"the kernel is declared with `__launch_bounds__` for blocks of at most {most:,} threads, but is launched"
+            f" with {threads:,}"
+        )
+        self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), message))
 
     def _run_chunk(self, machine: Machine, schedule: Schedule, budget: int) -> int:
         chunk = ChunkRun(self._prepared.lowering, self._prepared.blocks, machine, schedule, budget)

@@ -25,6 +25,7 @@ from kernels.device.values import from_array
 from kernels.verdict import Example, Verdict
 
 Grid = NDArray[np.bool_]
+_LAST_STEPS = 2_000
 
 
 class Schedule(StrEnum):
@@ -126,6 +127,7 @@ class ChunkRun:
         self._machine = machine
         self._serial = schedule is Schedule.WARP_SERIAL
         self._budget = budget
+        self._last_places: set[int] = set()
         self._ready: dict[tuple[int, int], Mask | None] = {}
         self._at_barrier: dict[int, Grid] = {}
         self._at_warp_sync: dict[int, Grid] = {}
@@ -176,9 +178,8 @@ class ChunkRun:
             length = len(block.steps) + 1
             machine.steps += length
             self.instructions += length * (machine.shape.lanes if mask is None else mask.count)
-            if machine.steps > self._budget:
-                lane = int(machine.active(mask)[0])
-                raise BudgetSpentError(self._line_of(block), lane)
+            if machine.steps > self._budget - _LAST_STEPS:
+                self._watch(block, mask)
             if block.warp_sync and not self._gather(order, block, mask):
                 return
             self._execute(block, mask)
@@ -193,9 +194,13 @@ class ChunkRun:
                 self._join(order, target, part)
             return
 
-    def _line_of(self, block: CodeBlock) -> int | None:
-        lines = (self._lowering.program.instructions[pc].line for pc in (block.end_pc, block.first))
-        return next((line for line in lines if line is not None), None)
+    def _watch(self, block: CodeBlock, mask: Mask | None) -> None:
+        """Near the end of the budget: notes where control goes round, to name the loop by its first line."""
+        self._last_places.update(range(block.first, block.end_pc + 1))
+        if self._machine.steps > self._budget:
+            instructions = self._lowering.program.instructions
+            lines = [line for pc in self._last_places if (line := instructions[pc].line) is not None]
+            raise BudgetSpentError(min(lines, default=None), int(self._machine.active(mask)[0]))
 
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
         machine = self._machine

@@ -35,6 +35,7 @@ class StoreObserver:
         self._lines = lines
         self._atomics = np.array(sorted(atomics), np.int32)
         self._writers: dict[tuple[str, int], _Writers] = {}
+        self._pcs: dict[str, set[int]] = {}
 
     def record(
         self,
@@ -46,6 +47,7 @@ class StoreObserver:
         unit: int = 4,
     ) -> None:
         """The threads `lanes` write the given words (unit 4) or bytes (unit 1)."""
+        self._pcs.setdefault(allocation.name, set()).add(pc)
         writers = self._writers.get((allocation.name, unit))
         if writers is None:
             size = len(allocation.words) * (4 // unit)
@@ -73,6 +75,14 @@ class StoreObserver:
             if clash.any():
                 same = np.full(int(clash.sum()), pc, np.int32)
                 self._report(machine, pc, allocation, words[clash] * unit, mine[clash], last[clash], same)
+
+    def lines_into(self, name: str) -> tuple[int, ...]:
+        """The lines that wrote to a variable."""
+        return tuple(sorted({line for pc in self._pcs.get(name, ()) if (line := self._lines[pc]) is not None}))
+
+    def written(self) -> frozenset[str]:
+        """The variables that were written to."""
+        return frozenset(self._pcs)
 
     def _report(
         self,
