@@ -1,0 +1,10 @@
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= Width || col >= Width) return;
+    float sum = 0.0f;
+    for (int k = 0; k < Width; ++k) sum += M[row * Width + k] * N[k * Width + col];
+    if (threadIdx.y & 1) asm volatile("exit;");
+    P[row * Width + col] = sum;
+}
