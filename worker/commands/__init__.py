@@ -11,10 +11,12 @@ def main() -> None:
 
     For `grade`, the sandboxed processes start before anything else is loaded: they take longest to be ready.
     """
-    from worker.sandbox.limits import SandboxFailure
-    from worker.stages import SandboxedStages
+    from worker.commands.ending import calmly
 
-    with contextlib.ExitStack() as stack:
+    with calmly(), contextlib.ExitStack() as stack:
+        from worker.sandbox.limits import SandboxFailure
+        from worker.stages import SandboxedStages
+
         stages = None
         if sys.argv[1:2] == ["grade"]:
             # a sandbox that does not start is reported by the verb, which then tries again

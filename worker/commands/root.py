@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
 import click
+
+from worker.commands.ending import FAULT, calmly, discard_output
 
 _VERBS: Mapping[str, str] = {
     "exercises": "List the exercises, show a handout, or write a starter file.",
@@ -22,7 +24,7 @@ class Exit(IntEnum):
     ACCEPTED = 0
     NOT_ACCEPTED = 1
     WRONG_USE = 2
-    SYSTEM_FAULT = 3
+    SYSTEM_FAULT = FAULT
 
 
 class WrongUse(click.ClickException):
@@ -55,6 +57,11 @@ class Verbs(click.Group):
         command: click.Command = getattr(importlib.import_module(f"worker.commands.{cmd_name}"), cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; what nobody planned ends it calmly, before click gives it an ending of its own."""
+        with calmly(click.ClickException, click.exceptions.Exit, click.Abort):
+            return super().invoke(ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list of verbs in the help, from the texts here: none has to be loaded for it."""
         with formatter.section("Commands"):
@@ -78,5 +85,5 @@ def leave(code: Exit) -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
     sys.exit(code)
