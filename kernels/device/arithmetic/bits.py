@@ -42,11 +42,13 @@ def _table_of_three(opcode: Opcode) -> Operation | None:
 
 
 def _lop3(a: Array, b: Array, c: Array, table: Array) -> Array:
-    # Minterm by minterm: each lane may in principle hold a table of its own.
-    result = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape, table.shape), np.uint32)
+    """Minterm by minterm. An immediate is one table for all lanes; only its own terms are formed."""
+    result: Array = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape, table.shape), np.uint32)
     for row in range(8):
-        term = (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
-        result |= np.where((table >> row) & 1, term, 0).astype(np.uint32)
+        wanted = (table >> row) & 1
+        if wanted.any():
+            term = (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
+            result |= term if wanted.all() else np.where(wanted, term, np.uint32(0))
     return result
 
 

@@ -39,10 +39,14 @@ def integer_from_float(rounding: str, result: str, ftz: bool, a: Array) -> Array
     """Rounded to an integral value and clamped; where NaN goes depends on the types."""
     dtype = NUMPY_TYPES[result]
     info = np.iinfo(dtype)
-    wide = flushed(a).astype(np.float64) if ftz else a.astype(np.float64)
-    whole = _TO_INTEGRAL[rounding](wide)
-    # 2^63 and 2^64 are float64 values, their predecessors as integers are not: compare against the end itself.
-    above = whole >= float(info.max) + (1 if info.bits < 64 else 0)
+    whole = _TO_INTEGRAL[rounding](flushed(a) if ftz else a)
+    # 2^63 and 2^64 are float64 values, their predecessors as integers are not: the end itself is what to compare with.
+    end = float(info.max) + (1 if info.bits < 64 else 0)
+    # Mostly every lane is inside, and no NaN among them.
+    if whole.min() >= float(info.min) and whole.max() < end:
+        return whole.astype(dtype)
+    whole = whole.astype(np.float64)
+    above = whole >= end
     below = whole <= float(info.min)
     inside = np.where(above | below | np.isnan(whole), 0.0, whole).astype(dtype)
     clipped = np.where(above, dtype(info.max), np.where(below, dtype(info.min), inside))

@@ -70,10 +70,13 @@ def _sign_change(function: Function) -> Family:
 def ordered(a: Array, b: Array, largest: bool) -> Array:
     """The smaller or the larger; a number beats a NaN, and -0 lies below +0."""
     chosen = np.fmax(a, b) if largest else np.fmin(a, b)
+    zeros = (a == b) & (chosen == 0)
+    if not zeros.any():
+        return chosen
     # Equal operands differ at most in the sign of a zero.
     bits = np.dtype(f"u{a.dtype.itemsize}")
     combine = np.bitwise_and if largest else np.bitwise_or
-    return np.where(a == b, combine(a.view(bits), b.view(bits)).view(a.dtype), chosen)
+    return np.where(zeros, combine(a.view(bits), b.view(bits)).view(a.dtype), chosen)
 
 
 def _extreme32(largest: bool, nan: bool, exclusive: bool) -> Function:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernels.device.arithmetic.exactness import INEXACT, clear, raised
 from kernels.device.arithmetic.opcode import Array
 
 Mode = str  # one of MODES
@@ -55,7 +56,9 @@ def to_odd(total: Array, error: Array) -> Array:
 
 def odd_sum(a: Array, b: Array) -> Array:
     """a + b rounded to odd in float64."""
-    return to_odd(*two_sum(a, b))
+    clear(INEXACT)
+    total: Array = a + b
+    return to_odd(*two_sum(a, b)) if raised(INEXACT) else total
 
 
 def step(nearest: Array, above: Array, below: Array, mode: Mode) -> Array:
