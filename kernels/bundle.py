@@ -45,13 +45,15 @@ def header_texts(source: str, cache: Path) -> Mapping[str, str]:
 def _closure(names: Iterable[str], folder: Path) -> dict[str, str]:
     """The named headers and all they include, by the names as they are written in the includes.
 
+    A name that Tilelab supplies itself is never taken from the bundle: what lies there under that name, in some inner
+    folder, is another file. The bundle includes such a name for other compilers only.
     Two files written alike in different folders would clash; the bundle has none such, and a test compiles each header.
     """
     texts: dict[str, str] = {}
     waiting = [(name, folder) for name in names]
     while waiting:
         name, place = waiting.pop()
-        if name in texts:
+        if name in texts or HEADERS.get(name) is HeaderKind.EMPTY:
             continue
         if (path := _find(name, (place, folder, folder / "cccl"))) is not None:
             texts[name] = path.read_text(encoding="utf-8", errors="replace")

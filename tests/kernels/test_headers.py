@@ -49,7 +49,7 @@ def test_each_supplied_header_stands_alone(name):
     assert compiled(text, {name: SUPPLIED[name]}).diagnostics == ()
 
 
-@pytest.mark.parametrize("name", ["cuda_fp16.h", "cuda_pipeline.h", "mma.h"])
+@pytest.mark.parametrize("name", ["cuda_fp16.h", "cuda_pipeline.h", "mma.h", "cuda/std/cstdint"])
 def test_supplied_headers_go_together_with_the_compilers_own(name, tmp_path):
     text = f"{INCLUDES}#include <{name}>\n{INCLUDES}{USES}"
     assert compiled(text, bundle.header_texts(text, tmp_path)).diagnostics == ()
