@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kernels import diagnostics, nvrtc, ptx_shape
 from kernels.diagnostics import Diagnostic, Resources
 from kernels.nvrtc import NVRTCUnavailable
+from kernels.parameters import mismatch
 from kernels.verdict import Finding, Severity, Verdict
 
 __all__ = ["DEFAULT_ARCH", "Compilation", "Diagnostic", "NVRTCUnavailable", "Resources", "compile_source"]
@@ -32,6 +33,7 @@ MEMORY_MESSAGE = (
 _FILE = "/kernel.cu"
 _SHOWN_FILE = "kernel.cu"
 _MOST_FINDINGS = 10
+_LONGEST_LIST = 300
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
 _INCLUDE = re.compile(r"(?:cannot|could not) open source file|includes itself")
 _PTX_FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"\n]*/)?([^"/\n]*")', re.MULTILINE)
@@ -65,6 +67,7 @@ def compile_source(
     *,
     headers: Mapping[str, str] | None = None,
     kernels: tuple[str, ...] = (),
+    parameters: tuple[str, ...] | None = None,
 ) -> Compilation | tuple[Finding, ...]:
     """Compile `text` for `arch` and take the kernel out of it.
 
@@ -74,6 +77,7 @@ def compile_source(
     symbols: module globals whose mangled names are wanted
     headers: texts by include name; an include of anything else is refused
     kernels: every `__global__` function that the source declares; one more in the PTX is refused
+    parameters: the types that the kernel must take, such as "float*" and "int"; None where any will do
     raise (NVRTCUnavailable): where there is no compiler
     raise (ValueError): for an architecture that the compiler does not know
     """
@@ -86,6 +90,11 @@ def compile_source(
     found = diagnostics.parse(output.log, _FILE, text.count("\n") + 1)
     if not output.ok:
         return _failure(output, found, kernel, symbols)
+    if (
+        parameters is not None
+        and (other := mismatch(output.ptx, output.lowered[kernel], parameters)) is not None
+    ):
+        return (_other_parameters(text, kernel, parameters, other),)
     return _success(output, found, kernel, arch, symbols, kernels=kernels)
 
 
@@ -132,6 +141,16 @@ def _success(
         found,
         {symbol: output.lowered[f"&{symbol}"] for symbol in symbols},
     )
+
+
+def _other_parameters(text: str, kernel: str, expected: tuple[str, ...], found: tuple[str, ...]) -> Finding:
+    message = (
+        f"`{kernel}` has other parameters than the exercise once the file is compiled. "
+        f"Expected: ({', '.join(expected)}). Found: ({', '.join(found)[:_LONGEST_LIST]})."
+    )
+    named = re.compile(rf"\b{re.escape(kernel)}\b")
+    line = next((number for number, line in enumerate(text.split("\n"), 1) if named.search(line)), None)
+    return Finding(Verdict.REJECTED, message, line)
 
 
 def _failure(

@@ -123,7 +123,9 @@ def _compile_request(job: Job, plan: Plan, source: Source) -> CompileRequest:
         fmad=exercise.fmad,
         symbols=tuple(dict.fromkeys(plan.symbols)),
         headers=_headers(source, job.cache),
-        kernels=tuple(source.kernels),
+        # a kernel that is declared through a macro is not among those that the text shows
+        kernels=tuple(dict.fromkeys((exercise.kernel, *source.kernels))),
+        parameters=tuple(parameter.ctype for parameter in exercise.parameters),
     )
 
 

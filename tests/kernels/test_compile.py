@@ -180,6 +180,36 @@ def test_another_kernel_in_the_file_must_be_a_declared_one():
     assert compiled(text, kernels=("K", "Other")).entry == "_Z1KPfS_S_i"
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "typedef double real;\n#define ARGS real* M, real* N, real* P, int W\n__global__ void K(ARGS) {}",
+            "double*",
+        ),
+        ("typedef long T;\n\n__global__ void K(float* M, float* N, float* P, T Width) {}", "float*, long)"),
+        ("#define ARGS float* M\n\n__global__ void K(ARGS) {}", "(float*)"),
+        (
+            '#define T long\n\nextern "C" __global__ void K(float* M, float* N, float* P, T W) {}',
+            "8 bytes, 8 bytes)",
+        ),
+    ],
+)
+def test_parameters_that_macros_and_typedefs_hide_are_found_out(text, found):
+    (finding,) = refused(text, parameters=("float*", "float*", "float*", "int"))
+
+    assert (finding.kind, finding.line) == (Verdict.REJECTED, 3)
+    assert "Expected: (float*, float*, float*, int)." in finding.message
+    assert found in finding.message
+
+
+@pytest.mark.parametrize(
+    "text", [TILED, 'extern "C" ' + SIGNATURE + "{}", SIGNATURE.replace("float *M", "const float *M") + "{}"]
+)
+def test_the_right_parameters_pass(text):
+    assert compiled(text, parameters=("float*", "float*", "float*", "int"))
+
+
 @pytest.mark.parametrize("text", ["\0", f"{SIGNATURE} {{}}\0}}", "\ud800"])
 def test_what_is_not_text_never_reaches_the_compiler(text):
     assert refused(text)[0].kind is Verdict.REJECTED

@@ -80,6 +80,16 @@ def test_the_tile_is_given_to_the_compiler_unless_the_file_has_its_own():
         assert request.kernels == ("MatrixMulKernel",)
 
 
+def test_the_exercises_own_kernel_is_always_expected_with_its_parameters():
+    text = b"#define KERNEL(n) __global__ void n(float* M, float* N, float* P, int Width)\nKERNEL(MatrixMulKernel) {}\n"
+    stages = FakeStages()
+    grade(job(text), stages)
+    request = stages.requests[0]
+    assert isinstance(request, CompileRequest)
+    assert request.kernels == ("MatrixMulKernel",)
+    assert request.parameters == ("float*", "float*", "float*", "int")
+
+
 def test_what_was_compiled_is_what_is_checked():
     stages = FakeStages()
     grade(job(case="Width=17"), stages)

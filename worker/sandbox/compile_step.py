@@ -17,7 +17,12 @@ def warm_up() -> None:
 
 def compile_step(request: dict[str, Any]) -> dict[str, Any]:
     """The step itself: a CompileRequest as a dictionary in, a Compilation or findings as a dictionary out."""
-    wanted = request | {"symbols": tuple(request["symbols"]), "kernels": tuple(request["kernels"])}
+    lists = {
+        name: tuple(request[name])
+        for name in ("symbols", "kernels", "parameters")
+        if request[name] is not None
+    }
+    wanted = request | lists
     result = compile_source(**wanted)
     if isinstance(result, tuple):
         return {

@@ -29,6 +29,7 @@ class CompileRequest:
     symbols: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     kernels: tuple[str, ...] = ()
+    parameters: tuple[str, ...] | None = None
 
 
 def start() -> Child:
