@@ -1,0 +1,78 @@
+"""How long a whole `tilelab grade` takes, from the start of the process to the verdict, and where the time goes."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels.exercise import find_exercise
+
+_PYTHON = (sys.executable, "-c", "pass")
+_NUMPY = (sys.executable, "-c", "import numpy")
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """Medians in seconds.
+
+    total: from the start of the process to its end
+    steps: what the report says of its own steps
+    python, numpy: an interpreter that does nothing, and one that imports numpy, beside it
+    """
+
+    total: float
+    steps: dict[str, float]
+    python: float
+    numpy: float
+
+    @property
+    def profile(self) -> dict[str, float]:
+        """Where the time goes. The sandboxed processes start while the command itself still loads."""
+        own = self.total - self.python - sum(self.steps.values())
+        return {"start Python": self.python, "load, start the sandboxes, print": own, **self.steps}
+
+
+def grading(rounds: int, progress: Callable[[str], None]) -> Grading:
+    """The solution of the exercise `tiled`, graded again and again, an idle interpreter beside each."""
+    solution = find_exercise("tiled").solution
+    command = (
+        str(Path(sys.executable).with_name("tilelab")),
+        "grade",
+        str(solution),
+        "--exercise",
+        "tiled",
+        "--json",
+    )
+    totals, pythons, numpys = [], [], []
+    steps: list[dict[str, float]] = []
+    for number in range(rounds + 1):
+        progress(f"grade: round {number} of {rounds}")
+        python, _ = _timed(_PYTHON)
+        numpy, _ = _timed(_NUMPY)
+        total, output = _timed(command)
+        report = json.loads(output)
+        if report["verdict"] != "accepted":
+            raise SystemExit(f"the solution of tiled was graded {report['verdict']}: {report['message']}")
+        if number:  # the first round fills the caches of the file system
+            pythons.append(python)
+            numpys.append(numpy)
+            totals.append(total)
+            steps.append(report["seconds"])
+    return Grading(
+        statistics.median(totals),
+        {name: statistics.median(each[name] for each in steps) for name in steps[0]},
+        statistics.median(pythons),
+        statistics.median(numpys),
+    )
+
+
+def _timed(command: tuple[str, ...]) -> tuple[float, str]:
+    begin = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return time.perf_counter() - begin, done.stdout

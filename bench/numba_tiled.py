@@ -1,0 +1,57 @@
+"""The tiled product in Numba's CUDA simulator; run as a program of its own, because a setting chooses the simulator.
+
+    NUMBA_ENABLE_CUDASIM=1 python -m bench.numba_tiled WIDTH
+
+Prints the seconds of processor time that one launch took.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from numba import cuda, float32
+
+TILE = 16
+
+
+def tiled(M: Any, N: Any, P: Any, width: int) -> None:
+    """The same kernel as the solution of the exercise `tiled`, line by line."""
+    Mds = cuda.shared.array((TILE, TILE), float32)
+    Nds = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    row = cuda.blockIdx.y * TILE + ty
+    column = cuda.blockIdx.x * TILE + tx
+    value = np.float32(0)
+    for phase in range((width + TILE - 1) // TILE):
+        m_column = phase * TILE + tx
+        n_row = phase * TILE + ty
+        Mds[ty, tx] = M[row, m_column] if row < width and m_column < width else 0
+        Nds[ty, tx] = N[n_row, column] if n_row < width and column < width else 0
+        cuda.syncthreads()
+        for k in range(TILE):
+            value += Mds[ty, k] * Nds[k, tx]
+        cuda.syncthreads()
+    if row < width and column < width:
+        P[row, column] = value
+
+
+def main(width: int) -> None:
+    """One launch, its product compared."""
+    generator = np.random.default_rng(width)
+    left, right = generator.integers(-3, 4, (2, width, width)).astype(np.float32)
+    result = np.full((width, width), np.nan, np.float32)
+    blocks = -(-width // TILE)
+    kernel = cuda.jit(tiled)
+    begin = time.process_time()
+    kernel[(blocks, blocks), (TILE, TILE)](left, right, result, width)
+    seconds = time.process_time() - begin
+    if not np.array_equal(result, left @ right):
+        raise SystemExit("the simulator's product is wrong")
+    print(seconds)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
