@@ -6,11 +6,12 @@ To be called inside the sandbox only: by itself the compiler reads any file that
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from kernels import diagnostics, nvrtc, ptx_shape
 from kernels.diagnostics import Diagnostic, Resources
+from kernels.host_functions import blank
 from kernels.nvrtc import NVRTCUnavailable
 from kernels.parameters import mismatch
 from kernels.verdict import Finding, Severity, Verdict
@@ -34,6 +35,8 @@ _FILE = "/kernel.cu"
 _SHOWN_FILE = "kernel.cu"
 _MOST_FINDINGS = 10
 _LONGEST_LIST = 300
+# The compiler stops at some number of errors, so that all host functions may not show at once.
+_MOST_PASSES = 4
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
 _INCLUDE = re.compile(r"(?:cannot|could not) open source file|includes itself")
 _PTX_FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"\n]*/)?([^"/\n]*")', re.MULTILINE)
@@ -86,8 +89,12 @@ def compile_source(
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         return (Finding(Verdict.REJECTED, "This file holds bytes that are not text."),)
     expressions = [kernel, *(f"&{symbol}" for symbol in symbols)]
-    output = nvrtc.run(_FILE, text, _options(arch, defines, fmad), headers or {}, expressions)
-    found = diagnostics.parse(output.log, _FILE, text.count("\n") + 1)
+    options = _options(arch, defines, fmad)
+
+    def run(text: str) -> nvrtc.Output:
+        return nvrtc.run(_FILE, text, options, headers or {}, expressions)
+
+    output, found = _without_host_code(text, run, {kernel, *symbols})
     if not output.ok:
         return _failure(output, found, kernel, symbols)
     if (
@@ -96,6 +103,28 @@ def compile_source(
     ):
         return (_other_parameters(text, kernel, parameters, other),)
     return _success(output, found, kernel, arch, symbols, kernels=kernels)
+
+
+def _without_host_code(
+    text: str, run: Callable[[str], nvrtc.Output], wanted: Collection[str]
+) -> tuple[nvrtc.Output, tuple[Diagnostic, ...]]:
+    """Compile, without those host declarations that device code does not need; the others are errors on their lines.
+
+    wanted: names that are never left out
+    """
+    last_line = text.count("\n") + 1
+    refused: dict[str, Diagnostic] = {}
+    for _ in range(_MOST_PASSES):
+        output = run(text)
+        found = diagnostics.parse(output.log, _FILE, last_line)
+        host = {item.line: item for item in found if item.line in diagnostics.host_lines(found)}
+        rest = blank(text, host.keys()) if host else None
+        if rest is None or wanted & rest.names.keys():
+            break
+        refused |= {name: host[line] for name, line in rest.names.items()}
+        text = rest.text
+    needed = (refused.get(diagnostics.undefined_name(item.message) or "", item) for item in found)
+    return output, tuple(dict.fromkeys(needed))
 
 
 def _options(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:

@@ -139,26 +139,45 @@ _BUILTINS = (
     "__constant__",
 )
 _UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
+_WAY_OUT = "take it out of this file, or put it between `#ifndef TILELAB` and `#endif`."
 _PLAIN = (
     (
         "function without execution space annotations",
         (
-            "This function is marked neither `__global__` nor `__device__`, so it would run on the host. "
-            "Write `__device__` in front of it, or take it out of this file."
+            "Tilelab compiles device code only, and this function is marked neither `__global__` nor `__device__`, "
+            f"so it would run on the host. Write `__device__` in front of it, {_WAY_OUT}"
         ),
     ),
     (
         "explicitly marked as a __host__ function",
-        "This function runs on the host, which the grader does not use. Write `__device__` instead of `__host__`.",
+        (
+            "Tilelab compiles device code only, and this function is marked `__host__`. "
+            f"Write `__device__` instead, {_WAY_OUT}"
+        ),
     ),
     (
         "variable without memory space annotations",
         (
-            "This variable stands outside of any function and would live on the host. "
-            "Write `__device__` or `__constant__` in front of it, or make it a local one."
+            "Tilelab compiles device code only, and this variable stands outside of any function and would live on "
+            f"the host. Write `__device__` or `__constant__` in front of it, make it a local one, {_WAY_OUT}"
         ),
     ),
 )
+
+
+def host_lines(found: Iterable[Diagnostic]) -> tuple[int, ...]:
+    """The lines of the declarations that were refused because they are the host's."""
+    return tuple(
+        item.line
+        for item in found
+        if item.line is not None and any(words in item.message for words, _ in _PLAIN)
+    )
+
+
+def undefined_name(message: str) -> str | None:
+    """The name that the compiler says it does not know."""
+    match = _UNDEFINED.search(message)
+    return match[1] if match else None
 
 
 def sentence(message: str) -> str:

@@ -107,8 +107,6 @@ def test_warnings_stay_on_the_students_lines():
         ("\n  cudaMalloc(&P, 4);\n", 2, "host code is the grader's"),
         ("\n  int a; int a;\n", 2, "rename one"),
         ("\n  if (Width > 1) {\n", 1, "count the braces"),
-        ("}\nfloat helper(float x) { return x; ", 2, "Write `__device__` in front"),
-        ("}\nfloat table[4];\n__device__ void f() { ", 2, "outside of any function"),
     ],
 )
 def test_a_compile_error_names_the_line_and_what_to_try(body, line, words):
@@ -117,6 +115,76 @@ def test_a_compile_error_names_the_line_and_what_to_try(body, line, words):
     assert first.kind is Verdict.COMPILE_ERROR
     assert first.line == line
     assert words in first.message
+
+
+HOST = """#include <stdlib.h>
+float hostM[16];  // on the host
+static int calls = 0, more;
+
+void MatrixMulOnHost(float* M, float* N, float* P, int Width)
+{
+    for (int i = 0; i < Width; i++) {
+        P[i] = M[i] * N[i] + rand();  /* what a device has not */
+        #pragma unroll
+        for (;;) { calls++; break; }
+    }
+}
+namespace mine {
+__host__ static inline double
+now() { struct timeval t; gettimeofday(&t, 0); return t.tv_sec; }
+template <class T> T twice(T x) { return 2 * x; }
+}
+extern "C" {
+void show(float*, int n);
+}
+"""
+
+
+def test_host_functions_that_the_kernel_does_not_need_are_left_out():
+    made = compiled(HOST + TILED, headers={"stdlib.h": ""})
+
+    assert made.entry == "_Z1KPfS_S_i"
+    assert f".loc\t1 {HOST.count(chr(10)) + 4} " in made.ptx
+
+
+@pytest.mark.parametrize(
+    ("helper", "use", "line"),
+    [
+        ("float\nhelper(float x) { return x; }", "helper(M[0])", 2),
+        ("template <int T> float helper(float x) { return x + T; }", "helper<3>(M[0])", 1),
+        ("\nfloat table[4], other;", "table[1]", 2),
+        ("void unused() {}\nint n = 3;", "n", 2),
+        ("__host__ float helper(float x) { return x; }", "helper(M[0])", 1),
+    ],
+)
+def test_a_host_declaration_that_the_kernel_needs_is_an_error_where_it_stands(helper, use, line):
+    (finding,) = refused(f"{helper}\n{SIGNATURE} {{\n P[0] = {use};\n}}\n")
+
+    assert (finding.kind, finding.line) == (Verdict.COMPILE_ERROR, line)
+    assert "Tilelab compiles device code only" in finding.message
+    assert "`__device__`" in finding.message
+    assert "#ifndef TILELAB" in finding.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"void f() {{}} {SIGNATURE} {{ P[0] = 1; }}",
+        f"struct Timer {{\n  void start() {{}}\n}};\n{SIGNATURE} {{ P[0] = 1; }}",
+        f"void f() {{\n#define COUNT 3\n}}\n{SIGNATURE} {{ P[0] = COUNT; }}",
+        f"void f() {{\n}} /* a\n */ {SIGNATURE} {{ P[0] = 1; }}",
+    ],
+)
+def test_a_host_function_that_cannot_be_taken_out_says_what_to_do(text):
+    (finding,) = refused(text)
+
+    assert "put it between `#ifndef TILELAB` and `#endif`" in finding.message
+
+
+def test_other_errors_stand_on_their_lines_beside_host_functions():
+    (finding,) = refused(f"void f()\n{{\n  rand();\n}}\n{SIGNATURE} {{\n  P[0] = undeclared;\n}}\n")
+
+    assert (finding.line, "undeclared" in finding.message) == (6, True)
 
 
 def test_an_error_in_inline_assembly_says_so():
