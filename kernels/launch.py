@@ -170,7 +170,10 @@ def _read_value(key: str, value: str, line: int) -> Triple:
 
 
 def _split(text: str) -> list[str]:
-    """The parts of `(a, b, c)` at its outer commas; the whole text where no parenthesis encloses it."""
+    """The parts of `(a, b, c)` at its outer commas; the whole text where no parenthesis encloses it.
+
+    raise (ExpressionError): a parenthesis is not closed
+    """
     text = text.strip()
     parts = [""]
     depth = 0
@@ -182,6 +185,8 @@ def _split(text: str) -> list[str]:
             parts.append("")
         elif 0 < position < len(text) - 1:
             parts[-1] += character
+    if depth > 0:
+        raise ExpressionError("a `(` is not closed by a `)`")
     return parts if text.startswith("(") else [text]
 
 
