@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.locate import Found, Part, Site, locate, split
-from kernels.device.machine import Machine, Mask
+from kernels.device.machine import Machine
+from kernels.device.mask import Mask
 from kernels.device.memory import Allocation, kind_of
 from kernels.device.observers.races import Access, Kind
 from kernels.device.observers.unset import ADDRESS, MEMORY
@@ -57,7 +58,12 @@ def memory_form(opcode: str) -> Form | None:
         return None
     space = match["space"] or "generic"
     generic = space in {"generic", "param"}
-    return Form(match["verb"] == "st", "generic" if generic else kind_of(space), int(match["vector"] or 1), match["type"])
+    return Form(
+        match["verb"] == "st",
+        "generic" if generic else kind_of(space),
+        int(match["vector"] or 1),
+        match["type"],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,13 @@ class Place:
 
 
 def load_step(
-    form: Form, pc: int, line: int | None, place: Place, targets: tuple[int | None, ...], widths: tuple[int, ...], keep: bool
+    form: Form,
+    pc: int,
+    line: int | None,
+    place: Place,
+    targets: tuple[int | None, ...],
+    widths: tuple[int, ...],
+    keep: bool,
 ) -> Step:
     """A load into registers; `widths` are theirs, a None among the targets is not wanted."""
     site = Site(pc, line, form.space, form.size * form.count, store=False)
@@ -78,7 +90,7 @@ def load_step(
         unset = machine.unset
         if unset.origins:
             unset.use(place.register, pc, mask, ADDRESS)
-        found = locate(machine, site, machine.registers[place.register], place.displacement)
+        found = _quick(machine, site, form, place, mask)
         if found is None:
             values, valid = _load_parts(machine, site, form, place, mask)
             for target, value, width in zip(targets, values, widths, strict=True):
@@ -91,25 +103,42 @@ def load_step(
                 machine.write(target, _element(machine, found, form, number), mask, keep=keep)
                 if unset.origins:
                     unset.clear(target, mask)
-        if found.allocation.valid is not None:
+        allocation = found.allocation
+        if not found.valid and allocation.valid is not None:
             _check_valid(machine, found, form, pc, targets, mask)
-        if found.allocation.space == "shared":
-            machine.races.record(Access(pc, found.allocation, Kind.READ, site.size, mask, found.words, found.shift))
+        if allocation.space == "shared":
+            machine.races.record(_access(found, site, Kind.READ, mask))
 
     return load
 
 
+def _quick(machine: Machine, site: Site, form: Form, place: Place, mask: Mask | None) -> Found | None:
+    """Where all threads access whole words of one variable, if that is so."""
+    if form.size < 4:
+        return None
+    return locate(machine, site, machine.registers[place.register], place.displacement, mask)
+
+
 def _element(machine: Machine, found: Found, form: Form, number: int) -> Value:
     """One element of a load in whole words, for every thread."""
-    allocation, words, grid = found.allocation, found.words, machine.shape
     if form.size == 4:
-        array = allocation.gather(allocation.words, words, found.shift + number, grid)
-        return from_array(array.view(np.float32 if form.kind == "f32" else np.int32))
-    first = found.shift + 2 * number
-    low = allocation.gather(allocation.words, words, first, grid)
-    high = allocation.gather(allocation.words, words, first + 1, grid)
+        return from_array(_word(machine, found, number).view(np.float32 if form.kind == "f32" else np.int32))
+    low, high = _word(machine, found, 2 * number), _word(machine, found, 2 * number + 1)
     joined = np.stack((low, high), axis=-1).view(np.int64)[..., 0]
     return from_array(joined.view(np.float64) if form.kind == "f64" else joined)
+
+
+def _word(machine: Machine, found: Found, number: int) -> Array:
+    if found.readers:
+        return found.readers[number]()
+    allocation = found.allocation
+    return allocation.gather(allocation.words, found.words, found.shift + number, machine.shape)
+
+
+def _access(found: Found, site: Site, kind: Kind, mask: Mask | None) -> Access:
+    if mask is None and found.access is not None:
+        return found.access
+    return Access(site.pc, found.allocation, kind, site.size, mask, found.words, found.shift)
 
 
 def _check_valid(
@@ -118,9 +147,7 @@ def _check_valid(
     """Marks the registers of threads that loaded what nobody wrote."""
     allocation, words = found.allocation, found.words
     assert allocation.valid is not None
-    note = ("valid", allocation.name, found.shift, form.count * form.size)
-    if words is not None and note in words.notes:
-        return
+    found.valid = True
     per_element = form.size // 4
     for number, target in enumerate(targets):
         good = np.ones((1, 1), np.bool_)
@@ -129,15 +156,13 @@ def _check_valid(
             good = good & allocation.gather(allocation.valid, words, shift, machine.shape)
         if good.all():
             continue
-        note = None  # type: ignore[assignment]
+        found.valid = False
         missing = np.broadcast_to(~good if mask is None else ~good & mask.array, _grid(machine))
         if target is not None and missing.any():
             lane = int(np.flatnonzero(missing)[0])
             base = 0 if words is None else int(np.broadcast_to(words.array, _grid(machine)).reshape(-1)[lane])
             offset = (base + found.shift + number * per_element) * 4
             machine.unset.from_memory(target, pc, missing, mask, (allocation, offset, lane))
-    if note is not None and words is not None:
-        words.notes.add(note)
 
 
 def _grid(machine: Machine) -> tuple[int, int]:
@@ -192,7 +217,9 @@ def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8
     return words.view(np.uint8).reshape(len(part.lanes), -1)[:, :size], valid
 
 
-def write_part(machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None) -> None:
+def write_part(
+    machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None
+) -> None:
     """Sets the bytes of the listed threads; where two write the same place, the last one stays."""
     size = data.shape[1]
     thread, block = np.divmod(part.lanes, machine.shape.blocks)
@@ -241,7 +268,7 @@ def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tup
         unset = machine.unset
         if unset.origins:
             unset.use(place.register, pc, mask, ADDRESS)
-        found = locate(machine, site, machine.registers[place.register], place.displacement)
+        found = _quick(machine, site, form, place, mask)
         if found is None or (unset.origins and found.allocation.space == "local"):
             _store_parts(machine, site, form, place, sources, mask)
             return
@@ -254,9 +281,10 @@ def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tup
     return store
 
 
-def _store_words(machine: Machine, found: Found, form: Form, sources: tuple[int, ...], mask: Mask | None) -> None:
+def _store_words(
+    machine: Machine, found: Found, form: Form, sources: tuple[int, ...], mask: Mask | None
+) -> None:
     allocation, words, grid = found.allocation, found.words, machine.shape
-    chosen = None if mask is None else mask.array
     for number, source in enumerate(sources):
         value = machine.registers[source]
         if form.size == 4:
@@ -266,32 +294,23 @@ def _store_words(machine: Machine, found: Found, form: Form, sources: tuple[int,
             pieces = [halves[..., 0], halves[..., 1]]
         for piece, array in enumerate(pieces):
             shift = found.shift + number * len(pieces) + piece
-            allocation.scatter(allocation.words, words, shift, grid, array, chosen)
-    if allocation.valid is not None:
-        _mark_valid(machine, found, form, chosen)
-
-
-def _mark_valid(machine: Machine, found: Found, form: Form, mask: NDArray[np.bool_] | None) -> None:
-    allocation, words = found.allocation, found.words
-    assert allocation.valid is not None
-    note = ("stored", allocation.name, found.shift, form.count * form.size)
-    if words is not None and note in words.notes:
-        return
-    for piece in range(form.count * form.size // 4):
-        allocation.scatter(allocation.valid, words, found.shift + piece, machine.shape, True, mask)
-    if mask is None and words is not None:
-        words.notes.add(note)
+            allocation.scatter(allocation.words, words, shift, grid, array, mask)
+    if allocation.valid is not None and not found.valid:
+        for piece in range(form.count * form.size // 4):
+            allocation.scatter(allocation.valid, words, found.shift + piece, grid, True, mask)
+        found.valid = mask is None
 
 
 def _note_store(machine: Machine, found: Found, site: Site, mask: Mask | None) -> None:
     """Tells the observers of a store in whole words."""
     allocation = found.allocation
     if allocation.space == "shared":
-        machine.races.record(Access(site.pc, allocation, Kind.WRITE, site.size, mask, found.words, found.shift))
+        machine.races.record(_access(found, site, Kind.WRITE, mask))
     elif allocation.space == "global":
         lanes = machine.active(mask)
         base = np.zeros((1, 1), np.intp) if found.words is None else found.words.array
-        words = np.broadcast_to(base, _grid(machine)).reshape(-1)[lanes] + found.shift
+        whole = np.broadcast_to(base, _grid(machine)).reshape(-1)
+        words = whole[lanes] + found.shift
         for piece in range(site.size // 4):
             machine.stores.record(machine, site.pc, allocation, words + piece, lanes)
 
@@ -323,7 +342,9 @@ def _store_parts(
 def note_part(machine: Machine, part: Part, site: Site, kind: Kind) -> None:
     """Tells the observers of an access that was made thread by thread."""
     if part.allocation.space == "shared":
-        machine.races.record(Access(site.pc, part.allocation, kind, site.size, offsets=part.offsets, lanes=part.lanes))
+        machine.races.record(
+            Access(site.pc, part.allocation, kind, site.size, offsets=part.offsets, lanes=part.lanes)
+        )
     elif part.allocation.space == "global" and kind.writes:
         unit = 4 if site.size >= 4 else 1
         cells = (part.offsets // unit).astype(np.intp)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,8 @@ def add(a: Value, b: Value) -> Value:
     if a.lanes is None or b.lanes is None:
         return Value(a.lanes or b.lanes, wrap(a.offset + b.offset, bits), bits)
     a, b = a.integral(), b.integral()
-    assert a.lanes is not None and b.lanes is not None
+    assert a.lanes is not None
+    assert b.lanes is not None
     return _sum(Value(Lanes(a.lanes.array + b.lanes.array), 0, bits), a.offset + b.offset)
 
 
@@ -127,7 +129,11 @@ def _convert(to_kind: str, to_bits: str, from_kind: str, from_bits: str) -> Affi
     return convert
 
 
-_BITWISE: dict[str, Callable[[int, int], int]] = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
+_BITWISE: dict[str, Callable[[int, int], int]] = {
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+}
 
 
 def _bitwise(name: str, kind: str) -> Affine:
@@ -183,7 +189,7 @@ def _extreme(name: str, kind: str, bits: str) -> Affine:
     return extreme
 
 
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "eq": operator.eq, "ne": operator.ne,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
     "lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from kernels.device.access import Place, Step, note_part, read_part, write_part
 from kernels.device.locate import Part, Site, split
-from kernels.device.machine import Machine, Mask
+from kernels.device.machine import Machine
+from kernels.device.mask import Mask
 from kernels.device.memory import kind_of
 from kernels.device.observers.races import Kind
 from kernels.device.observers.unset import ADDRESS, MEMORY
@@ -46,7 +48,7 @@ def atomic_form(opcode: str) -> AtomicForm | None:
         return None
     name, kind = match["name"], match["type"]
     floating, bitwise = kind[0] == "f", kind[0] == "b"
-    if floating and name != "add" or bitwise != (name in {"and", "or", "xor", "exch", "cas"}):
+    if (floating and name != "add") or bitwise != (name in {"and", "or", "xor", "exch", "cas"}):
         return None
     if name in {"inc", "dec"} and kind != "u32":
         return None
@@ -54,15 +56,15 @@ def atomic_form(opcode: str) -> AtomicForm | None:
     return AtomicForm(space, name, _TYPES[kind], match["verb"] == "atom")
 
 
-def _increase(old: Array, limit: Array) -> Array:
+def _increase(old: Array, limit: Array) -> Any:
     return np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
 
 
-def _decrease(old: Array, limit: Array) -> Array:
+def _decrease(old: Array, limit: Array) -> Any:
     return np.where((old == 0) | (old > limit), limit, old - old.dtype.type(1))
 
 
-_UPDATES: dict[str, Callable[..., Array]] = {
+_UPDATES: dict[str, Callable[..., Any]] = {
     "add": np.add, "min": np.minimum, "max": np.maximum,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "exch": lambda old, new: new, "inc": _increase, "dec": _decrease,
@@ -71,7 +73,13 @@ _UPDATES: dict[str, Callable[..., Array]] = {
 
 
 def atomic_step(
-    form: AtomicForm, pc: int, line: int | None, place: Place, target: int | None, sources: tuple[int, ...], keep: bool
+    form: AtomicForm,
+    pc: int,
+    line: int | None,
+    place: Place,
+    target: int | None,
+    sources: tuple[int, ...],
+    keep: bool,
 ) -> Step:
     """An atomic update; `target` gets the old value."""
     site = Site(pc, line, form.space, form.dtype.itemsize, store=True)
@@ -82,7 +90,8 @@ def atomic_step(
         for register, harm in ((place.register, ADDRESS), *((source, MEMORY) for source in sources)):
             machine.unset.use(register, pc, mask, harm)
         operands = [
-            np.broadcast_to(machine.registers[source].dense(form.dtype), grid).reshape(-1) for source in sources
+            np.broadcast_to(machine.registers[source].dense(form.dtype), grid).reshape(-1)
+            for source in sources
         ]
         old = np.zeros(machine.shape.lanes, form.dtype)
         for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
@@ -107,7 +116,7 @@ def _in_rounds(
     machine: Machine,
     part: Part,
     form: AtomicForm,
-    update: Callable[..., Array],
+    update: Callable[..., Any],
     operands: list[NDArray[Any]],
     old: NDArray[Any],
 ) -> None:
@@ -120,7 +129,7 @@ def _in_rounds(
     turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
     by_turn = np.argsort(turn, kind="stable")
     bounds = np.flatnonzero(np.r_[True, np.diff(turn[by_turn]) > 0, True])
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in pairwise(bounds):
         chosen = order[by_turn[begin:end]]
         lanes = part.lanes[chosen]
         single = Part(part.allocation, part.offsets[chosen], lanes)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kernels.device.access import Place, Step, read_part, write_part
 from kernels.device.locate import Part, Site, split
-from kernels.device.machine import Machine, Mask
+from kernels.device.machine import Machine
+from kernels.device.mask import Mask
 from kernels.device.observers.races import Access, Kind
 from kernels.device.observers.unset import ADDRESS
 
@@ -35,7 +36,9 @@ class Copies:
         self._pending: list[_Pending] = []
         self._commits: NDArray[np.int64] | None = None
 
-    def issue(self, machine: Machine, pc: int, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]) -> None:
+    def issue(
+        self, machine: Machine, pc: int, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]
+    ) -> None:
         """Starts a copy of `data` to the places of `part`."""
         groups = self._counts(machine)[part.lanes]
         self._pending.append(_Pending(pc, part, data, valid, groups))
@@ -73,7 +76,9 @@ class Copies:
         return self._commits
 
     def _tell(self, machine: Machine) -> None:
-        machine.races.copy_pending([_access(copy.pc, copy.part, copy.data.shape[1]) for copy in self._pending])
+        machine.races.copy_pending(
+            [_access(copy.pc, copy.part, copy.data.shape[1]) for copy in self._pending]
+        )
 
 
 def _access(pc: int, part: Part, size: int) -> Access:

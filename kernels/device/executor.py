@@ -21,6 +21,7 @@ from kernels.device.lower import Lowering
 from kernels.device.machine import Geometry, Machine, address_of, special_registers
 from kernels.device.memory import Allocation, Memory, Shape
 from kernels.device.naming import plain_name
+from kernels.device.observers.nothing import NoRaces, NoStores
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.stores import StoreObserver
 from kernels.device.observers.unset import UnsetObserver
@@ -83,7 +84,9 @@ class _Prepared:
         self.blocks: dict[int, CodeBlock] = code_blocks(self.lowering)
         self.unset = [program.registers[name] for name in maybe_unset(program)]
         self.lines = tuple(item.line for item in program.instructions)
-        self.atomics = frozenset(pc for pc, item in enumerate(program.instructions) if atomic_form(item.opcode))
+        self.atomics = frozenset(
+            pc for pc, item in enumerate(program.instructions) if atomic_form(item.opcode)
+        )
         self.unit = _cell_size(program)
         self.clean: dict[tuple[int, Severity], set[object]] = {}
 
@@ -122,6 +125,7 @@ def run(
     state: Mapping[str, bytes] | None = None,
     schedule: Schedule = Schedule.LOCKSTEP,
     warp_races: Severity = Severity.ERROR,
+    observe: bool = True,
 ) -> Execution:
     """Runs a kernel to its end, whatever it does, and says what it showed.
 
@@ -129,11 +133,12 @@ def run(
     symbols: module variable -> name of the buffer that it is
     shapes: the extents of arrays as the source declares them, by their plain names, for naming elements
     state: what an earlier launch left in module variables: they live as long as the module is loaded
+    observe: whether to look for races and unset values; bounds are always kept
     raise (Unsupported): the kernel needs something that the CPU device does not know
     """
     _keep_memory()
     with np.errstate(all="ignore"):
-        return _Launch(_prepared(program), launch, shapes or {}, budget).execute(
+        return _Launch(_prepared(program), launch, shapes or {}, budget, observe=observe).execute(
             arguments, buffers, symbols or {}, state or {}, schedule, warp_races
         )
 
@@ -152,8 +157,15 @@ class _Launch:
     """One launch of a prepared program."""
 
     def __init__(
-        self, prepared: _Prepared, launch: Launch, shapes: Mapping[str, tuple[int, ...]], budget: Budget
+        self,
+        prepared: _Prepared,
+        launch: Launch,
+        shapes: Mapping[str, tuple[int, ...]],
+        budget: Budget,
+        *,
+        observe: bool,
     ) -> None:
+        self._observe = observe
         self._prepared = prepared
         self._program = prepared.lowering.program
         self._launch = launch
@@ -179,7 +191,7 @@ class _Launch:
         self._place_arguments(arguments, placed)
         for name, data in state.items():
             self._globals.by_name[name].fill(data)
-        stores = StoreObserver(self._prepared.lines, self._prepared.atomics)
+        stores = (StoreObserver if self._observe else NoStores)(self._prepared.lines, self._prepared.atomics)
         if 0 < self._program.most_threads < self._launch.threads:
             self._report_bounds()
             return self._execution(placed, buffers, stores)
@@ -239,7 +251,9 @@ class _Launch:
 
     def _place_buffer(self, buffer: Buffer) -> Allocation:
         size = buffer.values.size * 4
-        allocation = self._globals.place(buffer.name, "global", size, (), initialised=buffer.initialised)
+        allocation = self._globals.place(
+            buffer.name, "global", size, (), initialised=buffer.initialised or not self._observe
+        )
         allocation.words[:] = np.ascontiguousarray(buffer.values, np.float32).reshape(-1).view(np.uint32)
         if buffer.columns:
             allocation.shape = (buffer.values.size // buffer.columns, buffer.columns)
@@ -266,10 +280,14 @@ class _Launch:
                 raw = allocation.words.view(np.uint8)
                 raw[offset : offset + 8] = np.frombuffer(target.start.to_bytes(8, "little"), np.uint8)
 
-    def _place_variable(self, memory: Memory, name: str, variable: Variable, copies: tuple[int, ...]) -> Allocation:
+    def _place_variable(
+        self, memory: Memory, name: str, variable: Variable, copies: tuple[int, ...]
+    ) -> Allocation:
         if variable.size > _CHUNK_BYTES:
-            raise Unsupported(f".{variable.space} {plain_name(name)}", None, f"`{plain_name(name)}` is too large")
-        initialised = variable.space in {"global", "const"}
+            raise Unsupported(
+                f".{variable.space} {plain_name(name)}", None, f"`{plain_name(name)}` is too large"
+            )
+        initialised = not self._observe or variable.space in {"global", "const"}
         allocation = memory.place(name, variable.space, variable.size, copies, initialised=initialised)
         allocation.writable = variable.space != "const"
         allocation.element = variable.element
@@ -283,7 +301,9 @@ class _Launch:
             allocation.fill(variable.data[: variable.size])
         return allocation
 
-    def _place_arguments(self, arguments: Sequence[str | int | float], placed: Mapping[str, Allocation]) -> None:
+    def _place_arguments(
+        self, arguments: Sequence[str | int | float], placed: Mapping[str, Allocation]
+    ) -> None:
         """The kernel's own parameters: constants of the launch."""
         parameters = self._program.parameters
         if len(arguments) != len(parameters):
@@ -319,10 +339,11 @@ class _Launch:
             shape = Shape(self._launch.threads, min(columns, self._launch.blocks - first))
             machine = self._machine(Geometry(self._launch, shape, first))
             lines = self._prepared.lines
-            machine.races = RaceObserver(machine, lines, warp_races, self._prepared.unit, clean)
+            races = RaceObserver if self._observe else NoRaces
+            machine.races = races(machine, lines, warp_races, self._prepared.unit, clean)
             machine.stores = stores
             machine.unset = UnsetObserver(machine, lines)
-            for register in self._prepared.unset:
+            for register in self._prepared.unset if self._observe else ():
                 machine.unset.start(register)
             machine.copies = Copies()
             machine.output = self._printer
@@ -343,7 +364,9 @@ class _Launch:
             elif not name.startswith(("%clock", "%globaltimer")):
                 raise Unsupported(f"mov {name}", None, f"the CPU device has no register `{name}`")
         for number, (name, offset) in lowering.symbols.items():
-            machine.registers[number] = uniform(self._address(memory, name) + offset, self._address_bits(name))
+            machine.registers[number] = uniform(
+                self._address(memory, name) + offset, self._address_bits(name)
+            )
         return machine
 
     def _address_bits(self, name: str) -> int:
@@ -365,7 +388,9 @@ class _Launch:
         for name, variable in self._program.variables.items():
             if variable.space == "shared" and variable.external:
                 if dynamic is None:
-                    dynamic = memory.place(name, "shared", self._launch.shared, (shape.blocks,), initialised=False)
+                    dynamic = memory.place(
+                        name, "shared", self._launch.shared, (shape.blocks,), initialised=not self._observe
+                    )
                 memory.by_name[name] = dynamic
             elif variable.space == "shared":
                 self._place_variable(memory, name, variable, (shape.blocks,))

@@ -6,19 +6,22 @@ addresses alone. The rest is looked at thread by thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.machine import Machine, Mask
+from kernels.device.machine import Machine
+from kernels.device.mask import Mask
 from kernels.device.memory import GENERIC_SHIFT, Allocation, window_at, window_of
 from kernels.device.naming import element_name, plain_name
-from kernels.device.values import Lanes, Value
+from kernels.device.observers.races import Access, Kind
+from kernels.device.values import Array, Lanes, Value
 from kernels.verdict import Example, Verdict
 
 _GENERIC = {1: "shared", 2: "local"}
+_MAX_SITES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +35,21 @@ class Site:
     store: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Found:
-    """All threads touch one variable: word `words + shift` each (`words` None: the same word)."""
+    """All threads touch one variable: word `words + shift` each (`words` None: the same word).
+
+    readers: for each word of the access, what fetches it for all threads
+    valid: whether all of it is known to be written
+    access: how the race observer is told of it, where all threads take part
+    """
 
     allocation: Allocation
     words: Lanes | None
     shift: int
+    readers: tuple[Callable[[], Array], ...] = ()
+    valid: bool = False
+    access: Access | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +61,58 @@ class Part:
     lanes: NDArray[np.intp]
 
 
-def locate(machine: Machine, site: Site, address: Value, displacement: int) -> Found | None:
-    """The quick answer where all threads access one variable inside its bounds in whole, aligned words."""
-    if site.size < 4:
-        return None
-    low, high = address.range()
-    low, high = low + displacement, high + displacement
+def locate(
+    machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None
+) -> Found | None:
+    """The quick answer where all threads access one variable inside its bounds in whole, aligned words.
+
+    The answer is kept with the lanes: a loop mostly comes back to the same place with the same addresses. Only where
+    threads that take no part have addresses out of bounds are those of the others looked at alone.
+    """
+    lanes = address.lanes
+    if lanes is None:
+        return _locate(machine, site, address, displacement, address.range())
+    key = site.pc, address.offset
+    if lanes.sites is None or len(lanes.sites) >= _MAX_SITES:
+        lanes.sites = {}
+    elif key in lanes.sites:
+        known: Found | None = lanes.sites[key]
+        if known is not None:
+            if not known.readers:
+                _make_readers(machine, site, known)
+            return known
+    found = lanes.sites[key] = _locate(machine, site, address, displacement, address.range())
+    if found is None and mask is not None and mask.count:
+        low, high = _active_bounds(address.integral().lanes, mask)
+        found = _locate(machine, site, address, displacement, (low + address.offset, high + address.offset))
+    return found
+
+
+def _active_bounds(lanes: Lanes | None, mask: Mask) -> tuple[int, int]:
+    assert lanes is not None
+
+    def bounds() -> tuple[int, int]:
+        active = mask.pick(lanes.array)
+        return int(active.min()), int(active.max())
+
+    found: tuple[int, int] = lanes.derive(("active", mask.digest), bounds)
+    return found
+
+
+def _make_readers(machine: Machine, site: Site, found: Found) -> None:
+    allocation, words = found.allocation, found.words
+    assert words is not None
+    found.readers = tuple(
+        allocation.reader(words, found.shift + piece, machine.shape) for piece in range(site.size // 4)
+    )
+    kind = Kind.WRITE if site.store else Kind.READ
+    found.access = Access(site.pc, allocation, kind, site.size, None, words, found.shift)
+
+
+def _locate(
+    machine: Machine, site: Site, address: Value, displacement: int, bounds: tuple[int, int]
+) -> Found | None:
+    low, high = bounds[0] + displacement, bounds[1] + displacement
     space = site.space
     if space == "generic":
         space = _GENERIC.get(low >> GENERIC_SHIFT, "global")
@@ -78,7 +135,9 @@ def locate(machine: Machine, site: Site, address: Value, displacement: int) -> F
     return Found(allocation, words, offset >> 2)
 
 
-def split(machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None) -> Iterator[Part]:
+def split(
+    machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None
+) -> Iterator[Part]:
     """The slow answer: each variable that is touched, with its threads. Reports and leaves out what may not be."""
     lanes = machine.active(mask)
     dense = address.dense(np.dtype(f"i{address.bits // 8}")).astype(np.int64)
@@ -186,6 +245,8 @@ def _report_constant(
     def describe() -> tuple[Example, str]:
         block, thread = machine.who(int(lanes[0]))
         element = element_name(allocation, int(offsets[0]))
-        return Example(block, (thread,), element), f"{machine.lane_name(int(lanes[0]))} writes `{element}`, a constant"
+        return Example(
+            block, (thread,), element
+        ), f"{machine.lane_name(int(lanes[0]))} writes `{element}`, a constant"
 
     machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)

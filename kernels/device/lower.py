@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from kernels.device import warp
+from kernels.device import steps, warp
 from kernels.device.access import Place, Step, load_step, memory_form, store_step
-from kernels.device.affine import Affine, add, affine_operation
+from kernels.device.affine import add, affine_operation
 from kernels.device.arithmetic import NUMPY_TYPES, Operation, operation
 from kernels.device.atomic import atomic_form, atomic_step
 from kernels.device.copies import commit_step, copy_step, is_copy, wait_step
 from kernels.device.dataflow import block_local
-from kernels.device.machine import Machine, Mask
+from kernels.device.machine import WARP, Machine
+from kernels.device.mask import Mask
 from kernels.device.memory import LOCAL_BASE, SHARED_BASE
-from kernels.device.printing import assert_step, print_step, stop
-from kernels.device.observers.unset import BRANCH
+from kernels.device.printing import assert_step, print_step
 from kernels.device.program import Program, is_special, is_warp_sync
 from kernels.device.ptx import (
     SIZES,
@@ -35,7 +33,7 @@ from kernels.device.ptx import (
     Unsupported,
     Vector,
 )
-from kernels.device.values import Value, from_array, narrowed, uniform, widened
+from kernels.device.values import Value, uniform
 
 _NOTHING = re.compile(
     r"membar\.\w+|fence(\.\w+)*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
@@ -98,7 +96,13 @@ class Lowering:
             number = self._slot((operand.value, bits))
             self.constants[number] = uniform(operand.value, bits)
             return number
+        if isinstance(operand, Symbol) and operand.name == "WARP_SZ":
+            return self.source(Immediate(WARP), bits)
         if isinstance(operand, Symbol):
+            if operand.name not in self.program.variables:
+                raise Unsupported(
+                    operand.name, None, f"the address of `{operand.name[:60]}` cannot be taken here"
+                )
             number = self._slot((operand.name, operand.offset, "symbol"))
             self.symbols[number] = (operand.name, operand.offset)
             return number
@@ -130,18 +134,20 @@ class Lowering:
         try:
             step = self._unguarded(pc, item)
         except (IndexError, KeyError) as error:
-            raise Malformed(f"the instruction `{item.opcode[:60]}` has operands of unexpected form") from error
+            raise Malformed(
+                f"the instruction `{item.opcode[:60]}` has operands of unexpected form"
+            ) from error
         if item.guard is None:
             return step
         number = self.source(item.guard.register, 1)
-        run = _guarded(step.run, number, item.guard.negated, pc)
+        run = steps.guarded(step.run, number, item.guard.negated, pc)
         return LoweredStep(run, pc, step.sources, step.results, step.follows)
 
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
         head = opcode.split(".", 1)[0]
         if head in {"bra", "brx", "ret", "exit", "bar", "barrier"} and not opcode.startswith("bar.warp"):
-            return LoweredStep(_nothing, pc, (), (), "own")
+            return LoweredStep(steps.nothing, pc, (), (), "own")
         if head in {"ld", "ldu", "st"}:
             return self._memory(pc, item)
         if head in {"atom", "red"}:
@@ -155,9 +161,9 @@ class Lowering:
         if head == "call":
             return self._call(pc, item)
         if head in {"trap", "brkpt"}:
-            return LoweredStep(_trap(item.line), pc, (), (), "own")
+            return LoweredStep(steps.trap_step(item.line), pc, (), (), "own")
         if _NOTHING.fullmatch(opcode):
-            return LoweredStep(_nothing, pc, (), (), "own")
+            return LoweredStep(steps.nothing, pc, (), (), "own")
         if is_warp_sync(item):
             return self._warp(pc, item)
         return self._arithmetic(pc, item)
@@ -224,16 +230,18 @@ class Lowering:
         keep = self._keeps(item, (name,))
         if isinstance(second, Vector):
             pieces = tuple(self.source(each, bits // len(second.items)) for each in second.items)
-            return LoweredStep(_pack(target, pieces, bits, keep), pc, pieces, (target,), "all")
+            return LoweredStep(steps.pack_step(target, pieces, bits, keep), pc, pieces, (target,), "all")
         if isinstance(second, Register) and _CLOCK.fullmatch(second.name):
-            return LoweredStep(_clock(target, bits, keep), pc, (), (target,), "all")
+            return LoweredStep(steps.clock_step(target, bits, keep), pc, (), (target,), "all")
         source = self.source(second, bits)
-        return LoweredStep(_copy_register(target, source, self._width(target), keep), pc, (source,), (target,), "copy")
+        return LoweredStep(
+            steps.copy_step(target, source, self._width(target), keep), pc, (source,), (target,), "copy"
+        )
 
     def _unpack(self, pc: int, item: Instruction, vector: Vector, source: int, bits: int) -> LoweredStep:
         targets = tuple(self._target(each) for each in vector.items)
         names = tuple(each.name for each in vector.items if isinstance(each, Register))
-        run = _unpacking(targets, source, bits, self._keeps(item, names))
+        run = steps.unpack_step(targets, source, bits, self._keeps(item, names))
         return LoweredStep(run, pc, (source,), tuple(each for each in targets if each is not None), "all")
 
     def _cvta(self, pc: int, item: Instruction) -> LoweredStep:
@@ -259,7 +267,7 @@ class Lowering:
     def _warp(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
         if opcode == "bar.warp.sync":
-            return LoweredStep(_warp_barrier, pc, (), (), "own")
+            return LoweredStep(steps.warp_barrier, pc, (), (), "own")
         targets: list[int | None]
         first = item.operands[0]
         if isinstance(first, Pair):
@@ -267,13 +275,17 @@ class Lowering:
         else:
             targets = [self._target(first)]
         if opcode.startswith("activemask"):
-            return LoweredStep(_active_mask(targets[0]), pc, (), (), "own")
+            return LoweredStep(steps.active_mask_step(targets[0]), pc, (), (), "own")
         combine = warp.warp_operation(opcode)
         if combine is None:
             raise Unsupported(opcode, item.line)
         bits = 1 if opcode.startswith("vote") else 64 if opcode.endswith("b64") else 32
-        sources = tuple(self.source(each, bits if at == 0 else 32) for at, each in enumerate(item.operands[1:-1]))
-        run = _combined(combine, pc, item.line, tuple(targets), sources, bits, shuffles=opcode.startswith("shfl"))
+        sources = tuple(
+            self.source(each, bits if at == 0 else 32) for at, each in enumerate(item.operands[1:-1])
+        )
+        run = steps.warp_step(
+            combine, pc, item.line, tuple(targets), sources, bits, shuffles=opcode.startswith("shfl")
+        )
         return LoweredStep(run, pc, (), (), "own")
 
     def _arithmetic(self, pc: int, item: Instruction) -> LoweredStep:
@@ -319,9 +331,9 @@ class Lowering:
             same = exact and _bits_of(kind) == widths[0]
             short = affine_operation(item.opcode) if exact else None
             if same:
-                return _compute(found.function, short, targets[0], sources, dtypes, keep)
+                return steps.compute_step(found.function, short, targets[0], sources, dtypes, keep)
         kinds = (found.result,) if isinstance(found.result, str) else found.result
-        return _compute_any(found.function, targets, widths, kinds, sources, dtypes, negated, keep)
+        return steps.compute_any_step(found.function, targets, widths, kinds, sources, dtypes, negated, keep)
 
     def _bits_at(self, number: int) -> int:
         """The width of a register or constant; of symbols and special registers, 0 for unknown."""
@@ -335,171 +347,3 @@ class Lowering:
 
 def _bits_of(kind: str) -> int:
     return 1 if kind == "pred" else np.dtype(NUMPY_TYPES[kind]).itemsize * 8
-
-
-# -- the steps themselves ---------------------------------------------------------------------------------------------
-
-
-def _nothing(machine: Machine, mask: Mask | None) -> None:
-    """What is done by the scheduler, or has no effect here."""
-
-
-def _guarded(run: Step, number: int, negated: bool, pc: int) -> Step:
-    def guarded(machine: Machine, mask: Mask | None) -> None:
-        condition = machine.registers[number]
-        if condition.lanes is None:
-            if bool(condition.offset) != negated:
-                run(machine, mask)
-            return
-        holds = condition.lanes.array
-        chosen = machine.narrow(mask, ~holds if negated else holds)
-        if chosen is None or chosen.count:
-            run(machine, chosen)
-
-    return guarded
-
-
-def _trap(line: int | None) -> Step:
-    def trap(machine: Machine, mask: Mask | None) -> None:
-        lanes = machine.active(mask)
-        stop(machine, line, int(lanes[0]), len(lanes), "it executes a trap instruction")
-
-    return trap
-
-
-def _compute(
-    function: Callable[..., Any],
-    short: Affine | None,
-    target: int,
-    sources: tuple[int, ...],
-    dtypes: tuple[np.dtype[Any], ...],
-    keep: bool,
-) -> Step:
-    """The usual case: one result, operands of the instruction's own width."""
-    pairs = tuple(zip(sources, dtypes, strict=True))
-
-    def compute(machine: Machine, mask: Mask | None) -> None:
-        registers = machine.registers
-        if short is not None:
-            value = short(*[registers[source] for source in sources])
-            if value is not None:
-                machine.write(target, value, mask, keep=keep)
-                return
-        result = function(*[registers[source].dense(dtype) for source, dtype in pairs])
-        machine.write(target, from_array(result), mask, keep=keep)
-
-    return compute
-
-
-def _compute_any(
-    function: Callable[..., Any],
-    targets: tuple[int | None, ...],
-    widths: tuple[int, ...],
-    kinds: tuple[str, ...],
-    sources: tuple[int, ...],
-    dtypes: tuple[np.dtype[Any], ...],
-    negated: tuple[bool, ...],
-    keep: bool,
-) -> Step:
-    """Several results, operands narrower than their registers, negated predicates."""
-
-    def compute(machine: Machine, mask: Mask | None) -> None:
-        arrays = []
-        for source, dtype, flipped in zip(sources, dtypes, negated, strict=True):
-            value = machine.registers[source]
-            bits = 1 if dtype == np.bool_ else dtype.itemsize * 8
-            array = narrowed(value, bits).dense(dtype) if value.bits > bits else value.dense(dtype)
-            arrays.append(~array if flipped else array)
-        result = function(*arrays)
-        several = result if isinstance(result, tuple) else (result,)
-        for target, width, kind, array in zip(targets, widths, kinds, several, strict=False):
-            if target is not None:
-                value = from_array(array)
-                if value.bits != width:
-                    fit = narrowed if value.bits > width else None
-                    value = fit(value, width) if fit else widened(value, width, signed=kind[0] == "s")
-                machine.write(target, value, mask, keep=keep)
-
-    return compute
-
-
-def _copy_register(target: int, source: int, width: int, keep: bool) -> Step:
-    def copy(machine: Machine, mask: Mask | None) -> None:
-        value = machine.registers[source]
-        if value.bits != width:
-            value = narrowed(value, width) if value.bits > width else widened(value, width, signed=False)
-        machine.write(target, value, mask, keep=keep)
-
-    return copy
-
-
-def _clock(target: int, bits: int, keep: bool) -> Step:
-    def clock(machine: Machine, mask: Mask | None) -> None:
-        machine.write(target, uniform(machine.steps, bits), mask, keep=keep)
-
-    return clock
-
-
-def _pack(target: int, pieces: tuple[int, ...], bits: int, keep: bool) -> Step:
-    part = bits // len(pieces)
-    small, whole = np.dtype(f"i{part // 8}"), np.dtype(f"i{bits // 8}")
-
-    def pack(machine: Machine, mask: Mask | None) -> None:
-        arrays = np.broadcast_arrays(*(machine.registers[piece].dense(small) for piece in pieces))
-        machine.write(target, from_array(np.stack(arrays, axis=-1).view(whole)[..., 0]), mask, keep=keep)
-
-    return pack
-
-
-def _unpacking(targets: tuple[int | None, ...], source: int, bits: int, keep: bool) -> Step:
-    small, whole = np.dtype(f"i{bits // 8 // len(targets)}"), np.dtype(f"i{bits // 8}")
-
-    def unpack(machine: Machine, mask: Mask | None) -> None:
-        parts = np.ascontiguousarray(machine.registers[source].dense(whole))[..., np.newaxis].view(small)
-        for number, target in enumerate(targets):
-            if target is not None:
-                machine.write(target, from_array(np.ascontiguousarray(parts[..., number])), mask, keep=keep)
-
-    return unpack
-
-
-def _warp_barrier(machine: Machine, mask: Mask | None) -> None:
-    machine.races.warp_sync(mask)
-
-
-def _active_mask(target: int | None) -> Step:
-    def active(machine: Machine, mask: Mask | None) -> None:
-        if target is not None:
-            machine.write(target, from_array(warp.active_mask(machine, mask)), mask, keep=True)
-
-    return active
-
-
-def _combined(
-    combine: warp.Combine,
-    pc: int,
-    line: int | None,
-    targets: tuple[int | None, ...],
-    sources: tuple[int, ...],
-    bits: int,
-    *,
-    shuffles: bool,
-) -> Step:
-    """A warp-wide computation. A shuffle from a thread that does not take part gives an unset value."""
-    first = np.dtype(np.bool_) if bits == 1 else np.dtype(f"i{bits // 8}")
-    pairs = tuple((source, first if at == 0 else np.dtype(np.int32)) for at, source in enumerate(sources))
-
-    def run(machine: Machine, mask: Mask | None) -> None:
-        arrays = [machine.registers[source].dense(dtype) for source, dtype in pairs]
-        results = combine(machine, mask, arrays)
-        for target, array in zip(targets, results, strict=False):
-            if target is not None:
-                machine.write(target, from_array(array), mask, keep=True)
-        origins = machine.unset.origins.get(sources[0])
-        if not shuffles:
-            machine.unset.use(sources[0], pc, mask, BRANCH)
-        elif targets[0] is not None:
-            came = None if origins is None else combine(machine, mask, [origins, *arrays[1:]])[0]
-            machine.unset.from_shuffle(targets[0], pc, came, results[2], mask)
-
-    return run

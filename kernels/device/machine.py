@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.findings import Findings
+from kernels.device.mask import Mask
 from kernels.device.memory import LOCAL_BASE, SHARED_BASE, Memory, Shape
 from kernels.device.values import INTEGER, Array, Lanes, Value, from_array, uniform
 from kernels.launch import Launch
@@ -23,32 +24,6 @@ if TYPE_CHECKING:
     from kernels.device.observers.stores import StoreObserver
     from kernels.device.observers.unset import UnsetObserver
     from kernels.device.printing import Printer
-
-
-class Mask:
-    """The threads that take part, where not all of the chunk do."""
-
-    __slots__ = ("_digest", "_flat", "array", "count")
-
-    def __init__(self, array: NDArray[np.bool_], count: int) -> None:
-        self.array = array
-        self.count = count
-        self._flat: NDArray[np.intp] | None = None
-        self._digest: int | None = None
-
-    @property
-    def flat(self) -> NDArray[np.intp]:
-        """The numbers of the threads, row by row."""
-        if self._flat is None:
-            self._flat = np.flatnonzero(self.array)
-        return self._flat
-
-    @property
-    def digest(self) -> int:
-        """Equal for equal masks."""
-        if self._digest is None:
-            self._digest = hash(self.array.tobytes())
-        return self._digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +56,8 @@ class Machine:
     steps: how many instructions were issued
     """
 
-    __slots__ = ("copies", "epochs", "findings", "geometry", "launch", "memory", "output", "races", "registers", "shape",
-                 "steps", "stores", "unset")  # fmt: skip
+    __slots__ = ("_everyone", "copies", "epochs", "findings", "geometry", "launch", "memory", "output", "races",
+                 "registers", "shape", "steps", "stores", "unset")  # fmt: skip
 
     def __init__(self, geometry: Geometry, memory: Memory, findings: Findings, registers: int) -> None:
         self.launch = geometry.launch
@@ -98,16 +73,15 @@ class Machine:
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
+        self._everyone = np.ones((self.shape.threads, self.shape.blocks), np.bool_)
 
     # -- masks --------------------------------------------------------------------------------------------------------
 
     def mask(self, array: Array) -> Mask | None:
         """A mask from an array of truth values; None stands for all threads of the chunk."""
-        whole = np.broadcast_to(array, (self.shape.threads, self.shape.blocks))
+        whole = array if array.shape == self._everyone.shape else self._everyone & array
         count = int(np.count_nonzero(whole))
-        if count == self.shape.lanes:
-            return None
-        return Mask(np.ascontiguousarray(whole), count)
+        return None if count == self.shape.lanes else Mask(whole, count)
 
     def narrow(self, mask: Mask | None, condition: Array) -> Mask | None:
         """The threads of a mask that also meet a condition."""

@@ -6,13 +6,16 @@ of bounds, whatever happens to be beside it on real hardware.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device.mask import Mask
 from kernels.device.values import Array, Lanes
 
 GENERIC_SHIFT = 36
@@ -47,8 +50,8 @@ class Allocation:
     valid: for each word and copy whether something was written; None where all is initialised
     """
 
-    __slots__ = ("_stride", "columns", "copies", "element", "flat", "flat_valid", "name", "shape", "size", "space", "start",
-                 "valid", "words", "writable")  # fmt: skip
+    __slots__ = ("_stride", "columns", "copies", "element", "flat", "flat_valid", "name", "shape", "size", "space",
+                 "start", "valid", "words", "writable")  # fmt: skip
 
     def __init__(
         self, name: str, space: str, start: int, size: int, copies: tuple[int, ...], *, initialised: bool
@@ -70,13 +73,17 @@ class Allocation:
     def fill(self, data: bytes) -> None:
         """Sets the memory's bytes from its start on."""
         padded = data + bytes(-len(data) % 4)
-        self.words[: len(padded) // 4] = np.frombuffer(padded, np.uint32).reshape(-1, *(1 for _ in self.copies))
+        self.words[: len(padded) // 4] = np.frombuffer(padded, np.uint32).reshape(
+            -1, *(1 for _ in self.copies)
+        )
 
     # -- a word for every thread, by lanes of word numbers ------------------------------------------------------------
 
     def flat_index(self, words: Lanes, grid: Shape) -> Index:
         """Where in the flat memory each thread's copy of its word lies."""
-        made: Index = words.derive(("flat", self.space), lambda: words.array * self._stride + self._copy(grid))
+        made: Index = words.derive(
+            ("flat", self.space), lambda: words.array * self._stride + self._copy(grid)
+        )
         return made
 
     def _copy(self, grid: Shape) -> Index:
@@ -86,47 +93,58 @@ class Allocation:
             return blocks if self.copies else np.zeros((1, 1), np.intp)
         return np.arange(grid.threads, dtype=np.intp).reshape(-1, 1) * grid.blocks + blocks
 
+    def reader(self, words: Lanes, shift: int, grid: Shape) -> Callable[[], Array]:
+        """What fetches the words `words + shift` for every thread, again and again."""
+        fetch: Callable[[], Array] = partial(self.gather, self.words, words, shift, grid)
+        if words.bounds[0] < 0 or shift < 0:
+            return fetch
+        if self._alike(words):
+            take: Any = self.words[shift:].take
+            return partial(take, words.array[:, 0], 0, None, "clip")
+        take = self.flat[shift * self._stride :].take
+        return partial(take, self._index(words, grid), None, None, "clip")
+
+    def _alike(self, words: Lanes) -> bool:
+        """Whether every block takes the same words of its own copy, so that whole rows can be taken."""
+        return len(self.copies) == 1 and words.array.shape[1] == 1
+
+    def _index(self, words: Lanes, grid: Shape) -> Index:
+        return self.flat_index(words, grid) if self.copies else words.array
+
     def gather(self, source: Array, words: Lanes | None, shift: int, grid: Shape) -> Array:
         """For every thread the element `words + shift` of `source`, which is `words` or `valid` of this memory."""
         if words is None:
             picked = source[shift]
             return picked.reshape((1, 1)) if not self.copies else np.array(picked, ndmin=2)
-        if len(self.copies) == 1 and words.array.shape[1] == 1:
-            rows = words.array[:, 0]
-            if shift < 0 or words.bounds[0] < 0:
-                return source[rows + shift]
-            found: Array = source[shift:].take(rows, 0, None, "clip")
-            return found
-        index = self.flat_index(words, grid) if self.copies else words.array
-        flat = source.reshape(-1)
-        first = shift * self._stride
-        if first < 0 or words.bounds[0] < 0:
-            return flat[index + first]
-        found = flat[first:].take(index, None, None, "clip")
-        return found
+        if self._alike(words):
+            return self._taken(source, words.array[:, 0] + shift)
+        return self._taken(source.reshape(-1), self._index(words, grid) + shift * self._stride)
+
+    @staticmethod
+    def _taken(source: Array, index: Index) -> Array:
+        taken: Array = source.take(index, 0, None, "clip")
+        return taken
 
     def scatter(
-        self, target: Array, words: Lanes | None, shift: int, grid: Shape, new: Any, mask: NDArray[np.bool_] | None
+        self, target: Array, words: Lanes | None, shift: int, grid: Shape, new: Any, mask: Mask | None
     ) -> None:
         """Writes `new` (an array per thread or one number) to the element `words + shift` of `target`."""
         if mask is None and words is None and self.copies:
             values = np.broadcast_to(new, (grid.threads, grid.blocks))
             target[shift] = values if len(self.copies) == 2 else values[-1]
             return
-        if mask is None and words is not None and len(self.copies) == 1 and words.array.shape[1] == 1:
+        if mask is None and words is not None and self._alike(words):
             target[words.array[:, 0] + shift] = new
             return
         if words is None:
             index = shift * self._stride + self._copy(grid)
         else:
-            index = (self.flat_index(words, grid) if self.copies else words.array) + shift * self._stride
+            index = self._index(words, grid) + shift * self._stride
         flat = target.reshape(-1)
         if mask is None:
             flat[np.broadcast_to(index, np.broadcast_shapes(index.shape, np.shape(new)))] = new
             return
-        whole = mask.shape
-        chosen = np.broadcast_to(index, whole)[mask]
-        flat[chosen] = new if np.ndim(new) == 0 else np.broadcast_to(new, whole)[mask]
+        flat[mask.pick(index)] = new if np.ndim(new) == 0 else mask.pick(new)
 
     # -- single accesses, by lists ------------------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from kernels.device.access import Step, read_part
 from kernels.device.locate import Site, split
-from kernels.device.machine import Machine, Mask
+from kernels.device.machine import Machine
+from kernels.device.mask import Mask
 from kernels.device.memory import Allocation
 from kernels.device.values import Value, uniform
 from kernels.verdict import Example, Verdict
@@ -18,7 +19,9 @@ from kernels.verdict import Example, Verdict
 MAX_PRINTED = 16 * 1024
 _MAX_STRING = 1024
 _MAX_CONVERSIONS = 32
-_CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?:\.(?P<precision>\d*))?(?P<length>hh|h|ll|l|z|j|t)?(?P<kind>.)")
+_CONVERSION = re.compile(
+    r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?:\.(?P<precision>\d*))?(?P<length>hh|h|ll|l|z|j|t)?(?P<kind>.)"
+)
 
 
 class Printer:
@@ -119,7 +122,9 @@ def _string(machine: Machine, address: int) -> str:
     return data.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
-def _arguments(machine: Machine, pc: int, line: int | None, address: int, lane: int) -> Callable[[int, int], bytes]:
+def _arguments(
+    machine: Machine, pc: int, line: int | None, address: int, lane: int
+) -> Callable[[int, int], bytes]:
     """Reads the argument of a given size at a given offset."""
 
     def read(offset: int, size: int) -> bytes:
@@ -163,7 +168,8 @@ def _converted(match: re.Match[str], data: bytes) -> str:
     precision = f".{min(int(match['precision'] or 0), 100)}" if match["precision"] is not None else ""
     head = "%" + match["flags"] + width
     if kind in "feEgGF":
-        return (head + precision + kind) % struct.unpack("<d", data)[0]
+        number: float = struct.unpack("<d", data)[0]
+        return (head + precision + kind) % number
     if kind in "di":
         return (head + precision + "d") % int.from_bytes(data, "little", signed=True)
     if kind in "uoxX":

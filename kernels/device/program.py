@@ -24,8 +24,8 @@ from kernels.device.ptx import (
     Unsupported,
     Variable,
     Vector,
-    parse_module,
 )
+from kernels.device.ptx_parser import parse_module
 
 MAX_INSTRUCTIONS = 200_000
 _BUILTINS = {"vprintf": "call.printf", "__assertfail": "call.assert"}
@@ -211,7 +211,9 @@ class _Expansion:
             else:
                 self._add(rename.instruction(item), function, stack, end)
 
-    def _add(self, instruction: Instruction, function: Function, stack: tuple[str, ...], end: str | None) -> None:
+    def _add(
+        self, instruction: Instruction, function: Function, stack: tuple[str, ...], end: str | None
+    ) -> None:
         head = instruction.opcode.split(".", 1)[0]
         if head == "call":
             self._call(instruction, (*stack, function.name))
@@ -235,7 +237,9 @@ class _Expansion:
             self._builtin(callee.name, returned, passed, line)
             return
         if callee.name in stack:
-            raise Unsupported(instruction.opcode, line, "a function that calls itself (recursion) is not emulated")
+            raise Unsupported(
+                instruction.opcode, line, "a function that calls itself (recursion) is not emulated"
+            )
         if len(passed) != len(function.parameters) or len(returned) != len(function.returns):
             raise Malformed("a call that does not fit its function")
         self._calls += 1
@@ -245,7 +249,9 @@ class _Expansion:
         self._expand(function, prefix, dict(zip(formal, (*passed, *returned), strict=True)), stack, end)
         self._targets[end] = len(self._instructions)
 
-    def _builtin(self, name: str, returned: tuple[str, ...], passed: tuple[str, ...], line: int | None) -> None:
+    def _builtin(
+        self, name: str, returned: tuple[str, ...], passed: tuple[str, ...], line: int | None
+    ) -> None:
         opcode = _BUILTINS.get(name)
         if opcode is None:
             raise Unsupported(f"call {name}", line, f"the CPU device does not know the function `{name}`")
@@ -263,7 +269,9 @@ class _Renaming:
 
     def instruction(self, item: Instruction) -> Instruction:
         guard = item.guard and Guard(self._register(item.guard.register), item.guard.negated)
-        return Instruction(item.opcode, tuple(self._operand(each) for each in item.operands), guard, item.line)
+        return Instruction(
+            item.opcode, tuple(self._operand(each) for each in item.operands), guard, item.line
+        )
 
     def _register(self, register: Register) -> Register:
         name = register.name

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from kernels.device import warp
 from kernels.device.lower import LoweredStep, Lowering
-from kernels.device.machine import WARP, Machine, Mask
+from kernels.device.machine import WARP, Machine
+from kernels.device.mask import Mask
 from kernels.device.observers.unset import BRANCH
 from kernels.device.program import ENDS, is_barrier, is_warp_sync
 from kernels.device.ptx import Immediate, Instruction, Malformed, Register, Symbol, Unsupported
@@ -119,7 +120,12 @@ class ChunkRun:
     """One chunk of blocks from its start to its end."""
 
     def __init__(
-        self, lowering: Lowering, blocks: dict[int, CodeBlock], machine: Machine, schedule: Schedule, budget: int
+        self,
+        lowering: Lowering,
+        blocks: dict[int, CodeBlock],
+        machine: Machine,
+        schedule: Schedule,
+        budget: int,
     ) -> None:
         self._lowering = lowering
         self._blocks = blocks
@@ -164,7 +170,8 @@ class ChunkRun:
         key = order, place
         if key in self._ready:
             other = self._ready[key]
-            assert mask is not None and other is not None
+            assert mask is not None
+            assert other is not None
             mask = self._machine.mask(mask.array | other.array)
         self._ready[key] = mask
 
@@ -230,7 +237,9 @@ class ChunkRun:
 
     # -- where threads go ---------------------------------------------------------------------------------------------
 
-    def _ways(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
+    def _ways(
+        self, block: CodeBlock, end: Instruction, mask: Mask | None
+    ) -> Iterator[tuple[int, Mask | None]]:
         """Splits the threads of a block by what its last instruction decides."""
         machine = self._machine
         taken: Mask | None = mask
@@ -252,7 +261,9 @@ class ChunkRun:
                     yield block.follower, machine.narrow(mask, ~taken.array)
         yield from self._taken(block, end, taken)
 
-    def _taken(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
+    def _taken(
+        self, block: CodeBlock, end: Instruction, mask: Mask | None
+    ) -> Iterator[tuple[int, Mask | None]]:
         head = end.opcode.split(".", 1)[0]
         if head == "bra":
             target = end.operands[0]
@@ -266,7 +277,9 @@ class ChunkRun:
         else:
             self._wait(self._at_barrier, block.end_pc, mask)
 
-    def _indexed(self, block: CodeBlock, end: Instruction, mask: Mask | None) -> Iterator[tuple[int, Mask | None]]:
+    def _indexed(
+        self, block: CodeBlock, end: Instruction, mask: Mask | None
+    ) -> Iterator[tuple[int, Mask | None]]:
         program = self._lowering.program
         table = end.operands[1]
         if not isinstance(table, Symbol) or table.name not in program.tables:
@@ -357,14 +370,16 @@ class ChunkRun:
         last = instruction.operands[-1]
         negated = isinstance(last, Register) and last.name.startswith("!")
         machine.unset.use(block.operand, block.end_pc, mask, BRANCH)
-        holds = np.broadcast_to(machine.registers[block.operand].dense(np.dtype(np.bool_)) != negated, self._gone.shape)
+        holds = np.broadcast_to(
+            machine.registers[block.operand].dense(np.dtype(np.bool_)) != negated, self._gone.shape
+        )
         present = self._whole(mask)
         if ".popc" in instruction.opcode:
             result: NDArray[Any] = (holds & present).sum(axis=0, keepdims=True, dtype=np.int32)
         elif ".and" in instruction.opcode:
-            result = (holds | ~present).all(axis=0, keepdims=True)
+            result = np.logical_and.reduce(holds | ~present, axis=0, keepdims=True)
         else:
-            result = (holds & present).any(axis=0, keepdims=True)
+            result = np.logical_or.reduce(holds & present, axis=0, keepdims=True)
         value = from_array(result.astype(np.bool_) if ".popc" not in instruction.opcode else result)
         machine.write(block.result, value, mask, keep=True)
 
@@ -420,12 +435,15 @@ class ChunkRun:
             block = machine.geometry.block(column)
             one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
             what = _waiting_at(instructions[pc])
-            message = f"thread {machine.thread_name(one)} of block {machine.block_name(block)} waits at {what}, line {line}"
+            name, where = machine.thread_name(one), machine.block_name(block)
+            message = f"thread {name} of block {where} waits at {what}, line {line}"
             if other_pc == pc:
                 return Example(block, (one,)), f"{message}; threads that it waits for never come there"
-            where = _waiting_at(instructions[other_pc])
-            message += f", while thread {machine.thread_name(two)} of the same block waits at {where}, line {other_line}"
-            return Example(block, (one, two)), f"{message}: all threads of a block must reach the same barrier"
+            name, what = machine.thread_name(two), _waiting_at(instructions[other_pc])
+            message += f", while thread {name} of the same block waits at {what}, line {other_line}"
+            return Example(
+                block, (one, two)
+            ), f"{message}: all threads of a block must reach the same barrier"
 
         machine.findings.add(Verdict.BARRIER_DIVERGENCE, line, len(threads), describe, other_line=other_line)
 

@@ -38,18 +38,18 @@ def wrap(number: int, bits: int) -> int:
 class Lanes:
     """An array with one element per thread (or fewer, see above), and what is known of it.
 
-    notes: what observers have already seen to be in order for these numbers
+    sites: where these numbers were used as addresses before, and what was found there
     """
 
-    __slots__ = ("_bounds", "_derived", "_digest", "_low_bits", "array", "notes")
+    __slots__ = ("_bounds", "_derived", "_digest", "_low_bits", "array", "sites")
 
     def __init__(self, array: Array) -> None:
         self.array = array
         self._bounds: tuple[int, int] | None = None
         self._low_bits: int | None = None
         self._digest: int | None = None
-        self._derived: dict[object, Any] = {}
-        self.notes: set[object] = set()
+        self._derived: dict[object, Any] | None = None
+        self.sites: dict[tuple[int, int], Any] | None = None
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -74,13 +74,12 @@ class Lanes:
 
     def derive(self, key: object, compute: Callable[[], Any]) -> Any:
         """What `compute` makes of this array, made once and kept under `key`."""
-        try:
+        if self._derived is None or len(self._derived) >= _MAX_DERIVED:
+            self._derived = {}
+        elif key in self._derived:
             return self._derived[key]
-        except KeyError:
-            if len(self._derived) >= _MAX_DERIVED:
-                self._derived.clear()
-            made = self._derived[key] = compute()
-            return made
+        made = self._derived[key] = compute()
+        return made
 
 
 class Value:
@@ -105,7 +104,9 @@ class Value:
             array = self.lanes.array
             if self.offset:
                 offset = wrap(self.offset, self.bits)
-                array = self.lanes.derive(("plus", offset), lambda: array.view(integer) + integer.type(offset))
+                array = self.lanes.derive(
+                    ("plus", offset), lambda: array.view(integer) + integer.type(offset)
+                )
         return array if array.dtype == dtype else array.view(dtype)
 
     def integral(self) -> Value:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.machine import WARP, Machine, Mask
+from kernels.device.machine import WARP, Machine
+from kernels.device.mask import Mask
 from kernels.device.values import INTEGER, Array
 
 Grid = NDArray[np.bool_]
@@ -24,7 +25,7 @@ def warp_operation(opcode: str) -> Combine | None:
     for pattern, make in ((_SHUFFLE, _shuffle), (_VOTE, _vote), (_MATCH, _match), (_REDUCE, _reduce)):
         found = pattern.fullmatch(opcode)
         if found:
-            return make(*found.groups())  # type: ignore[operator,no-any-return]
+            return make(*found.groups())
     return None
 
 
@@ -106,7 +107,9 @@ def _match(mode: str, bits: str) -> Combine:
         if mode == "any":
             return (_flat(machine, peers.view(np.int32)),)
         all_equal = (equal | ~present[:, np.newaxis]).all(axis=2)
-        return _flat(machine, np.where(all_equal, peers, np.uint32(0)).view(np.int32)), _flat(machine, all_equal)
+        return _flat(machine, np.where(all_equal, peers, np.uint32(0)).view(np.int32)), _flat(
+            machine, all_equal
+        )
 
     return match
 
@@ -142,7 +145,9 @@ def all_arrived(machine: Machine, mask: Mask | None, members: Array, gone: Grid)
     """Which threads of the mask have all members of their warp beside them, but for those that are gone for good."""
     present = _present(machine, mask)
     bit = np.arange(WARP, dtype=np.uint32).reshape(1, 1, -1, 1)
-    wanted = (_warps(machine, members.view(np.uint32))[:, :, np.newaxis] >> bit & np.uint32(1)).astype(np.bool_)
+    wanted = (_warps(machine, members.view(np.uint32))[:, :, np.newaxis] >> bit & np.uint32(1)).astype(
+        np.bool_
+    )
     there = present | _warps(machine, gone) | ~_exists(machine)
     complete = (~wanted | there[:, np.newaxis]).all(axis=2)
     return _flat(machine, complete & present).astype(np.bool_)
@@ -153,5 +158,3 @@ def _exists(machine: Machine) -> Grid:
     threads = machine.shape.threads
     lanes = np.arange(-(-threads // WARP) * WARP) < threads
     return lanes.reshape(-1, WARP, 1)
-
-

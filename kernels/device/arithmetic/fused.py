@@ -31,7 +31,9 @@ def fma32(a: Array, b: Array, c: Array) -> Array:
     where the product is exact.
     """
     clear(INEXACT)
-    result: Array = a * b + c
+    result: Array = a * b
+    # In place where the shapes allow it: a fresh array costs more than the addition.
+    result = np.add(result, c, out=result) if result.shape == c.shape else result + c
     return _fma32_through64(a, b, c) if raised(INEXACT) else result
 
 

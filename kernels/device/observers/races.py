@@ -12,7 +12,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.machine import WARP, Machine, Mask
+from kernels.device.machine import WARP, Machine
+from kernels.device.mask import Mask
 from kernels.device.memory import Allocation
 from kernels.device.naming import element_name
 from kernels.device.values import Lanes
@@ -38,7 +39,7 @@ class Kind(Enum):
         return self is not Kind.READ
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Access:
     """What one instruction touched in one go.
 
@@ -58,6 +59,7 @@ class Access:
     offsets: NDArray[np.int64] | None = None
     lanes: NDArray[np.intp] | None = None
     clock: NDArray[np.int32] | None = None
+    _key: tuple[object, ...] | None = None
 
     @property
     def alike(self) -> bool:
@@ -67,6 +69,11 @@ class Access:
 
     def key(self) -> tuple[object, ...]:
         """Equal keys: the same threads touch the same bytes by the same instruction."""
+        if self._key is None:
+            self._key = self._make_key()
+        return self._key
+
+    def _make_key(self) -> tuple[object, ...]:
         if self.offsets is not None and self.lanes is not None:
             return (self.pc, self.allocation.name, hash(self.offsets.tobytes()), hash(self.lanes.tobytes()))
         words = None if self.words is None else self.words.digest
@@ -94,7 +101,12 @@ class RaceObserver:
     """
 
     def __init__(
-        self, machine: Machine, lines: tuple[int | None, ...], severity: Severity, unit: int, clean: set[object]
+        self,
+        machine: Machine,
+        lines: tuple[int | None, ...],
+        severity: Severity,
+        unit: int,
+        clean: set[object],
     ) -> None:
         self._machine = machine
         self._lines = lines
@@ -136,7 +148,9 @@ class RaceObserver:
     def warp_sync(self, mask: Mask | None) -> None:
         """The threads of a mask met the others of their warps."""
         shape = self._machine.shape
-        clock = np.zeros((shape.threads, shape.blocks), np.int32) if self._clock is None else self._clock.copy()
+        clock = (
+            np.zeros((shape.threads, shape.blocks), np.int32) if self._clock is None else self._clock.copy()
+        )
         present = np.ones(clock.shape, np.bool_) if mask is None else mask.array
         for start in range(0, shape.threads, WARP):
             rows = slice(start, start + WARP)
@@ -204,7 +218,11 @@ class RaceObserver:
             starts = (access.offsets // self._unit).astype(np.intp)
             lanes = access.lanes
         else:
-            lanes = np.arange(shape.threads * columns, dtype=np.intp) if alike else self._machine.active(access.mask)
+            lanes = (
+                np.arange(shape.threads * columns, dtype=np.intp)
+                if alike
+                else self._machine.active(access.mask)
+            )
             words = np.zeros((1, 1), np.intp) if access.words is None else access.words.array
             whole = np.broadcast_to(words, (shape.threads, columns)).reshape(-1)
             starts = (whole[lanes] + access.shift) * (4 // self._unit)
@@ -291,7 +309,9 @@ class RaceObserver:
             at = int(np.flatnonzero(part)[0])
             cell, column = divmod(int(cells[at]), columns)
             element = element_name(access.allocation, cell * self._unit)
-            return self._sentence(access.kind, kind, element, int(threads[at]), int(others[at]), column, line, other_line)
+            return self._sentence(
+                access.kind, kind, element, int(threads[at]), int(others[at]), column, line, other_line
+            )
 
         self._machine.findings.add(
             Verdict.DATA_RACE, line, count, describe, other_line=other_line, severity=severity

@@ -65,7 +65,9 @@ class StoreObserver:
             clash &= ~np.isin(writers.pc[words], self._atomics)
         if clash.any():
             offsets = words[clash] * unit
-            self._report(machine, pc, allocation, offsets, mine[clash], before[clash], writers.pc[words[clash]])
+            self._report(
+                machine, pc, allocation, offsets, mine[clash], before[clash], writers.pc[words[clash]]
+            )
         writers.thread[words] = mine
         writers.epoch[words] = now
         writers.pc[words] = pc
@@ -78,7 +80,9 @@ class StoreObserver:
 
     def lines_into(self, name: str) -> tuple[int, ...]:
         """The lines that wrote to a variable."""
-        return tuple(sorted({line for pc in self._pcs.get(name, ()) if (line := self._lines[pc]) is not None}))
+        return tuple(
+            sorted({line for pc in self._pcs.get(name, ()) if (line := self._lines[pc]) is not None})
+        )
 
     def written(self) -> frozenset[str]:
         """The variables that were written to."""
@@ -110,7 +114,13 @@ class StoreObserver:
 
 
 def _sentence(
-    machine: Machine, allocation: Allocation, offset: int, one: int, two: int, line: int | None, other_line: int | None
+    machine: Machine,
+    allocation: Allocation,
+    offset: int,
+    one: int,
+    two: int,
+    line: int | None,
+    other_line: int | None,
 ) -> tuple[Example, str]:
     threads = machine.shape.threads
     x, y, _ = machine.launch.grid

@@ -18,7 +18,8 @@ from kernels.device.naming import element_name
 from kernels.verdict import Example, Verdict
 
 if TYPE_CHECKING:
-    from kernels.device.machine import Machine, Mask
+    from kernels.device.machine import Machine
+    from kernels.device.mask import Mask
 
 Origins = NDArray[np.int32]
 _REGISTER = 1 << 30
@@ -42,7 +43,12 @@ class UnsetObserver:
         self.origins[register] = np.array([[_REGISTER]], np.int32)
 
     def from_memory(
-        self, register: int, pc: int, missing: NDArray[np.bool_], mask: Mask | None, element: tuple[Allocation, int, int]
+        self,
+        register: int,
+        pc: int,
+        missing: NDArray[np.bool_],
+        mask: Mask | None,
+        element: tuple[Allocation, int, int],
     ) -> None:
         """The threads `missing` loaded something that nobody wrote; `element`: one of them (variable, byte, thread)."""
         if pc not in self._elements:
@@ -84,7 +90,9 @@ class UnsetObserver:
             elif result in self.origins:
                 self._set(result, None, mask)
 
-    def choose(self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None) -> None:
+    def choose(
+        self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None
+    ) -> None:
         """The result is one of two registers, thread by thread; what was not chosen does no harm."""
         nothing = np.zeros((1, 1), np.int32)
         chosen, other = (self.origins.get(way, nothing) for way in ways)
@@ -135,7 +143,9 @@ class UnsetObserver:
             if known is not None:
                 return known[0], known[1] + what
             name = self._machine.lane_name(lane)
-            return Example(block, (thread,), None), f"{name} uses a variable that was never given a value" + what
+            return Example(
+                block, (thread,), None
+            ), f"{name} uses a variable that was never given a value" + what
 
         self._machine.findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
 
