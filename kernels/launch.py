@@ -61,6 +61,12 @@ class LaunchOverride:
     shared: Expression | None = None
     tile: Expression | None = None
 
+    @property
+    def lines(self) -> dict[str, int]:
+        """The keys of the launch that it sets, each with its line."""
+        given = {"grid": self.grid, "block": self.block, "shared": self.shared}
+        return {key: self.line for key, value in given.items() if value is not None}
+
     def expressions(self) -> Triple:
         """Every expression that it gives for the launch."""
         return (*(self.grid or ()), *(self.block or ()), *((self.shared,) if self.shared else ()))

@@ -6,7 +6,7 @@ A plan holds plain values only, so that the process which runs it needs no file:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kernels.array_shapes import shared_shapes
 from kernels.exercise import Binding, Case, Exercise, InputKind, Layout, Operation, Role
@@ -47,6 +47,7 @@ class CasePlan:
 
     turn: counts the cases of one input kind, so that what a kind alternates is covered over the cases
     launch: None where `problem` says why the case cannot be launched
+    launch_lines: the keys of the launch that the source sets itself (`grid`, `block`, `shared`), each with its line
     """
 
     name: str
@@ -58,6 +59,7 @@ class CasePlan:
     arguments: tuple[Argument, ...]
     launch: Launch | None
     problem: Finding | None
+    launch_lines: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def weight(self) -> int:
@@ -147,6 +149,7 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         arguments=arguments,
         launch=launch,
         problem=problem,
+        launch_lines=source.launch.lines if source is not None and source.launch is not None else {},
     )
 
 
