@@ -1,0 +1,106 @@
+"""Compiles all kernels that are compared and writes them into a folder, for a machine that may have no compiler."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels import nvrtc
+from kernels.bundle import header_texts
+from kernels.compile import Compilation, compile_source
+from kernels.exercise import Exercise, find_exercise, list_exercises
+from kernels.plan import Plan, make_plan
+from kernels.source import Source, read_source
+from kernels.wire import from_plain, to_plain
+
+PROBES = Path(__file__).parent / "probes"
+CORPUS = Path(__file__).parent.parent / "corpus"
+TILES = (8, 16, 32)
+_INDEX = "kernels.json"
+
+
+class NotTaken(ValueError):
+    """A kernel that should be right is refused or does not compile; the text says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """One kernel compiled with one tile; its code lies beside the index as STEM.ptx and STEM.cubin."""
+
+    name: str
+    stem: str
+    entry: str
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What a prepared folder holds.
+
+    compiler: the version of NVRTC
+    """
+
+    compiler: str
+    architecture: str
+    kernels: tuple[Prepared, ...]
+
+
+def prepare(folder: Path, architecture: str) -> Folder:
+    """Compile everything into `folder`; raises NVRTCUnavailable and NotTaken."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as headers:
+        kernels = tuple(_compile(folder, Path(headers), architecture, *each) for each in _sources())
+    made = Folder(nvrtc.installed_version(), architecture, kernels)
+    (folder / _INDEX).write_text(json.dumps(to_plain(made)), encoding="utf-8")
+    return made
+
+
+def read(folder: Path) -> Folder:
+    """What was prepared in `folder`."""
+    return from_plain(Folder, json.loads((folder / _INDEX).read_text(encoding="utf-8")))
+
+
+def _sources() -> Iterator[tuple[str, Path, Exercise, int]]:
+    """Every kernel with every tile: the exercises' solutions, the corpus of right kernels, the probes."""
+    for exercise in list_exercises():
+        for tile in _tiles(exercise):
+            yield f"{exercise.name}: solution.cu", exercise.solution, exercise, tile
+    for entry in tomllib.loads((CORPUS / "right.toml").read_text(encoding="utf-8"))["kernel"]:
+        exercise = find_exercise(entry["exercise"])
+        for tile in _tiles(exercise):
+            yield entry["name"], CORPUS / "right" / f"{entry['name']}.cu", exercise, tile
+    naive = find_exercise("naive")
+    for path in sorted(PROBES.glob("*.cu")):
+        yield f"probe: {path.stem}", path, naive, naive.tile
+
+
+def _tiles(exercise: Exercise) -> list[int]:
+    return [tile for tile in TILES if tile in exercise.tiles]
+
+
+def _compile(
+    folder: Path, headers: Path, architecture: str, name: str, path: Path, exercise: Exercise, tile: int
+) -> Prepared:
+    source = read_source(path.read_bytes(), exercise)
+    if not isinstance(source, Source):
+        raise NotTaken(f"{name} is not taken: {source[0].message}")
+    plan = make_plan(exercise, source, tile, seed="0")
+    made = compile_source(
+        source.text,
+        exercise.kernel,
+        architecture,
+        source.defines(exercise, plan.tile, plan.cases[0].sizes),
+        exercise.fmad,
+        headers=header_texts(source.text, headers),
+        kernels=source.kernels,
+    )
+    if not isinstance(made, Compilation):
+        raise NotTaken(f"{name} does not compile: {made[0].message}")
+    stem = f"{name.replace(': ', '-').removesuffix('.cu')}-{tile}"
+    (folder / f"{stem}.ptx").write_text(made.ptx, encoding="utf-8")
+    (folder / f"{stem}.cubin").write_bytes(made.cubin)
+    return Prepared(name, stem, made.entry, plan)
