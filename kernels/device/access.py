@@ -100,7 +100,10 @@ def load_step(
             return
         for number, target in enumerate(targets):
             if target is not None:
-                machine.write(target, _element(machine, found, form, number), mask, keep=keep)
+                value = _element(machine, found, form, number)
+                if value.bits < widths[number]:
+                    value = widened(value, widths[number], signed=form.kind[0] == "s")
+                machine.write(target, value, mask, keep=keep)
                 if unset.origins:
                     unset.clear(target, mask)
         allocation = found.allocation

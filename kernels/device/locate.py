@@ -120,7 +120,7 @@ def _locate(
             base = low >> GENERIC_SHIFT << GENERIC_SHIFT
             low, high, displacement = low - base, high - base, displacement - base
     allocation = machine.memory.find(space, low)
-    if allocation is None or high + site.size > allocation.start + allocation.size:
+    if allocation is None or low < allocation.start or high + site.size > allocation.start + allocation.size:
         return None
     offset = address.offset + displacement - allocation.start
     if site.store and not allocation.writable:

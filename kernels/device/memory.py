@@ -48,10 +48,11 @@ class Allocation:
 
     copies: how many copies of each word there are: 1 (global), one per block (shared), one per thread (local)
     valid: for each word and copy whether something was written; None where all is initialised
+    origins: for local memory, where unset values that were stored in it come from; made when there is one
     """
 
-    __slots__ = ("_stride", "columns", "copies", "element", "flat", "flat_valid", "name", "shape", "size", "space",
-                 "start", "valid", "words", "writable")  # fmt: skip
+    __slots__ = ("_stride", "columns", "copies", "element", "flat", "flat_valid", "name", "origins", "shape", "size",
+                 "space", "start", "valid", "words", "writable")  # fmt: skip
 
     def __init__(
         self, name: str, space: str, start: int, size: int, copies: tuple[int, ...], *, initialised: bool
@@ -66,6 +67,7 @@ class Allocation:
         self.valid: NDArray[np.bool_] | None = None if initialised else np.zeros(self.words.shape, np.bool_)
         self.flat = self.words.reshape(-1)
         self.flat_valid = None if self.valid is None else self.valid.reshape(-1)
+        self.origins: NDArray[np.int32] | None = None
         self.writable = True
         self.element = 4
         self.shape: tuple[int, ...] = ()
@@ -172,7 +174,9 @@ class Memory:
         kind = kind_of(space)
         number = self._next[kind]
         self._next[kind] += 1
-        allocation = Allocation(name, kind, number << _SHIFTS[kind], size, copies, initialised=initialised)
+        # In the middle, so that what lies shortly before the variable belongs to its window too.
+        start = (number << _SHIFTS[kind]) + (1 << _SHIFTS[kind] - 1)
+        allocation = Allocation(name, kind, start, size, copies, initialised=initialised)
         self._windows[kind, number] = allocation
         self.by_name[name] = allocation
         return allocation

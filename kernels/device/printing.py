@@ -115,7 +115,7 @@ def _bytes(machine: Machine, pc: int, line: int | None, variable: str, lane: int
 def _string(machine: Machine, address: int) -> str:
     """The text at a global address, up to its end or a limit."""
     allocation: Allocation | None = machine.memory.find("global", address)
-    if allocation is None or allocation.copies:
+    if allocation is None or allocation.copies or address < allocation.start:
         return ""
     start = address - allocation.start
     data = allocation.words.tobytes()[start : min(allocation.size, start + _MAX_STRING)]

@@ -1,0 +1,98 @@
+"""Compiles small kernels with the real compiler and runs them on the CPU device.
+
+Every kernel is `K(float* M, float* P, int n)`: M holds 0, 1, 2, ... and P, which has n elements, is to be written. A
+test marks lines of its source with comments such as `//@ read` and asks for their numbers by the mark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from kernels.compile import Compilation, compile_source
+from kernels.device import Budget, Buffer, Execution, Program, load_program, run
+from kernels.launch import Launch
+from kernels.verdict import Finding
+
+HEAD = "__global__ void K(float* M, float* P, int n)"
+THREAD = "int t = threadIdx.x;"
+
+
+@cache
+def compiled(text: str, arch: str = "sm_90", defines: str = "", symbols: tuple[str, ...] = ()) -> Compilation:
+    """The compilation of a source; `defines` as in "A=1 B=2"."""
+    macros = dict(each.split("=") for each in defines.split())
+    made = compile_source(text, "K", arch, macros, True, symbols)
+    assert isinstance(made, Compilation), made
+    return made
+
+
+@cache
+def program(text: str, arch: str = "sm_90", defines: str = "") -> Program:
+    """The source as the device runs it."""
+    made = compiled(text, arch, defines)
+    return load_program(made.ptx, made.entry)
+
+
+def line(text: str, mark: str) -> int:
+    """The number of the one line that is marked."""
+    found = [number for number, each in enumerate(text.splitlines(), 1) if each.endswith(f"//@ {mark}")]
+    assert len(found) == 1, (mark, found)
+    return found[0]
+
+
+def triple(extent: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """An extent with all three axes."""
+    x, y, z = (*(extent if isinstance(extent, tuple) else (extent,)), 1, 1)[:3]
+    return x, y, z
+
+
+@dataclass(frozen=True)
+class Device:
+    """The device for one architecture."""
+
+    arch: str
+
+    def run(
+        self,
+        text: str,
+        *,
+        grid: int | tuple[int, ...] = 1,
+        block: int | tuple[int, ...] = 32,
+        shared: int = 0,
+        n: int = 32,
+        values: int = 64,
+        columns: int = 0,
+        budget: int = 100_000,
+        defines: str = "",
+        **options: Any,
+    ) -> Execution:
+        """One launch with n elements of P and `values` of M."""
+        buffers = (
+            Buffer("M", np.arange(values, dtype=np.float32), initialised=True, columns=columns),
+            Buffer("P", np.full(n, np.nan, np.float32), initialised=False, columns=columns),
+        )
+        launch = Launch(triple(grid), triple(block), shared)
+        prepared = program(text, self.arch, defines)
+        return run(prepared, launch, ("M", "P", n), buffers, budget=Budget(budget), **options)
+
+    def output(self, text: str, dtype: str = "f4", **options: Any) -> list[Any]:
+        """What is in P after a launch that shows nothing wrong."""
+        execution = self.run(text, **options)
+        assert execution.findings == ()
+        listed: list[Any] = execution.values["P"].view(dtype).tolist()
+        return listed
+
+
+def only(execution: Execution) -> Finding:
+    """The one finding of a run."""
+    assert len(execution.findings) == 1, execution.findings
+    return execution.findings[0]
+
+
+def lines(execution: Execution) -> list[tuple[str, int | None, int | None]]:
+    """The findings without their details."""
+    return [(finding.kind.value, finding.line, finding.other_line) for finding in execution.findings]
