@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernels.bundle import header_texts
@@ -14,6 +14,7 @@ from kernels.exercise import Exercise
 from kernels.plan import Plan, make_plan, select_cases
 from kernels.report import CPU_DEVICE, Report, message_for
 from kernels.source import Source, read_source
+from kernels.source_loops import name_loops
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.limits import Failure, SandboxFailure
@@ -109,6 +110,7 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: _Clock, pr
     checked = stages.check(
         CheckRequest(plan, compiled.ptx, compiled.entry, compiled.globals, compiled.resources)
     )
+    checked = replace(checked, findings=name_loops(checked.findings, source.text))
     clock.lap("check")
     return _report(job, plan, compiled, checked, clock.seconds, stages.isolation())
 

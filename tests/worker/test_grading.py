@@ -99,6 +99,15 @@ def test_what_was_compiled_is_what_is_checked():
     assert {case.sizes["Width"] for case in request.plan.cases} == {17}
 
 
+def test_a_kernel_that_does_not_end_is_shown_its_loop():
+    text = KERNEL.replace(b"{}", b"{\n  for (;;) {\n    P[0] = 1;\n  }\n}")
+    finding = Finding(Verdict.TIME_LIMIT, "It is still running", 3)
+    report = grade(job(text), FakeStages(checked=CheckResponse((finding,), ())))
+    assert report.verdict is Verdict.TIME_LIMIT
+    assert report.findings[0].line == 2
+    assert "the loop at line 2" in report.message
+
+
 def test_a_rejected_source_is_never_compiled():
     stages = FakeStages()
     report = grade(job(b"int main() {}"), stages)
