@@ -1,6 +1,7 @@
-"""The extents of the shared arrays that a source declares: the compiler keeps only their sizes in bytes.
+"""The extents of the arrays that a source declares: the compiler keeps only their sizes in bytes.
 
-They serve to name an element as `Mds[0][3]`; what cannot be read here is named by its position alone.
+They serve to name an element as `Mds[0][3]`; what cannot be read here is named by its position alone. Arrays of a
+thread's own are left out: they have no names once compiled.
 """
 
 from __future__ import annotations
@@ -8,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kernels.expression import Expression, ExpressionError
-from kernels.source_text import Kind, Token, scan
+from kernels.source_conditions import seen_items
+from kernels.source_text import Kind, Token, closing, scan
 
-_SHARED = "__shared__"
+_SPACES = {"__shared__", "__device__", "__constant__"}
+_WITH_ARGUMENTS = {"__align__", "alignas", "__attribute__"}
 
 
-def shared_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """Extents by array name; a name that is declared twice, with different ones, is left out.
+def array_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Extents by array name, in shared, global and constant memory; of a name with two different ones, none.
 
     names: what the macros and constants in the extents stand for
     """
-    tokens = [item for item in scan(text) if isinstance(item, Token)]
+    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
     shapes: dict[str, tuple[int, ...] | None] = {}
     for name, extents in _declared(tokens):
         shape = _evaluated(extents, names)
@@ -26,18 +29,35 @@ def shared_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, .
     return {name: shape for name, shape in shapes.items() if shape is not None}
 
 
-def _declared(tokens: Sequence[Token]) -> Iterator[tuple[str, list[str]]]:
-    """Every `name[a][b]` in a declaration with `__shared__`, as name and extents."""
+def _declared(tokens: list[Token]) -> Iterator[tuple[str, list[str]]]:
+    """Every `name[a][b]` in a declaration that names a memory, as name and extents."""
     inside = False
-    for i, token in enumerate(tokens):
-        if token.text == _SHARED:
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token.text in _SPACES:
             inside = True
-        elif token.text in {";", "{", "}", "="}:
+        elif token.text in {";", "}"}:
             inside = False
-        elif inside and token.kind is Kind.NAME:
-            extents = _extents(tokens, i + 1)
-            if extents:
-                yield token.text, extents
+        elif inside and token.text == "=":
+            index = _initialiser_end(tokens, index)
+            continue
+        elif inside and token.text == "(" and tokens[index - 1].text in _WITH_ARGUMENTS:
+            index = closing(tokens, index)
+            continue
+        elif token.text in {"(", "{"}:
+            # a function, or the members of a type
+            inside = False
+        elif inside and token.kind is Kind.NAME and (extents := _extents(tokens, index + 1)):
+            yield token.text, extents
+        index += 1
+
+
+def _initialiser_end(tokens: list[Token], index: int) -> int:
+    """The index of the comma or semicolon that ends an initialiser."""
+    while index < len(tokens) and tokens[index].text not in {",", ";"}:
+        index = closing(tokens, index) if tokens[index].text in {"(", "[", "{"} else index + 1
+    return index
 
 
 def _extents(tokens: Sequence[Token], start: int) -> list[str]:
@@ -54,6 +74,7 @@ def _extents(tokens: Sequence[Token], start: int) -> list[str]:
 
 def _evaluated(extents: Sequence[str], names: Mapping[str, int]) -> tuple[int, ...] | None:
     try:
-        return tuple(Expression.parse(extent).evaluate(names) for extent in extents)
+        shape = tuple(Expression.parse(extent).evaluate(names) for extent in extents)
     except ExpressionError:
         return None
+    return shape if min(shape) > 0 else None

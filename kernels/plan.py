@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kernels.array_shapes import shared_shapes
+from kernels.array_shapes import array_shapes
 from kernels.exercise import Binding, Case, Exercise, InputKind, Layout, Operation, Role
 from kernels.launch import Launch, LaunchError
 from kernels.source import Source
@@ -71,7 +71,7 @@ class CasePlan:
 class Plan:
     """Everything that the check step needs beside the compiled kernel.
 
-    shapes: extents of the shared arrays as the source declares them, where they can be read
+    shapes: extents of the arrays as the source declares them, where they can be read
     """
 
     exercise: str
@@ -103,7 +103,7 @@ def make_plan(exercise: Exercise, source: Source | None, tile: int | None, seed:
         cases.append(_plan_case(exercise, source, tile, case, turn))
     shapes = {}
     if source is not None:
-        shapes = shared_shapes(source.text, {exercise.tile_name: tile, **source.macros})
+        shapes = array_shapes(source.text, {exercise.tile_name: tile, **source.macros})
     return Plan(
         exercise=exercise.name,
         operation=exercise.operation,

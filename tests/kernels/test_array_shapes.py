@@ -1,10 +1,10 @@
-"""The extents of shared arrays, as far as they can be read."""
+"""The extents of arrays, as far as they can be read."""
 
 from __future__ import annotations
 
 import pytest
 
-from kernels.array_shapes import shared_shapes
+from kernels.array_shapes import array_shapes
 
 
 @pytest.mark.parametrize(
@@ -19,9 +19,19 @@ from kernels.array_shapes import shared_shapes
         ("// __shared__ float A[2];\nint a[3];", {}),
         ("{ __shared__ float A[2]; } { __shared__ float A[3]; }", {}),
         ("{ __shared__ float A[2]; } { __shared__ float A[2]; }", {"A": (2,)}),
+        ("__device__ float A[2][3] = {{1, 2, 3}, {4, 5, 6}}, B[4];", {"A": (2, 3), "B": (4,)}),
+        ("__constant__ float A[T];\n__device__ float B[T], *p, C[T - 1];", {"A": (8,), "B": (8,), "C": (7,)}),
+        ("__device__ float f(float A[4]) { float B[5]; return A[2] + B[3]; }", {}),
+        ("__device__ void f(float (&A)[4]) { __shared__ float B[5]; B[2] = 1; }", {"B": (5,)}),
+        ("__shared__ struct { float A[2]; } s[3];", {}),
+        ("template <int N> __device__ void f() { __shared__ float A[N], B[T]; }", {"B": (8,)}),
+        ("#ifndef TILELAB\n__shared__ float A[2];\n#else\n__shared__ float A[3];\n#endif", {"A": (3,)}),
+        ("__shared__ float A[T - 8][2], B[3 - T], C[1];", {"C": (1,)}),
         ("__shared__ float A[[[", {}),
+        ("__shared__ float A[2] = {", {"A": (2,)}),
+        ("__shared__ __align__(", {}),
         ("__shared__", {}),
     ],
 )
 def test_extents(text, shapes):
-    assert shared_shapes(text, {"T": 8}) == shapes
+    assert array_shapes(text, {"T": 8}) == shapes
