@@ -100,10 +100,10 @@ def load_step(
             return
         for number, target in enumerate(targets):
             if target is not None:
-                value = _element(machine, found, form, number)
-                if value.bits < widths[number]:
-                    value = widened(value, widths[number], signed=form.kind[0] == "s")
-                machine.write(target, value, mask, keep=keep)
+                element = _element(machine, found, form, number)
+                if element.bits < widths[number]:
+                    element = widened(element, widths[number], signed=form.kind[0] == "s")
+                machine.write(target, element, mask, keep=keep)
                 if unset.origins:
                     unset.clear(target, mask)
         allocation = found.allocation
@@ -150,7 +150,7 @@ def _check_valid(
     """Marks the registers of threads that loaded what nobody wrote."""
     allocation, words = found.allocation, found.words
     assert allocation.valid is not None
-    found.valid = True
+    found.valid = allocation.space != "local"  # local memory may become unset again
     per_element = form.size // 4
     for number, target in enumerate(targets):
         good = np.ones((1, 1), np.bool_)
@@ -165,7 +165,12 @@ def _check_valid(
             lane = int(np.flatnonzero(missing)[0])
             base = 0 if words is None else int(np.broadcast_to(words.array, _grid(machine)).reshape(-1)[lane])
             offset = (base + found.shift + number * per_element) * 4
-            machine.unset.from_memory(target, pc, missing, mask, (allocation, offset, lane))
+            carried = None
+            if allocation.origins is not None:
+                carried = allocation.gather(
+                    allocation.origins, words, found.shift + number * per_element, machine.shape
+                )
+            machine.unset.from_memory(target, pc, missing, mask, (allocation, offset, lane), carried)
 
 
 def _grid(machine: Machine) -> tuple[int, int]:
@@ -174,9 +179,10 @@ def _grid(machine: Machine) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Missing:
-    """Which threads loaded something unset, and one of the places."""
+    """Which threads loaded something unset, where that came from if it is known, and one of the places."""
 
     lanes: NDArray[np.bool_]
+    carried: NDArray[np.int32]
     element: tuple[Allocation, int, int] | None = None
 
 
@@ -186,7 +192,7 @@ def _load_parts(
     """The load thread by thread, for whatever is not regular; what may not be read becomes 0."""
     lanes = machine.shape.lanes
     bytes_of = np.zeros((lanes, form.count * form.size), np.uint8)
-    missing = _Missing(np.zeros(lanes, np.bool_))
+    missing = _Missing(np.zeros(lanes, np.bool_), np.zeros(lanes, np.int32))
     for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
         data, valid = read_part(machine, part, site.size)
         bytes_of[part.lanes] = data
@@ -194,6 +200,8 @@ def _load_parts(
             bad = part.lanes[~valid]
             missing.lanes[bad] = True
             missing.element = part.allocation, int(part.offsets[~valid][0]), int(bad[0])
+            if part.allocation.origins is not None:
+                missing.carried[part.lanes] = part.allocation.origins.reshape(-1)[_places(machine, part)]
         if part.allocation.space == "shared":
             machine.races.record(
                 Access(site.pc, part.allocation, Kind.READ, site.size, offsets=part.offsets, lanes=part.lanes)
@@ -220,6 +228,12 @@ def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8
     return words.view(np.uint8).reshape(len(part.lanes), -1)[:, :size], valid
 
 
+def _places(machine: Machine, part: Part) -> NDArray[np.intp]:
+    """Where in the flat memory the first words of the listed threads lie."""
+    thread, block = np.divmod(part.lanes, machine.shape.blocks)
+    return part.allocation.position((part.offsets >> 2).astype(np.intp), thread, block, machine.shape)
+
+
 def write_part(
     machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None
 ) -> None:
@@ -243,7 +257,8 @@ def write_part(
 
 def _note_unset(machine: Machine, target: int, pc: int, missing: _Missing, mask: Mask | None) -> None:
     if missing.element is not None:
-        machine.unset.from_memory(target, pc, missing.lanes.reshape(_grid(machine)), mask, missing.element)
+        lanes, carried = missing.lanes.reshape(_grid(machine)), missing.carried.reshape(_grid(machine))
+        machine.unset.from_memory(target, pc, lanes, mask, missing.element, carried)
     elif machine.unset.origins:
         machine.unset.clear(target, mask)
 
@@ -301,7 +316,7 @@ def _store_words(
     if allocation.valid is not None and not found.valid:
         for piece in range(form.count * form.size // 4):
             allocation.scatter(allocation.valid, words, found.shift + piece, grid, True, mask)
-        found.valid = mask is None
+        found.valid = mask is None and allocation.space != "local"
 
 
 def _note_store(machine: Machine, found: Found, site: Site, mask: Mask | None) -> None:
@@ -322,24 +337,28 @@ def _store_parts(
     machine: Machine, site: Site, form: Form, place: Place, sources: tuple[int, ...], mask: Mask | None
 ) -> None:
     """The store thread by thread, for whatever is not regular."""
-    lanes = machine.shape.lanes
-    columns = []
-    bad = np.zeros(lanes, np.bool_)
-    for source in sources:
-        value = machine.registers[source]
-        dense = np.broadcast_to(value.dense(INTEGER[value.bits]), _grid(machine))
-        raw = np.ascontiguousarray(dense).reshape(lanes, 1).view(np.uint8)
-        columns.append(raw[:, : form.size])
-        harmful = machine.unset.harmful(source, mask)
-        if harmful is not None:
-            bad |= harmful.reshape(-1)
-    data = np.concatenate(columns, axis=1)
     for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
-        write_part(machine, part, data[part.lanes], ~bad[part.lanes])
-        if part.allocation.space != "local":
-            for source in sources:
+        for number, source in enumerate(sources):
+            element = Part(part.allocation, part.offsets + number * form.size, part.lanes)
+            _store_element(machine, element, form.size, source)
+            if part.allocation.space != "local":
                 machine.unset.use(source, site.pc, mask, MEMORY)
         note_part(machine, part, site, Kind.WRITE)
+
+
+def _store_element(machine: Machine, part: Part, size: int, source: int) -> None:
+    """One element for each of the listed threads. Local memory may hold unset values, and keeps whose they are."""
+    value = machine.registers[source]
+    dense = np.broadcast_to(value.dense(INTEGER[value.bits]), _grid(machine)).reshape(-1)[part.lanes]
+    data = np.ascontiguousarray(dense).reshape(-1, 1).view(np.uint8)[:, :size]
+    origins = machine.unset.origins.get(source)
+    if origins is None:
+        write_part(machine, part, data)
+        return
+    unset = np.broadcast_to(origins, _grid(machine)).reshape(-1)[part.lanes]
+    write_part(machine, part, data, unset == 0)
+    if part.allocation.space == "local":
+        part.allocation.keep_origins().reshape(-1)[_places(machine, part)] = unset
 
 
 def note_part(machine: Machine, part: Part, site: Site, kind: Kind) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import GENERIC_SHIFT, Allocation, window_at, window_of
-from kernels.device.naming import element_name, plain_name
+from kernels.device.naming import element_name, whole_name
 from kernels.device.observers.races import Access, Kind
 from kernels.device.values import Array, Lanes, Value
 from kernels.verdict import Example, Verdict
@@ -213,11 +213,11 @@ def _report_outside(
         block, thread = machine.who(int(lanes[0]))
         offset = int(offsets[0])
         element = element_name(allocation, offset)
-        count = allocation.size // allocation.element
         side = "before the start" if offset < 0 else "past the end"
+        wide = f"{site.size} bytes from " if 0 <= offset < allocation.size else ""
         message = (
-            f"{machine.lane_name(int(lanes[0]))} {_verb(site)} `{element}`, {side} of"
-            f" `{plain_name(allocation.name)}`, which has {count:,} elements"
+            f"{machine.lane_name(int(lanes[0]))} {_verb(site)} {wide}`{element}`, {side} of"
+            f" {whole_name(allocation)}"
         )
         return Example(block, (thread,), element), message
 

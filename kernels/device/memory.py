@@ -72,6 +72,12 @@ class Allocation:
         self.element = 4
         self.shape: tuple[int, ...] = ()
 
+    def keep_origins(self) -> NDArray[np.int32]:
+        """Where unset values in this memory come from, from now on."""
+        if self.origins is None:
+            self.origins = np.zeros(self.words.shape, np.int32)
+        return self.origins
+
     def fill(self, data: bytes) -> None:
         """Sets the memory's bytes from its start on."""
         padded = data + bytes(-len(data) % 4)

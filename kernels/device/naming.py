@@ -6,6 +6,7 @@ import re
 from math import prod
 
 from kernels.device.memory import Allocation
+from kernels.wording import plural
 
 
 def plain_name(symbol: str) -> str:
@@ -30,6 +31,14 @@ def element_name(allocation: Allocation, offset: int) -> str:
     if not allocation.shape or prod(allocation.shape) * element != allocation.size:
         return f"{name}[{offset // element}]"
     return name + "".join(f"[{index}]" for index in _indices(offset // element, allocation.shape))
+
+
+def whole_name(allocation: Allocation) -> str:
+    """A variable with its size: `` `Mds`, which has 256 elements ``."""
+    name = plain_name(allocation.name)
+    if name.startswith("__local_depot"):
+        return f"the thread's local arrays, {plural(allocation.size, 'byte')}"
+    return f"`{name}`, which has {plural(allocation.size // allocation.element, 'element')}"
 
 
 def _indices(number: int, shape: tuple[int, ...]) -> list[int]:

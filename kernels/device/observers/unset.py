@@ -49,15 +49,22 @@ class UnsetObserver:
         missing: NDArray[np.bool_],
         mask: Mask | None,
         element: tuple[Allocation, int, int],
+        carried: Origins | None = None,
     ) -> None:
-        """The threads `missing` loaded something that nobody wrote; `element`: one of them (variable, byte, thread)."""
+        """The threads `missing` loaded something that nobody wrote.
+
+        element: one of them, as variable, byte and thread
+        carried: the origins of unset values that were stored there
+        """
         if pc not in self._elements:
             allocation, offset, lane = element
             block, thread = self._machine.who(lane)
             name = element_name(allocation, offset)
             message = f"{self._machine.lane_name(lane)} reads `{name}`, which nothing has written"
             self._elements[pc] = Example(block, (thread,), name), message
-        self._set(register, np.where(missing, np.int32(pc + 1), np.int32(0)), mask)
+        here = np.int32(pc + 1)
+        found = here if carried is None else np.where(carried != 0, carried, here)
+        self._set(register, np.where(missing, found, np.int32(0)).astype(np.int32), mask)
 
     def from_shuffle(
         self, register: int, pc: int, came: Origins | None, present: NDArray[np.bool_], mask: Mask | None
