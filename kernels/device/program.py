@@ -173,9 +173,7 @@ class _Expansion:
         for instruction in self._instructions:
             for name in (*results(instruction), *reads(instruction)):
                 registers.setdefault(name, len(registers))
-        for label in self._targets.values():
-            if label >= len(self._instructions):
-                raise Malformed("a label behind the end of the kernel")
+        self._check_jumps()
         return Program(
             kernel.name,
             tuple(self._instructions),
@@ -188,6 +186,18 @@ class _Expansion:
             kernel.most_threads,
             self._variables,
         )
+
+    def _check_jumps(self) -> None:
+        """Every branch leads to a label that exists."""
+        for item in self._instructions:
+            head = item.opcode.split(".", 1)[0]
+            if head not in {"bra", "brx"}:
+                continue
+            place = item.operands[-1] if len(item.operands) == (1 if head == "bra" else 2) else None
+            name = place.name if isinstance(place, Symbol) else ""
+            labels = (name,) if head == "bra" else self._tables.get(name, ("",))
+            if any(label not in self._targets for label in labels):
+                raise Malformed("a branch to nowhere")
 
     def _expand(
         self, function: Function, prefix: str, bound: dict[str, str], stack: tuple[str, ...], end: str | None

@@ -18,6 +18,7 @@ from kernels.device.ptx import (
 from kernels.device.ptx_tokens import Tokens
 
 MAX_SCOPES = 64
+MOST_OFFSET = 1 << 32
 _NAME = re.compile(r"[%$_a-zA-Z.][\w.$%]*")
 
 
@@ -111,10 +112,10 @@ class OperandReader:
             if name.startswith("%") or text == "_" or self._scopes.is_register(name):
                 return Register(name)
             if self._tokens.accept("+"):
-                return Symbol(name, self._tokens.integer())
+                return Symbol(name, self._tokens.integer() % MOST_OFFSET)
             return Symbol(name)
         if self._tokens.accept("!"):
-            inner = self._scalar()
+            inner = self._scalar() if self._tokens.kind() == "word" else None
             if not isinstance(inner, Register):
                 raise Malformed("a negation of something that is no predicate")
             return Register("!" + inner.name)
@@ -135,6 +136,8 @@ class OperandReader:
         else:
             offset = self._tokens.integer()
         self._tokens.expect("]")
+        if not -MOST_OFFSET <= offset <= MOST_OFFSET:
+            raise Malformed("an address with an impossible offset")
         return Address(base, offset)
 
     def _vector(self) -> Vector:

@@ -40,7 +40,7 @@ def parse_module(text: str, source_name: str = "kernel.cu") -> Module:
 
 def _source_files(text: str, source_name: str) -> frozenset[int]:
     """The numbers that `.file` directives give to the student's own file."""
-    found = re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, re.MULTILINE)
+    found = re.findall(r'^\s*\.file\s+(\d{1,9})\s+"([^"]*)"', text, re.MULTILINE)
     return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == source_name)
 
 

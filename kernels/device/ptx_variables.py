@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from kernels.device.ptx import SIZES, Malformed, Variable
 from kernels.device.ptx_tokens import Tokens
 
+POINTER_BYTES = 8
+
 
 class VariableReader:
     """Reads variables; `declare` gives each the name under which it is known."""
@@ -67,6 +69,8 @@ class VariableReader:
         data, pointers = self._initialiser(element) if self._tokens.accept("=") else (None, ())
         if data is not None and unsized:
             size = len(data)
+        if data is not None and len(data) > size:
+            raise Malformed("an initialiser that is longer than its variable")
         return Variable(name, space, size, align, data, external, pointers, element)
 
     def _initialiser(self, element: int) -> tuple[bytes, tuple[tuple[int, str], ...]]:
@@ -83,6 +87,8 @@ class VariableReader:
             else:
                 value, symbol = self._constant()
                 if symbol:
+                    if element != POINTER_BYTES:
+                        raise Malformed("an address in a variable that is too narrow for it")
                     pointers.append((len(data), symbol))
                 data += (value & ((1 << 8 * element) - 1)).to_bytes(element, "little")
             while depth and self._tokens.accept("}"):
