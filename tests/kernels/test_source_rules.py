@@ -1,0 +1,137 @@
+"""What a submission may not hold: host code and headers that are not on the list."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.source import HEADERS, HeaderKind, header_text
+from kernels.source_rules import FORBIDDEN_INCLUDE
+from tests.kernels.readings import KERNEL, only, refused, taken
+
+# --- Host code
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("int main(void) { return 0; }\n", "`main`"),
+        ("void f() { float* d; cudaMalloc(&d, 4); }\n", "`cudaMalloc`"),
+        ("void f() { cudaMemcpy(a, b, 4, cudaMemcpyHostToDevice); }\n", "`cudaMemcpy`"),
+        ("void f() { MatrixMulKernel<<<1, 1>>>(0, 0, 0, 1); }\n", "`<<<...>>>`"),
+        ('void f() { std::cout << "x"; }\n', "`std::cout`"),
+        ("std::vector<float> a(3);\n", "`std::vector`"),
+    ],
+)
+def test_host_code_is_refused_and_says_how_to_keep_it(text, what):
+    finding = only(KERNEL + text)
+    assert finding.line == 2
+    assert what in finding.message
+    assert "#ifndef TILELAB" in finding.message
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "#ifndef TILELAB\n{}#endif\n",
+        "#ifdef TILELAB\n#else\n{}#endif\n",
+        "#if !defined(TILELAB)\n{}#endif\n",
+        "#if !TILELAB && 1\n{}#endif\n",
+        "#  ifndef TILELAB // mine\n#ifdef DEBUG\n{}#endif\n#endif\n",
+        "#if 0\n{}#endif\n",
+        "#ifdef TILELAB\n#elif defined(DEBUG)\n{}#endif\n",
+        "#ifndef __CUDACC_RTC__\n{}#endif\n",
+        "#ifdef __INTELLISENSE__\n{}#endif\n",
+    ],
+)
+def test_a_students_own_harness_is_skipped(guard):
+    harness = "#include <vector>\n#include <my_timer.h>\nint main() { cudaMalloc(0, 1); k<<<1, 1>>>(); }\n"
+    taken(KERNEL + guard.format(harness))
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "#ifdef TILELAB\n{}#endif\n",
+        "#ifndef DEBUG\n{}#endif\n",
+        "#if DEBUG > 2\n{}#endif\n",
+        "#ifndef TILELAB\n#else\n{}#endif\n",
+        "#if defined(TILELAB) || defined(DEBUG)\n{}#endif\n",
+        "#undef TILELAB\n#ifndef TILELAB\n{}#endif\n",
+        "#if 0\n#else\n{}#endif\n",
+    ],
+)
+def test_a_harness_that_may_be_compiled_is_not_skipped(guard):
+    assert "`main`" in only(KERNEL + guard.format("int main() { return 0; }\n")).message
+
+
+def test_words_of_host_code_in_comments_strings_and_names_are_fine():
+    taken(
+        "// int main() { cudaMalloc(); } k<<<1,1>>>\n"
+        '__device__ const char* s = "int main() <<<>>> cudaMalloc(";\n'
+        "__device__ int main_loop, cudaMallocated;\n" + KERNEL,
+    )
+
+
+# --- Includes
+
+
+@pytest.mark.parametrize("name", sorted(HEADERS))
+def test_every_listed_header_may_be_included_either_way(name):
+    taken(f'#include <{name}>\n  #  include "{name}"  // why\n' + KERNEL)
+
+
+@pytest.mark.parametrize(
+    "include",
+    [
+        "#include </etc/passwd>",
+        '#include "/etc/passwd"',
+        '#include "/no/such/file"',
+        "#include <my.h>",
+        '#include "../stdio.h"',
+        "#include <cuda_runtime.h",
+        "#include X",
+        "#include",
+        "#include <>",
+        "#include_next <stdio.h>",
+        "#import <stdio.h>",
+        "#embed <stdio.h>",
+        "%:include <stdio.h>",
+        "#include /**/ <stdio.h>",
+        "/**/ #include <stdio.h>",
+        "#inc\\\nlude <stdio.h>",
+        "#include <std\\\nio.h>",
+        "#\\\ninclude </etc/passwd>",
+        "#include <stdio.h> </etc/passwd>",
+        "#if __has_include(<stdio.h>)\n#endif".replace("#if ", "#define A "),
+        "int a = __has_include(</etc/passwd>);",
+        "#define S(...) #__VA_ARGS__\nconst char* s = S(\n#include </etc/passwd>\n);",
+        "#if DEBUG\n#include </etc/passwd>\n#endif",
+    ],
+)
+def test_any_other_include_gets_one_and_the_same_message(include):
+    assert {finding.message for finding in refused(include + "\n" + KERNEL)} == {FORBIDDEN_INCLUDE}
+
+
+def test_a_probe_for_headers_in_a_condition_is_refused():
+    assert only("#if __has_include(</etc/passwd>)\n#endif\n" + KERNEL).message == FORBIDDEN_INCLUDE
+
+
+def test_each_forbidden_include_is_shown_on_its_line():
+    findings = refused("#include <stdio.h>\n#include <a.h>\n\n#include <b.h>\n" + KERNEL)
+    assert [finding.line for finding in findings] == [2, 4]
+
+
+@pytest.mark.parametrize("directive", ['#line 100 "other.cu"', "# 100", "#line 7"])
+def test_renumbering_lines_is_refused(directive):
+    finding = only(KERNEL + directive + "\n")
+    assert finding.line == 2
+    assert "#line" in finding.message
+
+
+def test_only_supplied_headers_have_a_text():
+    for name, kind in HEADERS.items():
+        if kind is HeaderKind.EMPTY:
+            assert "#include" not in header_text(name)
+        else:
+            with pytest.raises(KeyError):
+                header_text(name)
