@@ -15,7 +15,7 @@ import numpy as np
 from kernels.compile import Compilation, compile_source
 from kernels.device import Budget, Buffer, Execution, Program, load_program, run
 from kernels.launch import Launch
-from kernels.verdict import Finding
+from kernels.verdict import Example, Finding
 
 HEAD = "__global__ void K(float* M, float* P, int n)"
 THREAD = "int t = threadIdx.x;"
@@ -96,3 +96,9 @@ def only(execution: Execution) -> Finding:
 def lines(execution: Execution) -> list[tuple[str, int | None, int | None]]:
     """The findings without their details."""
     return [(finding.kind.value, finding.line, finding.other_line) for finding in execution.findings]
+
+
+def example(finding: Finding) -> Example:
+    """The example that every finding of the device carries."""
+    assert finding.example is not None
+    return finding.example

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.verdict import Severity, Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
 
 
 def test_a_read_past_the_end_of_a_buffer(device):
@@ -19,9 +19,9 @@ def test_a_read_past_the_end_of_a_buffer(device):
     assert (finding.kind, finding.line) == (Verdict.OUT_OF_BOUNDS, line(text, "read"))
     assert finding.count == 8
     assert finding.severity is Severity.ERROR
-    assert finding.example.block == (0, 0, 0)
-    assert finding.example.threads == ((24, 0, 0),)
-    assert finding.example.element == "M[64]"
+    assert example(finding).block == (0, 0, 0)
+    assert example(finding).threads == ((24, 0, 0),)
+    assert example(finding).element == "M[64]"
     assert finding.message == (
         "thread (24,0) of block (0,0) reads `M[64]`, past the end of `M`, which has 64 elements"
     )
@@ -42,7 +42,7 @@ def test_a_read_before_the_start_of_a_buffer(device):
     finding = only(device.run(text))
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "read"), 1)
-    assert finding.example.element == "M[-1]"
+    assert example(finding).element == "M[-1]"
     assert "before the start of `M`" in finding.message
 
 
@@ -75,7 +75,7 @@ def test_far_away_is_outside_too(device):
 def test_an_element_of_a_matrix_is_named_by_row_and_column(device):
     text = f"{HEAD} {{ {THREAD} P[t] = M[t + 40]; }}"
 
-    assert only(device.run(text, columns=8)).example.element == "M[8][0]"
+    assert example(only(device.run(text, columns=8))).element == "M[8][0]"
 
 
 def test_an_overrun_inside_a_row_is_no_finding(device):
@@ -97,8 +97,8 @@ def test_a_shared_array_does_not_run_on_into_its_neighbour(device):
     finding = only(device.run(text))
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "read"), 1)
-    assert finding.example.threads == ((31, 0, 0),)
-    assert finding.example.element in {"first[32]", "second[32]"}
+    assert example(finding).threads == ((31, 0, 0),)
+    assert example(finding).element in {"first[32]", "second[32]"}
 
 
 def test_a_write_before_the_start_of_a_shared_array(device):
@@ -113,7 +113,7 @@ def test_a_write_before_the_start_of_a_shared_array(device):
     finding = only(device.run(text))
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 1)
-    assert finding.example.element == "tile[-1]"
+    assert example(finding).element == "tile[-1]"
 
 
 def test_shared_arrays_with_rows_are_named_by_the_shape_in_the_source(device):
@@ -126,11 +126,13 @@ def test_shared_arrays_with_rows_are_named_by_the_shape_in_the_source(device):
 }}"""
 
     finding = next(
-        each for each in device.run(text, shapes={"tile": (4, 8)}).findings if each.kind is Verdict.OUT_OF_BOUNDS
+        each
+        for each in device.run(text, shapes={"tile": (4, 8)}).findings
+        if each.kind is Verdict.OUT_OF_BOUNDS
     )
 
     assert (finding.line, finding.count) == (line(text, "write"), 8)
-    assert finding.example.element == "tile[4][0]"
+    assert example(finding).element == "tile[4][0]"
 
 
 def test_dynamic_shared_memory_ends_where_the_launch_says(device):
@@ -145,7 +147,7 @@ def test_dynamic_shared_memory_ends_where_the_launch_says(device):
     assert device.run(text, shared=128).findings == ()
     finding = device.run(text, shared=124).findings[0]
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 1)
-    assert finding.example.element == "tile[31]"
+    assert example(finding).element == "tile[31]"
 
 
 def test_dynamic_shared_memory_that_the_launch_does_not_give(device):
@@ -172,7 +174,7 @@ def test_a_local_array(device):
     finding = only(device.run(text))
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "read"), 16)
-    assert finding.example.threads == ((8, 0, 0),)
+    assert example(finding).threads == ((8, 0, 0),)
 
 
 @pytest.mark.parametrize("access", ["P[t] = *where", "*where = t"])
@@ -204,7 +206,7 @@ def test_a_pointer_that_means_shared_memory_is_checked_as_such(device):
     finding = only(device.run(text))
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "write"), 16)
-    assert finding.example.element == "tile[16]"
+    assert example(finding).element == "tile[16]"
 
 
 def test_a_wide_access_must_be_aligned(device):
@@ -231,7 +233,7 @@ def test_a_wide_access_that_is_partly_outside(device):
     finding = only(device.run(text, values=30))
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.OUT_OF_BOUNDS, line(text, "read"), 25)
-    assert finding.example.element == "M[28]"
+    assert example(finding).element == "M[28]"
 
 
 def test_single_bytes_are_checked(device):
