@@ -1,4 +1,4 @@
-"""Loads and stores."""
+"""Loads, and what loads and stores have in common."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.locate import Found, Part, Site, locate, split
+from kernels.device.locate import Found, Site, locate, split
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import Allocation, kind_of
 from kernels.device.observers.races import Access, Kind
-from kernels.device.observers.unset import ADDRESS, MEMORY
+from kernels.device.observers.unset import ADDRESS
+from kernels.device.parts import places, read_part
 from kernels.device.ptx import SIZES
-from kernels.device.values import INTEGER, Array, Value, from_array, widened
+from kernels.device.values import Array, Value, from_array, widened
 
 Step = Callable[[Machine, Mask | None], None]
 
@@ -90,7 +91,7 @@ def load_step(
         unset = machine.unset
         if unset.origins:
             unset.use(place.register, pc, mask, ADDRESS)
-        found = _quick(machine, site, form, place, mask)
+        found = quick(machine, site, form, place, mask)
         if found is None:
             values, valid = _load_parts(machine, site, form, place, mask)
             for target, value, width in zip(targets, values, widths, strict=True):
@@ -110,12 +111,12 @@ def load_step(
         if not found.valid and allocation.valid is not None:
             _check_valid(machine, found, form, pc, targets, mask)
         if allocation.space == "shared":
-            machine.races.record(_access(found, site, Kind.READ, mask))
+            machine.races.record(shared_access(found, site, Kind.READ, mask))
 
     return load
 
 
-def _quick(machine: Machine, site: Site, form: Form, place: Place, mask: Mask | None) -> Found | None:
+def quick(machine: Machine, site: Site, form: Form, place: Place, mask: Mask | None) -> Found | None:
     """Where all threads access whole words of one variable, if that is so."""
     if form.size < 4:
         return None
@@ -138,7 +139,8 @@ def _word(machine: Machine, found: Found, number: int) -> Array:
     return allocation.gather(allocation.words, found.words, found.shift + number, machine.shape)
 
 
-def _access(found: Found, site: Site, kind: Kind, mask: Mask | None) -> Access:
+def shared_access(found: Found, site: Site, kind: Kind, mask: Mask | None) -> Access:
+    """How the race observer is told of an access by whole words."""
     if mask is None and found.access is not None:
         return found.access
     return Access(site.pc, found.allocation, kind, site.size, mask, found.words, found.shift)
@@ -160,10 +162,12 @@ def _check_valid(
         if good.all():
             continue
         found.valid = False
-        missing = np.broadcast_to(~good if mask is None else ~good & mask.array, _grid(machine))
+        missing = np.broadcast_to(~good if mask is None else ~good & mask.array, grid_of(machine))
         if target is not None and missing.any():
             lane = int(np.flatnonzero(missing)[0])
-            base = 0 if words is None else int(np.broadcast_to(words.array, _grid(machine)).reshape(-1)[lane])
+            base = (
+                0 if words is None else int(np.broadcast_to(words.array, grid_of(machine)).reshape(-1)[lane])
+            )
             offset = (base + found.shift + number * per_element) * 4
             carried = None
             if allocation.origins is not None:
@@ -173,7 +177,8 @@ def _check_valid(
             machine.unset.from_memory(target, pc, missing, mask, (allocation, offset, lane), carried)
 
 
-def _grid(machine: Machine) -> tuple[int, int]:
+def grid_of(machine: Machine) -> tuple[int, int]:
+    """The shape of an array with an element for every thread of the chunk."""
     return machine.shape.threads, machine.shape.blocks
 
 
@@ -201,63 +206,19 @@ def _load_parts(
             missing.lanes[bad] = True
             missing.element = part.allocation, int(part.offsets[~valid][0]), int(bad[0])
             if part.allocation.origins is not None:
-                missing.carried[part.lanes] = part.allocation.origins.reshape(-1)[_places(machine, part)]
+                missing.carried[part.lanes] = part.allocation.origins.reshape(-1)[places(machine, part)]
         if part.allocation.space == "shared":
             machine.races.record(
                 Access(site.pc, part.allocation, Kind.READ, site.size, offsets=part.offsets, lanes=part.lanes)
             )
     dtype = _DTYPES[form.kind]
     columns = np.ascontiguousarray(bytes_of.reshape(lanes, form.count, form.size).transpose(1, 0, 2))
-    return [column.view(dtype).reshape(_grid(machine)) for column in columns], missing
-
-
-def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_] | None]:
-    """The bytes that the listed threads see, and whether all of them were written."""
-    thread, block = np.divmod(part.lanes, machine.shape.blocks)
-    first = (part.offsets >> 2).astype(np.intp)
-    count = max(1, size // 4)
-    words = np.empty((len(part.lanes), count), np.uint32)
-    valid = None if part.allocation.flat_valid is None else np.ones(len(part.lanes), np.bool_)
-    for number in range(count):
-        index = part.allocation.position(first + number, thread, block, machine.shape)
-        words[:, number] = part.allocation.flat[index]
-        if valid is not None and part.allocation.flat_valid is not None:
-            valid &= part.allocation.flat_valid[index]
-    if size < 4:
-        words >>= ((part.offsets & 3) * 8).astype(np.uint32)[:, np.newaxis]
-    return words.view(np.uint8).reshape(len(part.lanes), -1)[:, :size], valid
-
-
-def _places(machine: Machine, part: Part) -> NDArray[np.intp]:
-    """Where in the flat memory the first words of the listed threads lie."""
-    thread, block = np.divmod(part.lanes, machine.shape.blocks)
-    return part.allocation.position((part.offsets >> 2).astype(np.intp), thread, block, machine.shape)
-
-
-def write_part(
-    machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None
-) -> None:
-    """Sets the bytes of the listed threads; where two write the same place, the last one stays."""
-    size = data.shape[1]
-    thread, block = np.divmod(part.lanes, machine.shape.blocks)
-    first = (part.offsets >> 2).astype(np.intp)
-    allocation = part.allocation
-    for number in range(max(1, size // 4)):
-        index = allocation.position(first + number, thread, block, machine.shape)
-        if size >= 4:
-            words = np.ascontiguousarray(data[:, number * 4 : number * 4 + 4]).view(np.uint32)[:, 0]
-            allocation.flat[index] = words
-        else:
-            raw = allocation.flat.view(np.uint8)
-            for byte in range(size):
-                raw[index * 4 + (part.offsets & 3) + byte] = data[:, byte]
-        if allocation.flat_valid is not None:
-            allocation.flat_valid[index] = True if valid is None else valid
+    return [column.view(dtype).reshape(grid_of(machine)) for column in columns], missing
 
 
 def _note_unset(machine: Machine, target: int, pc: int, missing: _Missing, mask: Mask | None) -> None:
     if missing.element is not None:
-        lanes, carried = missing.lanes.reshape(_grid(machine)), missing.carried.reshape(_grid(machine))
+        lanes, carried = missing.lanes.reshape(grid_of(machine)), missing.carried.reshape(grid_of(machine))
         machine.unset.from_memory(target, pc, lanes, mask, missing.element, carried)
     elif machine.unset.origins:
         machine.unset.clear(target, mask)
@@ -276,99 +237,3 @@ def _fit(array: Array, kind: str, width: int) -> Value:
     """A loaded element in a register that may be wider."""
     value = from_array(np.ascontiguousarray(array))
     return value if value.bits >= width else widened(value, width, signed=kind[0] == "s")
-
-
-def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tuple[int, ...]) -> Step:
-    """A store of registers."""
-    site = Site(pc, line, form.space, form.size * form.count, store=True)
-
-    def store(machine: Machine, mask: Mask | None) -> None:
-        unset = machine.unset
-        if unset.origins:
-            unset.use(place.register, pc, mask, ADDRESS)
-        found = _quick(machine, site, form, place, mask)
-        if found is None or (unset.origins and found.allocation.space == "local"):
-            _store_parts(machine, site, form, place, sources, mask)
-            return
-        if unset.origins:
-            for source in sources:
-                unset.use(source, pc, mask, MEMORY)
-        _store_words(machine, found, form, sources, mask)
-        _note_store(machine, found, site, mask)
-
-    return store
-
-
-def _store_words(
-    machine: Machine, found: Found, form: Form, sources: tuple[int, ...], mask: Mask | None
-) -> None:
-    allocation, words, grid = found.allocation, found.words, machine.shape
-    for number, source in enumerate(sources):
-        value = machine.registers[source]
-        if form.size == 4:
-            pieces: list[Array] = [value.dense(np.dtype(np.uint32))]
-        else:
-            halves = np.ascontiguousarray(value.dense(np.dtype(np.int64)))[..., np.newaxis].view(np.uint32)
-            pieces = [halves[..., 0], halves[..., 1]]
-        for piece, array in enumerate(pieces):
-            shift = found.shift + number * len(pieces) + piece
-            allocation.scatter(allocation.words, words, shift, grid, array, mask)
-    if allocation.valid is not None and not found.valid:
-        for piece in range(form.count * form.size // 4):
-            allocation.scatter(allocation.valid, words, found.shift + piece, grid, True, mask)
-        found.valid = mask is None and allocation.space != "local"
-
-
-def _note_store(machine: Machine, found: Found, site: Site, mask: Mask | None) -> None:
-    """Tells the observers of a store in whole words."""
-    allocation = found.allocation
-    if allocation.space == "shared":
-        machine.races.record(_access(found, site, Kind.WRITE, mask))
-    elif allocation.space == "global":
-        lanes = machine.active(mask)
-        base = np.zeros((1, 1), np.intp) if found.words is None else found.words.array
-        whole = np.broadcast_to(base, _grid(machine)).reshape(-1)
-        words = whole[lanes] + found.shift
-        for piece in range(site.size // 4):
-            machine.stores.record(machine, site.pc, allocation, words + piece, lanes)
-
-
-def _store_parts(
-    machine: Machine, site: Site, form: Form, place: Place, sources: tuple[int, ...], mask: Mask | None
-) -> None:
-    """The store thread by thread, for whatever is not regular."""
-    for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
-        for number, source in enumerate(sources):
-            element = Part(part.allocation, part.offsets + number * form.size, part.lanes)
-            _store_element(machine, element, form.size, source)
-            if part.allocation.space != "local":
-                machine.unset.use(source, site.pc, mask, MEMORY)
-        note_part(machine, part, site, Kind.WRITE)
-
-
-def _store_element(machine: Machine, part: Part, size: int, source: int) -> None:
-    """One element for each of the listed threads. Local memory may hold unset values, and keeps whose they are."""
-    value = machine.registers[source]
-    dense = np.broadcast_to(value.dense(INTEGER[value.bits]), _grid(machine)).reshape(-1)[part.lanes]
-    data = np.ascontiguousarray(dense).reshape(-1, 1).view(np.uint8)[:, :size]
-    origins = machine.unset.origins.get(source)
-    if origins is None:
-        write_part(machine, part, data)
-        return
-    unset = np.broadcast_to(origins, _grid(machine)).reshape(-1)[part.lanes]
-    write_part(machine, part, data, unset == 0)
-    if part.allocation.space == "local":
-        part.allocation.keep_origins().reshape(-1)[_places(machine, part)] = unset
-
-
-def note_part(machine: Machine, part: Part, site: Site, kind: Kind) -> None:
-    """Tells the observers of an access that was made thread by thread."""
-    if part.allocation.space == "shared":
-        machine.races.record(
-            Access(site.pc, part.allocation, kind, site.size, offsets=part.offsets, lanes=part.lanes)
-        )
-    elif part.allocation.space == "global" and kind.writes:
-        unit = 4 if site.size >= 4 else 1
-        cells = (part.offsets // unit).astype(np.intp)
-        for piece in range(site.size // unit):
-            machine.stores.record(machine, site.pc, part.allocation, cells + piece, part.lanes, unit)

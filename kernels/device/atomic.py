@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.access import Place, Step, note_part, read_part, write_part
+from kernels.device.access import Place, Step
 from kernels.device.locate import Part, Site, split
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import kind_of
 from kernels.device.observers.races import Kind
 from kernels.device.observers.unset import ADDRESS, MEMORY
+from kernels.device.parts import note_part, read_part, write_part
 from kernels.device.values import Array, from_array
 
 _OPCODE = re.compile(

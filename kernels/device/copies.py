@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.access import Place, Step, read_part, write_part
+from kernels.device.access import Place, Step
 from kernels.device.locate import Part, Site, split
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
 from kernels.device.observers.races import Access, Kind
 from kernels.device.observers.unset import ADDRESS
+from kernels.device.parts import read_part, write_part
 
 _COPY = re.compile(r"cp\.async\.(?:ca|cg)\.shared(?:::cta)?\.global(?:\.L2::\w+)*")
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kernels.device.access import memory_form
 from kernels.device.atomic import atomic_form
+from kernels.device.blocks import CodeBlock, code_blocks
 from kernels.device.copies import Copies
 from kernels.device.dataflow import maybe_unset
 from kernels.device.findings import Findings
@@ -28,7 +29,7 @@ from kernels.device.observers.unset import UnsetObserver
 from kernels.device.printing import Printer, TrapError
 from kernels.device.program import Program
 from kernels.device.ptx import Malformed, Unsupported, Variable
-from kernels.device.schedule import BudgetSpentError, ChunkRun, CodeBlock, Schedule, code_blocks
+from kernels.device.schedule import BudgetSpentError, ChunkRun, Schedule
 from kernels.device.values import uniform
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Severity, Verdict
@@ -37,6 +38,7 @@ CHUNK_LANES = 16_384
 _CHUNK_BYTES = 64 << 20
 _MAX_THREAD_BYTES = 512 << 10
 _TOTAL_FACTOR = 20
+_CHUNK_COST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +201,11 @@ class _Launch:
         left = self._budget.instructions * _TOTAL_FACTOR
         try:
             for machine in self._chunks(stores, warp_races, clean):
-                budget = min(self._budget.instructions, left)
-                left -= self._run_chunk(machine, schedule, budget)
+                if left <= 0:
+                    self._report_total()
+                    break
+                budget = self._budget.instructions
+                left -= max(_CHUNK_COST, self._run_chunk(machine, schedule, budget))
         except TrapError:
             pass
         except BudgetSpentError as spent:
@@ -235,6 +240,13 @@ class _Launch:
         finally:
             self._instructions += chunk.instructions
         return machine.steps
+
+    def _report_total(self) -> None:
+        message = (
+            f"{self._launch.blocks:,} blocks of {self._launch.threads:,} threads are far more than this size needs, and"
+            " have not come to an end"
+        )
+        self._findings.add(Verdict.TIME_LIMIT, None, 1, lambda: (Example(), message))
 
     def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
         def describe() -> tuple[Example, str]:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernels.device.access import Step, read_part
+from kernels.device.access import Step
 from kernels.device.locate import Site, split
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import Allocation
+from kernels.device.parts import read_part
 from kernels.device.values import Value, uniform
 from kernels.verdict import Example, Verdict
 

@@ -8,7 +8,6 @@ alone up to the next barrier, the first warp first: what depends on the order of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -16,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device import warp
+from kernels.device.blocks import CodeBlock
 from kernels.device.lower import LoweredStep, Lowering
 from kernels.device.machine import WARP, Machine
 from kernels.device.mask import Mask
 from kernels.device.observers.unset import BRANCH
-from kernels.device.program import ENDS, is_barrier, is_warp_sync
-from kernels.device.ptx import Immediate, Instruction, Malformed, Register, Symbol, Unsupported
+from kernels.device.program import ENDS
+from kernels.device.ptx import Instruction, Malformed, Register, Symbol
+from kernels.device.stuck import report_stuck
 from kernels.device.values import from_array
-from kernels.verdict import Example, Verdict
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000
@@ -43,77 +43,6 @@ class BudgetSpentError(Exception):
         super().__init__("instruction budget spent")
         self.line = line
         self.lane = lane
-
-
-@dataclass(frozen=True, slots=True)
-class CodeBlock:
-    """A basic block with its steps.
-
-    end: the last instruction where it decides what comes next, else None
-    operand: the register that the deciding or warp-wide instruction looks at: index, predicate or members; or -1
-    result: the register that a reducing barrier sets, or -1
-    """
-
-    first: int
-    steps: tuple[LoweredStep, ...]
-    end: Instruction | None
-    end_pc: int
-    follower: int
-    warp_sync: bool
-    operand: int
-    result: int
-
-
-def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
-    """The blocks by the number of their first instruction."""
-    found: dict[int, CodeBlock] = {}
-    program = lowering.program
-    for block in program.blocks:
-        last = program.instructions[block.end - 1]
-        decides = _decides(last)
-        if decides and is_barrier(last):
-            _check_barrier(last)
-        end = block.end - 1 if decides else block.end
-        first = program.instructions[block.start]
-        warp_sync = is_warp_sync(first) and not first.opcode.startswith("activemask")
-        operand, result = _operands(lowering, first if warp_sync else last)
-        found[block.start] = CodeBlock(
-            block.start,
-            lowering.steps[block.start : end],
-            last if decides else None,
-            block.end - 1,
-            block.end,
-            warp_sync,
-            operand,
-            result,
-        )
-    return found
-
-
-def _operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
-    """The numbers of the registers that the scheduler itself reads and writes."""
-    head = instruction.opcode.split(".", 1)[0]
-    if is_warp_sync(instruction):
-        return lowering.source(instruction.operands[-1], 32), -1
-    if head == "brx":
-        return lowering.source(instruction.operands[0], 32), -1
-    if is_barrier(instruction) and ".red." in instruction.opcode:
-        last = instruction.operands[-1]
-        plain = Register(last.name.lstrip("!")) if isinstance(last, Register) else last
-        return lowering.source(plain, 1), lowering.source(instruction.operands[0], 32)
-    return -1, -1
-
-
-def _decides(instruction: Instruction) -> bool:
-    head = instruction.opcode.split(".", 1)[0]
-    return head in {"bra", "brx", "ret", "exit"} or is_barrier(instruction)
-
-
-def _check_barrier(instruction: Instruction) -> None:
-    """Barriers with a number from a register, or for a part of the block only, are not known."""
-    operands = instruction.operands[1:] if ".red" in instruction.opcode else instruction.operands
-    if not operands or not isinstance(operands[0], Immediate):
-        raise Unsupported(instruction.opcode, instruction.line)
 
 
 class ChunkRun:
@@ -414,39 +343,11 @@ class ChunkRun:
         columns = np.flatnonzero(waiting.any(axis=0))
         for column in columns:
             here = [(pc, np.flatnonzero(grid[:, column])) for pc, grid in sorted(places.items())]
-            self._report_block(int(column), [(pc, threads) for pc, threads in here if len(threads)])
+            groups = [(pc, threads) for pc, threads in here if len(threads)]
+            report_stuck(self._machine, self._lowering.program.instructions, int(column), groups)
         self._gone[:, columns] = True
         for waiters in (self._at_barrier, self._at_warp_sync):
             for pc in list(waiters):
                 waiters[pc][:, columns] = False
                 if not waiters[pc].any():
                     del waiters[pc]
-
-    def _report_block(self, column: int, groups: list[tuple[int, NDArray[np.intp]]]) -> None:
-        machine = self._machine
-        instructions = self._lowering.program.instructions
-        ordered = sorted(groups, key=lambda group: (len(group[1]), group[0]))
-        pc, threads = ordered[0]
-        line = instructions[pc].line
-        other_pc, other_threads = ordered[-1]
-        other_line = instructions[other_pc].line if other_pc != pc else None
-
-        def describe() -> tuple[Example, str]:
-            block = machine.geometry.block(column)
-            one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
-            what = _waiting_at(instructions[pc])
-            name, where = machine.thread_name(one), machine.block_name(block)
-            message = f"thread {name} of block {where} waits at {what}, line {line}"
-            if other_pc == pc:
-                return Example(block, (one,)), f"{message}; threads that it waits for never come there"
-            name, what = machine.thread_name(two), _waiting_at(instructions[other_pc])
-            message += f", while thread {name} of the same block waits at {what}, line {other_line}"
-            return Example(
-                block, (one, two)
-            ), f"{message}: all threads of a block must reach the same barrier"
-
-        machine.findings.add(Verdict.BARRIER_DIVERGENCE, line, len(threads), describe, other_line=other_line)
-
-
-def _waiting_at(instruction: Instruction) -> str:
-    return "`__syncthreads()`" if is_barrier(instruction) else f"`{instruction.opcode}`"
