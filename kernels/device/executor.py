@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,39 +18,23 @@ from kernels.device.copies import Copies
 from kernels.device.dataflow import maybe_unset
 from kernels.device.findings import Findings
 from kernels.device.lower import Lowering
-from kernels.device.machine import Geometry, Machine, address_of, special_registers
-from kernels.device.memory import Allocation, Memory, Shape
-from kernels.device.naming import plain_name
+from kernels.device.machine import Geometry, Machine, special_registers
+from kernels.device.memory import Shape
 from kernels.device.observers.nothing import NoRaces, NoStores
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.stores import StoreObserver
 from kernels.device.observers.unset import UnsetObserver
+from kernels.device.placement import Buffer, Layout
 from kernels.device.printing import Printer, TrapError
 from kernels.device.program import Program
-from kernels.device.ptx import Malformed, Unsupported, Variable
+from kernels.device.ptx import Unsupported
 from kernels.device.schedule import BudgetSpentError, ChunkRun, Schedule
 from kernels.device.values import uniform
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Severity, Verdict
 
-CHUNK_LANES = 16_384
-_CHUNK_BYTES = 64 << 20
-_MAX_THREAD_BYTES = 512 << 10
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """An operand in global memory: 32-bit floats, `columns` a row where it is a matrix.
-
-    initialised: whether the kernel may read it before it has written it
-    """
-
-    name: str
-    values: NDArray[np.float32]
-    initialised: bool
-    columns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +154,10 @@ class _Launch:
         self._prepared = prepared
         self._program = prepared.lowering.program
         self._launch = launch
-        self._shapes = shapes
         self._budget = budget
+        self._layout = Layout(self._program, launch, shapes, observe=observe)
         self._findings = Findings()
         self._printer = Printer()
-        self._globals = Memory()
-        self._parameters: dict[str, Allocation] = {}
         self._instructions = 0
 
     def execute(
@@ -188,15 +169,11 @@ class _Launch:
         schedule: Schedule,
         warp_races: Severity,
     ) -> Execution:
-        placed = {buffer.name: self._place_buffer(buffer) for buffer in buffers}
-        self._place_variables({name: placed[buffer] for name, buffer in symbols.items()})
-        self._place_arguments(arguments, placed)
-        for name, data in state.items():
-            self._globals.by_name[name].fill(data)
+        self._layout.place(arguments, buffers, symbols, state)
         stores = (StoreObserver if self._observe else NoStores)(self._prepared.lines, self._prepared.atomics)
         if 0 < self._program.most_threads < self._launch.threads:
             self._report_bounds()
-            return self._execution(placed, buffers, stores)
+            return self._execution(buffers, stores)
         clean = self._prepared.clean.setdefault((self._launch.threads, warp_races), set())
         left = self._budget.instructions * _TOTAL_FACTOR
         try:
@@ -210,19 +187,16 @@ class _Launch:
             pass
         except BudgetSpentError as spent:
             self._report_budget(machine, spent)
-        return self._execution(placed, buffers, stores)
+        return self._execution(buffers, stores)
 
-    def _execution(
-        self, placed: Mapping[str, Allocation], buffers: Sequence[Buffer], stores: StoreObserver
-    ) -> Execution:
-        kept = stores.written() - placed.keys()
+    def _execution(self, buffers: Sequence[Buffer], stores: StoreObserver) -> Execution:
         return Execution(
             self._findings.result(),
-            {buffer.name: self._contents(placed[buffer.name], buffer) for buffer in buffers},
+            {buffer.name: self._layout.contents(buffer) for buffer in buffers},
             self._printer.text(),
             self._instructions,
             {buffer.name: stores.lines_into(buffer.name) for buffer in buffers},
-            {name: self._globals.by_name[name].words.tobytes() for name in kept},
+            self._layout.variables(stores.written()),
         )
 
     def _report_bounds(self) -> None:
@@ -259,94 +233,10 @@ class _Launch:
 
         self._findings.add(Verdict.TIME_LIMIT, spent.line, 1, describe)
 
-    # -- memory -------------------------------------------------------------------------------------------------------
-
-    def _place_buffer(self, buffer: Buffer) -> Allocation:
-        size = buffer.values.size * 4
-        allocation = self._globals.place(
-            buffer.name, "global", size, (), initialised=buffer.initialised or not self._observe
-        )
-        allocation.words[:] = np.ascontiguousarray(buffer.values, np.float32).reshape(-1).view(np.uint32)
-        if buffer.columns:
-            allocation.shape = (buffer.values.size // buffer.columns, buffer.columns)
-        return allocation
-
-    def _contents(self, allocation: Allocation, buffer: Buffer) -> NDArray[np.float32]:
-        return allocation.words.view(np.float32)[: buffer.values.size].copy()
-
-    def _place_variables(self, bound: Mapping[str, Allocation]) -> None:
-        """Module variables in global and constant memory; those that are operands get the operand's memory."""
-        for name, allocation in bound.items():
-            if name not in self._program.variables:
-                raise Malformed(f"the compiled text holds no variable {name[:80]!r}")
-            self._globals.by_name[name] = allocation
-        pointers: list[tuple[Allocation, int, str]] = []
-        for name, variable in self._program.variables.items():
-            if variable.space not in {"global", "const"} or name in self._globals.by_name:
-                continue
-            allocation = self._place_variable(self._globals, name, variable, ())
-            pointers += [(allocation, offset, symbol) for offset, symbol in variable.pointers]
-        for allocation, offset, symbol in pointers:
-            target = self._globals.by_name.get(symbol)
-            if target is not None:
-                raw = allocation.words.view(np.uint8)
-                raw[offset : offset + 8] = np.frombuffer(target.start.to_bytes(8, "little"), np.uint8)
-
-    def _place_variable(
-        self, memory: Memory, name: str, variable: Variable, copies: tuple[int, ...]
-    ) -> Allocation:
-        if variable.size > _CHUNK_BYTES:
-            raise Unsupported(
-                f".{variable.space} {plain_name(name)}", None, f"`{plain_name(name)}` is too large"
-            )
-        initialised = not self._observe or variable.space in {"global", "const"}
-        allocation = memory.place(name, variable.space, variable.size, copies, initialised=initialised)
-        allocation.writable = variable.space != "const"
-        allocation.element = variable.element
-        shape = self._shapes.get(plain_name(name), ())
-        if shape and allocation.size % math.prod(shape) == 0:
-            allocation.shape = shape
-            allocation.element = allocation.size // math.prod(shape)
-        elif variable.space == "shared" and variable.element == 1 and variable.align >= 4:
-            allocation.element = 4
-        if variable.data:
-            allocation.fill(variable.data[: variable.size])
-        return allocation
-
-    def _place_arguments(
-        self, arguments: Sequence[str | int | float], placed: Mapping[str, Allocation]
-    ) -> None:
-        """The kernel's own parameters: constants of the launch."""
-        parameters = self._program.parameters
-        if len(arguments) != len(parameters):
-            raise Malformed("the kernel has another number of parameters than the exercise")
-        for parameter, argument in zip(parameters, arguments, strict=True):
-            allocation = self._globals.place(parameter.name, "const", parameter.size, (), initialised=True)
-            allocation.writable = False
-            if isinstance(argument, str):
-                data = placed[argument].start.to_bytes(8, "little")
-            elif isinstance(argument, float):
-                data = np.float32(argument).tobytes()
-            else:
-                data = (argument & ((1 << 8 * parameter.size) - 1)).to_bytes(parameter.size, "little")
-            allocation.fill(data[: parameter.size])
-
     # -- chunks -------------------------------------------------------------------------------------------------------
 
-    def _columns(self) -> int:
-        """How many blocks run side by side."""
-        variables = self._program.variables.values()
-        shared = self._program.static_shared + self._launch.shared
-        local = sum(variable.size for variable in variables if variable.space == "local")
-        if local > _MAX_THREAD_BYTES:
-            raise Unsupported("local memory", None, f"each thread would need {local:,} bytes of local memory")
-        own = sum(variable.size for variable in variables if variable.space in {"local", "param"})
-        by_memory = _CHUNK_BYTES // max(1, shared + own * self._launch.threads)
-        columns = max(1, min(CHUNK_LANES // self._launch.threads, by_memory))
-        return min(columns, self._launch.blocks)
-
     def _chunks(self, stores: StoreObserver, warp_races: Severity, clean: set[object]) -> Iterator[Machine]:
-        columns = self._columns()
+        columns = self._layout.columns()
         for first in range(0, self._launch.blocks, columns):
             shape = Shape(self._launch.threads, min(columns, self._launch.blocks - first))
             machine = self._machine(Geometry(self._launch, shape, first))
@@ -362,11 +252,9 @@ class _Launch:
             yield machine
 
     def _machine(self, geometry: Geometry) -> Machine:
-        memory = Memory()
-        memory.share(self._globals)
+        memory = self._layout.chunk(geometry.shape)
         lowering = self._prepared.lowering
         machine = Machine(geometry, memory, self._findings, lowering.count)
-        self._place_per_block(memory, geometry.shape)
         for number, value in lowering.constants.items():
             machine.registers[number] = value
         specials = special_registers(geometry)
@@ -376,35 +264,6 @@ class _Launch:
             elif not name.startswith(("%clock", "%globaltimer")):
                 raise Unsupported(f"mov {name}", None, f"the CPU device has no register `{name}`")
         for number, (name, offset) in lowering.symbols.items():
-            machine.registers[number] = uniform(
-                self._address(memory, name) + offset, self._address_bits(name)
-            )
+            address = self._layout.address(memory, name)
+            machine.registers[number] = uniform(address.offset + offset, address.bits)
         return machine
-
-    def _address_bits(self, name: str) -> int:
-        variable = self._program.variables.get(name)
-        return 64 if variable is None or variable.space != "shared" else 32
-
-    def _address(self, memory: Memory, name: str) -> int:
-        allocation = memory.by_name.get(name)
-        if allocation is None:
-            return 0
-        variable = self._program.variables.get(name)
-        if variable is not None and variable.space == "param":
-            return address_of(allocation.space, allocation.start)
-        return allocation.start
-
-    def _place_per_block(self, memory: Memory, shape: Shape) -> None:
-        dynamic: Allocation | None = None
-        own = {parameter.name for parameter in self._program.parameters}
-        for name, variable in self._program.variables.items():
-            if variable.space == "shared" and variable.external:
-                if dynamic is None:
-                    dynamic = memory.place(
-                        name, "shared", self._launch.shared, (shape.blocks,), initialised=not self._observe
-                    )
-                memory.by_name[name] = dynamic
-            elif variable.space == "shared":
-                self._place_variable(memory, name, variable, (shape.blocks,))
-            elif variable.space in {"local", "param"} and name not in own:
-                self._place_variable(memory, name, variable, (shape.threads, shape.blocks))
