@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 
@@ -35,13 +36,13 @@ def main() -> None:
             print(f"wrote {target.relative_to(ROOT)}")
 
 
-def supported_versions(pyproject: dict) -> list[str]:
+def supported_versions(pyproject: dict[str, Any]) -> list[str]:
     """The Python versions that the project's classifiers name."""
     pattern = re.compile(r"Programming Language :: Python :: (3\.\d+)")
     return [m[1] for line in pyproject["project"]["classifiers"] if (m := pattern.fullmatch(line))]
 
 
-def requirement_sets(pyproject: dict) -> dict[str, list[str]]:
+def requirement_sets(pyproject: dict[str, Any]) -> dict[str, list[str]]:
     """What each lock file is resolved from. The build backend is locked too: it runs code at install time."""
     groups = pyproject["dependency-groups"]
     run = [*pyproject["project"]["dependencies"], *pyproject["build-system"]["requires"]]

@@ -50,7 +50,7 @@ def entries(version: str, name: str) -> dict[str, tuple[Requirement, list[str]]]
     """What a lock file pins: package -> (requirement, hashes)."""
     text = (ROOT / "locks" / version / f"{name}.txt").read_text()
     body = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    pins = {}
+    pins: dict[str, tuple[Requirement, list[str]]] = {}
     for entry in re.split(r"\n(?=\S)", body.strip()):
         first, *rest = (part.strip() for part in entry.split("\\\n"))
         requirement = Requirement(first)

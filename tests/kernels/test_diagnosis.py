@@ -36,12 +36,13 @@ def text(product: Product) -> str:
 
 def narrow(values: np.ndarray, bits: int) -> np.ndarray:
     mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
+    rounded: np.ndarray = np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
+    return rounded
 
 
 def without(axis_part: tuple[slice, slice]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     def change(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        result = (left @ right).astype(np.float32)
+        result: np.ndarray = (left @ right).astype(np.float32)
         result[axis_part] = POISON
         return result
 
@@ -90,7 +91,7 @@ def test_the_mistake_is_named(key, change):
 )
 def test_the_place_is_named(change, words):
     def changed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        result = a @ b
+        result: np.ndarray = a @ b
         change(result)
         return result
 

@@ -46,7 +46,7 @@ SHAPES = [(1, 1, 1), (17, 17, 17), (3, 70, 5), (2, 5000, 3)]
 @pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_integers_stay_exact_in_every_order(shape, kind):
-    left, right = pair(case_of(*shape, kind))
+    left, right = pair(case_of(shape[0], shape[1], shape[2], kind))
     assert (np.abs(left.astype(np.int64)) @ np.abs(right.astype(np.int64))).max() <= 2**24
     assert np.array_equal(left, np.rint(left))
     assert np.array_equal(right, np.rint(right))
@@ -55,7 +55,7 @@ def test_integers_stay_exact_in_every_order(shape, kind):
 @pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_term_of_a_short_sum_counts(shape, kind):
-    left, right = pair(case_of(*shape, kind))
+    left, right = pair(case_of(shape[0], shape[1], shape[2], kind))
     wide, narrow = (left, right) if kind is InputKind.INTEGERS_LEFT else (right, left)
     assert wide.all()
     assert set(np.unique(narrow)) <= {-1.0, 0.0, 1.0}
@@ -73,7 +73,7 @@ def test_wide_integers_need_thirteen_bits():
 @pytest.mark.parametrize("turn", [0, 1])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (13, 13, 13), (5, 9, 4), (9, 5, 12)])
 def test_permutation_gives_scaled_elements_with_full_mantissas(shape, turn):
-    case = case_of(*shape, InputKind.PERMUTATION, turn)
+    case = case_of(shape[0], shape[1], shape[2], InputKind.PERMUTATION, turn)
     left, right = pair(case)
     sparse_left = np.count_nonzero(left) == shape[0] and (turn + SEED) % 2 == 1
     sparse, full = (left, right.T) if sparse_left else (right.T, left)
