@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.device import steps, warp
-from kernels.device.access import Place, Step, load_step, memory_form, store_step
+from kernels.device.access import Place, Step, load_step, memory_form
 from kernels.device.affine import add, affine_operation
 from kernels.device.arithmetic import NUMPY_TYPES, Operation, operation
 from kernels.device.atomic import atomic_form, atomic_step
@@ -18,7 +18,7 @@ from kernels.device.machine import WARP, Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import LOCAL_BASE, SHARED_BASE
 from kernels.device.printing import assert_step, print_step
-from kernels.device.program import Program, is_special, is_warp_sync
+from kernels.device.program import Program, is_barrier, is_special, is_warp_sync
 from kernels.device.ptx import (
     SIZES,
     Address,
@@ -33,13 +33,16 @@ from kernels.device.ptx import (
     Unsupported,
     Vector,
 )
-from kernels.device.values import Value, uniform
+from kernels.device.store import store_step
+from kernels.device.values import Value, uniform, widened
 
 _NOTHING = re.compile(
     r"membar\.\w+|fence(\.\w+)*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
 )
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
+WIDEST = 64
+MOST_GROUPS = 1 << 16
 _CLOCK = re.compile(r"%clock(64|_hi)?|%globaltimer(_lo|_hi)?")
 
 
@@ -84,43 +87,59 @@ class Lowering:
             self._count += 1
         return self._slots[key]
 
-    def source(self, operand: Operand | None, bits: int) -> int:
-        """The number under which a source operand is found; `bits` for constants."""
+    def source(self, operand: Operand | None, bits: int, *, wider: bool = False) -> int:
+        """The number under which a source operand is found.
+
+        bits: the width that it has by the instruction; constants are made in it
+        wider: whether a register may be wider than that
+        """
+        if isinstance(operand, Register) and is_special(operand.name):
+            if bits != _special_bits(operand.name) or _CLOCK.fullmatch(operand.name):
+                raise Malformed(f"`{operand.name}` does not fit where it stands")
+            number = self._slot(operand.name)
+            self.specials[number] = operand.name
+            return number
         if isinstance(operand, Register):
-            if is_special(operand.name):
-                number = self._slot(operand.name)
-                self.specials[number] = operand.name
-                return number
-            return self.program.registers[operand.name]
+            return self._register(operand.name, bits, wider=wider)
         if isinstance(operand, Immediate):
             number = self._slot((operand.value, bits))
             self.constants[number] = uniform(operand.value, bits)
             return number
         if isinstance(operand, Symbol) and operand.name == "WARP_SZ":
             return self.source(Immediate(WARP), bits)
-        if isinstance(operand, Symbol):
-            if operand.name not in self.program.variables:
-                raise Unsupported(
-                    operand.name, None, f"the address of `{operand.name[:60]}` cannot be taken here"
-                )
-            number = self._slot((operand.name, operand.offset, "symbol"))
-            self.symbols[number] = (operand.name, operand.offset)
-            return number
         raise Malformed("an operand of unexpected form")
 
-    def _target(self, operand: Operand | None) -> int | None:
+    def _address(self, symbol: Symbol) -> int:
+        """The number under which the address of a variable is found."""
+        if symbol.name not in self.program.variables:
+            raise Unsupported(symbol.name, None, f"the address of `{symbol.name[:60]}` cannot be taken here")
+        number = self._slot((symbol.name, symbol.offset, "symbol"))
+        self.symbols[number] = (symbol.name, symbol.offset)
+        return number
+
+    def target(self, operand: Operand | None, bits: int, *, wider: bool = False) -> int | None:
+        """The number of a destination, None where the result is not wanted; `bits` and `wider` as for a source."""
         if operand is None or (isinstance(operand, Register) and operand.name == "_"):
             return None
         if isinstance(operand, Register) and not is_special(operand.name):
-            return self.program.registers[operand.name]
+            return self._register(operand.name, bits, wider=wider)
         raise Malformed("a destination that is no register")
+
+    def _register(self, name: str, bits: int, *, wider: bool) -> int:
+        number = self.program.registers[name]
+        width = self.program.widths[number]
+        if width == bits or (wider and bits < width <= WIDEST):
+            return number
+        raise Malformed(f"the register {name[:40]!r} has {width} bits where {bits} are needed")
 
     def _place(self, operand: Operand) -> Place:
         if not isinstance(operand, Address):
             raise Malformed("an address is missing")
         if operand.base is None:
             return Place(self.source(Immediate(0), 64), operand.offset)
-        return Place(self.source(operand.base, 64), operand.offset)
+        if isinstance(operand.base, Symbol):
+            return Place(self._address(operand.base), operand.offset)
+        return Place(self.source(operand.base, 32, wider=True), operand.offset)
 
     def _width(self, number: int | None) -> int:
         return 32 if number is None else self.program.widths[number]
@@ -139,14 +158,14 @@ class Lowering:
             ) from error
         if item.guard is None:
             return step
-        number = self.source(item.guard.register, 1)
+        number = self._register(item.guard.register.name, 1, wider=False)
         run = steps.guarded(step.run, number, item.guard.negated, pc)
         return LoweredStep(run, pc, step.sources, step.results, step.follows)
 
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
         head = opcode.split(".", 1)[0]
-        if head in {"bra", "brx", "ret", "exit", "bar", "barrier"} and not opcode.startswith("bar.warp"):
+        if head in {"bra", "brx", "ret", "exit"} or is_barrier(item):
             return LoweredStep(steps.nothing, pc, (), (), "own")
         if head in {"ld", "ldu", "st"}:
             return self._memory(pc, item)
@@ -177,12 +196,13 @@ class Lowering:
         else:
             place, operand = self._place(item.operands[1]), item.operands[0]
         parts: tuple[Operand | None, ...] = operand.items if isinstance(operand, Vector) else (operand,)
-        if len(parts) != form.count:
+        if len(parts) != form.count or len(item.operands) != 2:
             raise Malformed("a vector of the wrong length")
+        bits = form.size * 8
         if form.store:
-            sources = tuple(self.source(part, form.size * 8) for part in parts)
+            sources = tuple(self.source(part, bits, wider=True) for part in parts)
             return LoweredStep(store_step(form, pc, item.line, place, sources), pc, (), (), "own")
-        targets = tuple(self._target(part) for part in parts)
+        targets = tuple(self.target(part, bits, wider=True) for part in parts)
         names = tuple(part.name for part in parts if isinstance(part, Register))
         keep = self._keeps(item, names)
         widths = tuple(self._width(target) for target in targets)
@@ -193,9 +213,10 @@ class Lowering:
         if form is None:
             raise Unsupported(item.opcode, item.line)
         operands = list(item.operands)
-        target = self._target(operands.pop(0)) if form.returns else None
+        bits = form.dtype.itemsize * 8
+        target = self.target(operands.pop(0), bits) if form.returns else None
         place = self._place(operands[0])
-        sources = tuple(self.source(operand, form.dtype.itemsize * 8) for operand in operands[1:])
+        sources = tuple(self.source(operand, bits) for operand in operands[1:])
         if len(sources) != (2 if form.name == "cas" else 1):
             raise Malformed("an atomic update with the wrong number of operands")
         run = atomic_step(form, pc, item.line, place, target, sources, keep=True)
@@ -206,9 +227,7 @@ class Lowering:
         if opcode == "cp.async.commit_group":
             return LoweredStep(commit_step(), pc, (), (), "own")
         if opcode in {"cp.async.wait_group", "cp.async.wait_all"}:
-            count = item.operands[0] if item.operands else None
-            allowed = count.value if isinstance(count, Immediate) else None
-            return LoweredStep(wait_step(allowed), pc, (), (), "own")
+            return LoweredStep(wait_step(_groups(item)), pc, (), (), "own")
         size = item.operands[2] if len(item.operands) > 2 else None
         if not is_copy(opcode) or not isinstance(size, Immediate) or size.value not in {4, 8, 16}:
             raise Unsupported(opcode, item.line)
@@ -221,70 +240,95 @@ class Lowering:
         if kind not in SIZES or kind == "b128":
             raise Unsupported(item.opcode, item.line)
         bits = 1 if kind == "pred" else SIZES[kind] * 8
-        first, second = item.operands
+        first, second, *more = item.operands
         if isinstance(first, Vector):
             return self._unpack(pc, item, first, self.source(second, bits), bits)
-        target = self._target(first)
-        assert target is not None
+        target = self.target(first, bits)
+        if target is None or more:
+            raise Malformed("a move of unexpected form")
         name = first.name if isinstance(first, Register) else ""
         keep = self._keeps(item, (name,))
         if isinstance(second, Vector):
-            pieces = tuple(self.source(each, bits // len(second.items)) for each in second.items)
+            part = _piece_bits(bits, second)
+            pieces = tuple(self.source(each, part) for each in second.items)
             return LoweredStep(steps.pack_step(target, pieces, bits, keep), pc, pieces, (target,), "all")
         if isinstance(second, Register) and _CLOCK.fullmatch(second.name):
             return LoweredStep(steps.clock_step(target, bits, keep), pc, (), (target,), "all")
-        source = self.source(second, bits)
+        source = self._moved(second, bits)
         return LoweredStep(
             steps.copy_step(target, source, self._width(target), keep), pc, (source,), (target,), "copy"
         )
 
+    def _moved(self, operand: Operand, bits: int) -> int:
+        """What a move may take beyond other instructions: addresses, and special registers of another width."""
+        if isinstance(operand, Symbol) and operand.name != "WARP_SZ":
+            return self._address(operand)
+        if isinstance(operand, Register) and is_special(operand.name):
+            bits = _special_bits(operand.name)
+        return self.source(operand, bits)
+
     def _unpack(self, pc: int, item: Instruction, vector: Vector, source: int, bits: int) -> LoweredStep:
-        targets = tuple(self._target(each) for each in vector.items)
+        part = _piece_bits(bits, vector)
+        targets = tuple(self.target(each, part) for each in vector.items)
         names = tuple(each.name for each in vector.items if isinstance(each, Register))
         run = steps.unpack_step(targets, source, bits, self._keeps(item, names))
         return LoweredStep(run, pc, (source,), tuple(each for each in targets if each is not None), "all")
 
     def _cvta(self, pc: int, item: Instruction) -> LoweredStep:
         match = _CVTA.fullmatch(item.opcode)
-        target = self._target(item.operands[0])
+        target = self.target(item.operands[0], 64)
         if match is None or target is None:
             raise Unsupported(item.opcode, item.line)
-        source = self.source(item.operands[1], 64)
+        source = self._moved(item.operands[1], 64)
         base = _BASES[match["space"]]
         shift = uniform(-base if match["to"] else base, 64)
 
         def run(machine: Machine, mask: Mask | None) -> None:
-            machine.write(target, add(machine.registers[source], shift), mask, keep=True)
+            value = machine.registers[source]
+            value = value if value.bits == 64 else widened(value, 64, signed=False)
+            machine.write(target, add(value, shift), mask, keep=True)
 
         return LoweredStep(run, pc, (source,), (target,), "all")
 
     def _call(self, pc: int, item: Instruction) -> LoweredStep:
         lists = [operand.names for operand in item.operands if isinstance(operand, Arguments)]
+        for name in (name for names in lists for name in names):
+            variable = self.program.variables.get(name)
+            if variable is None or variable.space != "param" or variable.size not in {4, 8}:
+                raise Malformed("a call with something that is no parameter")
         if item.opcode == "call.printf":
+            if len(lists[1]) != 2:
+                raise Malformed("a call of printf of unexpected form")
             return LoweredStep(print_step(pc, item.line, lists[1], lists[0]), pc, (), (), "own")
         return LoweredStep(assert_step(pc, item.line, lists[-1]), pc, (), (), "own")
 
     def _warp(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
-        if opcode == "bar.warp.sync":
-            return LoweredStep(steps.warp_barrier, pc, (), (), "own")
-        targets: list[int | None]
-        first = item.operands[0]
-        if isinstance(first, Pair):
-            targets = [self._target(first.first), self._target(first.second)]
-        else:
-            targets = [self._target(first)]
-        if opcode.startswith("activemask"):
-            return LoweredStep(steps.active_mask_step(targets[0]), pc, (), (), "own")
-        combine = warp.warp_operation(opcode)
-        if combine is None:
+        form = warp.warp_form(opcode)
+        if form is None:
             raise Unsupported(opcode, item.line)
-        bits = 1 if opcode.startswith("vote") else 64 if opcode.endswith("b64") else 32
+        if len(item.operands) != len(form.sources) + len(form.results[:1]):
+            raise Malformed("a warp-wide instruction with the wrong number of operands")
+        first = item.operands[0]
+        outputs = (first.first, first.second) if isinstance(first, Pair) else (first,)
+        if not form.results:
+            return LoweredStep(steps.warp_barrier, pc, (), (), "own")
+        if len(outputs) > len(form.results):
+            raise Malformed("a warp-wide instruction with the wrong number of results")
+        targets = tuple(self.target(each, bits) for each, bits in zip(outputs, form.results, strict=False))
+        if form.combine is None:
+            return LoweredStep(steps.active_mask_step(targets[0]), pc, (), (), "own")
         sources = tuple(
-            self.source(each, bits if at == 0 else 32) for at, each in enumerate(item.operands[1:-1])
+            self.source(each, bits) for each, bits in zip(item.operands[1:], form.sources, strict=True)
         )
         run = steps.warp_step(
-            combine, pc, item.line, tuple(targets), sources, bits, shuffles=opcode.startswith("shfl")
+            form.combine,
+            pc,
+            item.line,
+            targets,
+            sources[:-1],
+            form.sources[0],
+            shuffles=opcode.startswith("shfl"),
         )
         return LoweredStep(run, pc, (), (), "own")
 
@@ -298,13 +342,20 @@ class Lowering:
         operands = item.operands[1:]
         if len(operands) != len(found.sources) or len(kinds) < len(outputs):
             raise Unsupported(item.opcode, item.line)
-        targets = tuple(self._target(each) for each in outputs)
+        wider = item.opcode.startswith("cvt.")
+        targets = tuple(
+            self.target(each, _bits_of(kind), wider=wider) for each, kind in zip(outputs, kinds, strict=False)
+        )
         names = tuple(each.name for each in outputs if isinstance(each, Register))
-        negated = tuple(isinstance(each, Register) and each.name.startswith("!") for each in operands)
+        negated = tuple(
+            kind == "pred" and isinstance(each, Register) and each.name.startswith("!")
+            for each, kind in zip(operands, found.sources, strict=True)
+        )
         plain = tuple(Register(each.name[1:]) if flag and isinstance(each, Register) else each
                       for each, flag in zip(operands, negated, strict=True))  # fmt: skip
         sources = tuple(
-            self.source(each, _bits_of(kind)) for each, kind in zip(plain, found.sources, strict=True)
+            self.source(each, _bits_of(kind), wider=wider)
+            for each, kind in zip(plain, found.sources, strict=True)
         )
         keep = self._keeps(item, names)
         run = self._computation(found, targets, sources, negated, keep, item)
@@ -347,3 +398,25 @@ class Lowering:
 
 def _bits_of(kind: str) -> int:
     return 1 if kind == "pred" else np.dtype(NUMPY_TYPES[kind]).itemsize * 8
+
+
+def _special_bits(name: str) -> int:
+    return 64 if name in {"%gridid", "%clock64", "%globaltimer"} else 32
+
+
+def _piece_bits(bits: int, vector: Vector) -> int:
+    """The width of each piece when a register is cut into, or made of, those of a vector."""
+    part, rest = divmod(bits, len(vector.items))
+    if rest or part not in {8, 16, 32} or len(vector.items) < 2:
+        raise Malformed("a vector that does not fill its register")
+    return part
+
+
+def _groups(item: Instruction) -> int | None:
+    """How many groups of copies may still be under way; None where every copy is waited for."""
+    if item.opcode == "cp.async.wait_all":
+        return None
+    (count,) = item.operands or (None,)
+    if not isinstance(count, Immediate) or not 0 <= count.value <= MOST_GROUPS:
+        raise Malformed("a wait for copies without a number")
+    return count.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +16,39 @@ from kernels.device.values import INTEGER, Array
 Grid = NDArray[np.bool_]
 Combine = Callable[[Machine, Mask | None, list[Array]], tuple[Array, ...]]
 _SHUFFLE = re.compile(r"shfl\.sync\.(up|down|bfly|idx)\.b32")
-_VOTE = re.compile(r"vote\.sync\.(all|any|uni|ballot)\.(pred|b32)")
+_VOTE = re.compile(r"vote\.sync\.(?:(all|any|uni)\.(pred)|ballot\.(b32))")
 _MATCH = re.compile(r"match\.(any|all)\.sync\.b(32|64)")
-_REDUCE = re.compile(r"redux\.sync\.(add|min|max|and|or|xor)\.([usb])32")
+_REDUCE = re.compile(r"redux\.sync\.(?:(add|min|max)\.([us])32|(and|or|xor)\.b32)")
 
 
-def warp_operation(opcode: str) -> Combine | None:
-    """What a warp-wide instruction computes from its sources; None where it is not known."""
-    for pattern, make in ((_SHUFFLE, _shuffle), (_VOTE, _vote), (_MATCH, _match), (_REDUCE, _reduce)):
-        found = pattern.fullmatch(opcode)
-        if found:
-            return make(*found.groups())
+@dataclass(frozen=True, slots=True)
+class WarpForm:
+    """What the opcode of a warp-wide instruction says.
+
+    results, sources: the widths of its operands in bits; the last source names the threads that must meet
+    combine: computes the results; None for a barrier and for `activemask`
+    """
+
+    results: tuple[int, ...]
+    sources: tuple[int, ...]
+    combine: Combine | None = None
+
+
+def warp_form(opcode: str) -> WarpForm | None:
+    """Reads the opcode of a warp-wide instruction; None where it is not one that is known."""
+    if opcode == "bar.warp.sync":
+        return WarpForm((), (32,))
+    if opcode == "activemask.b32":
+        return WarpForm((32,), ())
+    if found := _SHUFFLE.fullmatch(opcode):
+        return WarpForm((32, 1), (32, 32, 32, 32), _shuffle(found[1]))
+    if found := _VOTE.fullmatch(opcode):
+        return WarpForm((1 if found[2] else 32,), (1, 32), _vote(found[1] or "ballot"))
+    if found := _MATCH.fullmatch(opcode):
+        results = (32,) if found[1] == "any" else (32, 1)
+        return WarpForm(results, (int(found[2]), 32), _match(found[1], found[2]))
+    if found := _REDUCE.fullmatch(opcode):
+        return WarpForm((32,), (32, 32), _reduce(found[1] or found[3], found[2] or "b"))
     return None
 
 
@@ -77,7 +100,7 @@ def _shuffle(mode: str) -> Combine:
     return shuffle
 
 
-def _vote(mode: str, kind: str) -> Combine:
+def _vote(mode: str) -> Combine:
     def vote(machine: Machine, mask: Mask | None, sources: list[Array]) -> tuple[Array, ...]:
         present = _present(machine, mask)
         holds = _warps(machine, sources[0].astype(np.bool_))
@@ -90,11 +113,7 @@ def _vote(mode: str, kind: str) -> Combine:
         answer = {"all": every, "any": some, "uni": every | ~some}[mode]
         return (_flat(machine, np.broadcast_to(answer, holds.shape)),)
 
-    return vote if (mode == "ballot") == (kind == "b32") else _refused
-
-
-def _refused(machine: Machine, mask: Mask | None, sources: list[Array]) -> tuple[Array, ...]:
-    raise AssertionError("a vote whose result has the wrong type passes no compiler")
+    return vote
 
 
 def _match(mode: str, bits: str) -> Combine:
