@@ -117,7 +117,7 @@ def _without_host_code(
     for _ in range(_MOST_PASSES):
         output = run(text)
         found = diagnostics.parse(output.log, _FILE, last_line)
-        host = {item.line: item for item in found if item.line in diagnostics.host_lines(found)}
+        host = diagnostics.host_declarations(found)
         rest = blank(text, host.keys()) if host else None
         if rest is None or wanted & rest.names.keys():
             break

@@ -165,13 +165,20 @@ _PLAIN = (
 )
 
 
-def host_lines(found: Iterable[Diagnostic]) -> tuple[int, ...]:
-    """The lines of the declarations that were refused because they are the host's."""
-    return tuple(
-        item.line
+_NO_DECLARATION = "has no storage class or type specifier"
+
+
+def host_declarations(found: Iterable[Diagnostic]) -> dict[int, Diagnostic]:
+    """By line, what was refused for being the host's; not where the compiler cannot make out a declaration at all."""
+    found = tuple(found)
+    unreadable = {item.line for item in found if _NO_DECLARATION in item.message}
+    return {
+        item.line: item
         for item in found
-        if item.line is not None and any(words in item.message for words, _ in _PLAIN)
-    )
+        if item.line is not None
+        and item.line not in unreadable
+        and any(words in item.message for words, _ in _PLAIN)
+    }
 
 
 def undefined_name(message: str) -> str | None:

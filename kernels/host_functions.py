@@ -36,8 +36,9 @@ def blank(text: str, lines: Collection[int]) -> Blanked | None:
     items = scan(text)
     statements = _statements([entry.item for entry in seen_items(items) if isinstance(entry.item, Token)])
     wanted, others = [], []
+    in_order = sorted(lines)
     for part in statements:
-        asked = next((line for line in sorted(lines) if part[0].line <= line <= _head_end(part)), None)
+        asked = next((line for line in in_order if part[0].line <= line <= _head_end(part)), None)
         if asked is None:
             others.append(part)
         else:

@@ -181,6 +181,12 @@ def test_a_host_function_that_cannot_be_taken_out_says_what_to_do(text):
     assert "put it between `#ifndef TILELAB` and `#endif`" in finding.message
 
 
+def test_what_is_no_declaration_is_not_taken_for_the_hosts():
+    first = refused(f"note this\nfoo;\n{SIGNATURE} {{ P[0] = 1; }}")[0]
+
+    assert (first.kind, first.line) == (Verdict.COMPILE_ERROR, 1)
+
+
 def test_other_errors_stand_on_their_lines_beside_host_functions():
     (finding,) = refused(f"void f()\n{{\n  rand();\n}}\n{SIGNATURE} {{\n  P[0] = undeclared;\n}}\n")
 

@@ -66,7 +66,10 @@ def test_other_comments_are_no_launch_comments(comment):
         ("!tilelab block=", "empty"),
         ("!tilelab block=(32,)", "empty"),
         ("!tilelab block=(32,8", "block=`(32,8`: a `(` is not closed by a `)`"),
-        ("!tilelab block=(16,16 grid=(ceil(Width/16), ceil(Width/16))", "block=`(16,16`: a `(` is not closed"),
+        (
+            "!tilelab block=(16,16 grid=(ceil(Width/16), ceil(Width/16))",
+            "block=`(16,16`: a `(` is not closed",
+        ),
         ("!tilelab grid=(ceil(Width/16, ceil(Width/16)) block=(16,16)", "a `(` is not closed"),
         ("!tilelab block=(16,16)) grid=(1,1)", "block=`(16,16))`"),
         ("!tilelab shared=(1,2)", "`)` was expected"),
