@@ -245,8 +245,10 @@ class _Launch:
             machine.races = races(machine, lines, warp_races, self._prepared.unit, clean)
             machine.stores = stores
             machine.unset = UnsetObserver(machine, lines)
-            for register in self._prepared.unset if self._observe else ():
-                machine.unset.start(register)
+            for register in self._prepared.unset:
+                machine.registers[register] = uniform(0, self._program.widths[register])
+                if self._observe:
+                    machine.unset.start(register)
             machine.copies = Copies()
             machine.output = self._printer
             yield machine

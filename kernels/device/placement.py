@@ -93,7 +93,7 @@ class Layout:
             self._globals.by_name[name] = allocation
         pointers: list[tuple[Allocation, int, str]] = []
         for name, variable in self._program.variables.items():
-            if variable.space not in {"global", "const"} or name in self._globals.by_name:
+            if variable.space not in {"global", "const"} or name in bound:
                 continue
             allocation = self._place_variable(self._globals, name, variable, ())
             pointers += [(allocation, offset, symbol) for offset, symbol in variable.pointers]
@@ -115,9 +115,10 @@ class Layout:
         allocation.writable = variable.space != "const"
         allocation.element = variable.element
         shape = self._shapes.get(plain_name(name), ())
-        if shape and allocation.size % math.prod(shape) == 0:
+        elements = math.prod(shape)
+        if shape and elements > 0 and allocation.size % elements == 0:
             allocation.shape = shape
-            allocation.element = allocation.size // math.prod(shape)
+            allocation.element = allocation.size // elements
         elif variable.space == "shared" and variable.element == 1 and variable.align >= 4:
             allocation.element = 4
         if variable.data:

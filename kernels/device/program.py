@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,13 @@ from kernels.device.ptx import (
 from kernels.device.ptx_parser import parse_module
 
 MAX_INSTRUCTIONS = 200_000
+MOST_BYTES = {
+    "global": 256 << 20,
+    "const": 1 << 20,
+    "shared": 256 << 10,
+    "local": 512 << 10,
+    "param": 64 << 10,
+}
 _BUILTINS = {"vprintf": "call.printf", "__assertfail": "call.assert"}
 _BARRIERS = re.compile(r"bar\.sync|bar\.red\.|barrier\.(cta\.)?(sync|red)")
 _WARP_SYNCS = re.compile(r"bar\.warp\.sync|shfl\.sync|vote\.sync|match\.\w+\.sync|redux\.sync|activemask")
@@ -174,6 +182,7 @@ class _Expansion:
             for name in (*results(instruction), *reads(instruction)):
                 registers.setdefault(name, len(registers))
         self._check_jumps()
+        self._check_sizes()
         return Program(
             kernel.name,
             tuple(self._instructions),
@@ -198,6 +207,16 @@ class _Expansion:
             labels = (name,) if head == "bra" else self._tables.get(name, ("",))
             if any(label not in self._targets for label in labels):
                 raise Malformed("a branch to nowhere")
+
+    def _check_sizes(self) -> None:
+        """Bounds what one thread, one block and the module may ask for before any of it is made."""
+        asked = Counter[str]()
+        for variable in self._variables.values():
+            asked[variable.space] += variable.size
+        for space, size in asked.items():
+            if size > MOST_BYTES[space]:
+                message = f"the kernel asks for {size:,} bytes of {space} memory, and at most {MOST_BYTES[space]:,} are emulated"
+                raise Unsupported(f".{space}", None, message)
 
     def _expand(
         self, function: Function, prefix: str, bound: dict[str, str], stack: tuple[str, ...], end: str | None
