@@ -24,7 +24,7 @@ from kernels.inputs import (
     to_memory,
 )
 from kernels.launch import Launch
-from kernels.limits import launch_problem
+from kernels.limits import launch_finding
 from kernels.outcomes import (
     CUT_SHORT,
     REPEATED,
@@ -116,18 +116,13 @@ def _judge_case(
 ) -> Outcome:
     if not case.on_cpu:
         return Outcome(case, CaseStatus.NOT_RUN, TOO_LARGE)
-    problem = case.problem or _launch_finding(case, resources)
+    problem = case.problem or launch_finding(case, resources)
     if case.launch is None or problem is not None:
         return Outcome(case, CaseStatus.FAILED, "cannot be launched", (problem,) if problem else ())
     inputs = make_inputs(case, seed)
     budget = short_budget(case) if endless else full_budget(case)
     execution = run(case.launch, arguments(case), buffers(case, inputs), Schedule.LOCKSTEP, budget)
     return _judge_execution(plan, case, inputs, execution, endless)
-
-
-def _launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
-    reason = launch_problem(case.launch, resources) if case.launch is not None else None
-    return Finding(Verdict.RESOURCE_LIMIT, reason, example=Example(case=case.name)) if reason else None
 
 
 def _judge_execution(

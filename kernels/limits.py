@@ -32,12 +32,6 @@ def launch_finding(case: CasePlan, resources: Resources) -> Finding | None:
     )
 
 
-def launch_problem(launch: Launch, resources: Resources) -> str | None:
-    """Why a block of this launch does not fit, in one sentence; None where it does."""
-    found = _too_much(launch, resources)
-    return found and found[1]
-
-
 def _too_much(launch: Launch, resources: Resources) -> tuple[str, str] | None:
     """The key of the launch that asks for too much, and a sentence."""
     shared = resources.shared_bytes + launch.shared
