@@ -69,6 +69,7 @@ def locate(
     The answer is kept with the lanes: a loop mostly comes back to the same place with the same addresses. Only where
     threads that take no part have addresses out of bounds are those of the others looked at alone.
     """
+    address = address.integral()
     lanes = address.lanes
     if lanes is None:
         return _locate(machine, site, address, displacement, address.range())
@@ -83,14 +84,12 @@ def locate(
             return known
     found = lanes.sites[key] = _locate(machine, site, address, displacement, address.range())
     if found is None and mask is not None and mask.count:
-        low, high = _active_bounds(address.integral().lanes, mask)
+        low, high = _active_bounds(lanes, mask)
         found = _locate(machine, site, address, displacement, (low + address.offset, high + address.offset))
     return found
 
 
-def _active_bounds(lanes: Lanes | None, mask: Mask) -> tuple[int, int]:
-    assert lanes is not None
-
+def _active_bounds(lanes: Lanes, mask: Mask) -> tuple[int, int]:
     def bounds() -> tuple[int, int]:
         active = mask.pick(lanes.array)
         return int(active.min()), int(active.max())
@@ -127,8 +126,7 @@ def _locate(
         return None
     if address.lanes is None:
         return None if offset % site.size else Found(allocation, None, offset >> 2)
-    lanes = address.integral().lanes
-    assert lanes is not None
+    lanes = address.lanes
     if (lanes.low_bits | offset) & (site.size - 1):
         return None
     words: Lanes = lanes.derive("words", lambda: Lanes((lanes.array >> 2).astype(np.intp)))

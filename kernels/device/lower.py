@@ -198,11 +198,11 @@ class Lowering:
         parts: tuple[Operand | None, ...] = operand.items if isinstance(operand, Vector) else (operand,)
         if len(parts) != form.count or len(item.operands) != 2:
             raise Malformed("a vector of the wrong length")
-        bits = form.size * 8
+        bits, whole = form.size * 8, form.kind[0] != "f"
         if form.store:
-            sources = tuple(self.source(part, bits, wider=True) for part in parts)
+            sources = tuple(self.source(part, bits, wider=whole) for part in parts)
             return LoweredStep(store_step(form, pc, item.line, place, sources), pc, (), (), "own")
-        targets = tuple(self.target(part, bits, wider=True) for part in parts)
+        targets = tuple(self.target(part, bits, wider=whole) for part in parts)
         names = tuple(part.name for part in parts if isinstance(part, Register))
         keep = self._keeps(item, names)
         widths = tuple(self._width(target) for target in targets)
@@ -240,11 +240,13 @@ class Lowering:
         if kind not in SIZES or kind == "b128":
             raise Unsupported(item.opcode, item.line)
         bits = 1 if kind == "pred" else SIZES[kind] * 8
-        first, second, *more = item.operands
+        if len(item.operands) != 2:
+            raise Malformed("a move of unexpected form")
+        first, second = item.operands
         if isinstance(first, Vector):
             return self._unpack(pc, item, first, self.source(second, bits), bits)
         target = self.target(first, bits)
-        if target is None or more:
+        if target is None:
             raise Malformed("a move of unexpected form")
         name = first.name if isinstance(first, Register) else ""
         keep = self._keeps(item, (name,))

@@ -152,7 +152,10 @@ class Allocation:
         if mask is None:
             flat[np.broadcast_to(index, np.broadcast_shapes(index.shape, np.shape(new)))] = new
             return
-        flat[mask.pick(index)] = new if np.ndim(new) == 0 else mask.pick(new)
+        places = mask.pick(index)
+        values = new if np.ndim(new) == 0 else mask.pick(new)
+        # All threads write one place: the last one's value stays.
+        flat[places] = values[-1:] if places.size == 1 and np.ndim(values) else values
 
     # -- single accesses, by lists ------------------------------------------------------------------------------------
 

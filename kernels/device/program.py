@@ -215,7 +215,10 @@ class _Expansion:
             asked[variable.space] += variable.size
         for space, size in asked.items():
             if size > MOST_BYTES[space]:
-                message = f"the kernel asks for {size:,} bytes of {space} memory, and at most {MOST_BYTES[space]:,} are emulated"
+                most = MOST_BYTES[space]
+                message = (
+                    f"the kernel asks for {size:,} bytes of {space} memory; at most {most:,} are emulated"
+                )
                 raise Unsupported(f".{space}", None, message)
 
     def _expand(

@@ -11,7 +11,7 @@ from kernels.device.mask import Mask
 from kernels.device.observers.races import Kind
 from kernels.device.observers.unset import ADDRESS, MEMORY
 from kernels.device.parts import note_part, places, write_part
-from kernels.device.values import INTEGER, Array
+from kernels.device.values import INTEGER, Array, narrowed
 
 
 def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tuple[int, ...]) -> Step:
@@ -40,7 +40,7 @@ def _store_words(
 ) -> None:
     allocation, words, grid = found.allocation, found.words, machine.shape
     for number, source in enumerate(sources):
-        value = machine.registers[source]
+        value = narrowed(machine.registers[source], form.size * 8)
         if form.size == 4:
             pieces: list[Array] = [value.dense(np.dtype(np.uint32))]
         else:
