@@ -136,7 +136,7 @@ def _word(machine: Machine, found: Found, number: int) -> Array:
     if found.readers:
         return found.readers[number]()
     allocation = found.allocation
-    return allocation.gather(allocation.words, found.words, found.shift + number, machine.shape)
+    return allocation.gather(allocation.words, found.words, found.shift + number)
 
 
 def shared_access(found: Found, site: Site, kind: Kind, mask: Mask | None) -> Access:
@@ -158,7 +158,7 @@ def _check_valid(
         good = np.ones((1, 1), np.bool_)
         for piece in range(per_element):
             shift = found.shift + number * per_element + piece
-            good = good & allocation.gather(allocation.valid, words, shift, machine.shape)
+            good = good & allocation.gather(allocation.valid, words, shift)
         if good.all():
             continue
         found.valid = False
@@ -171,9 +171,8 @@ def _check_valid(
             offset = (base + found.shift + number * per_element) * 4
             carried = None
             if allocation.origins is not None:
-                carried = allocation.gather(
-                    allocation.origins, words, found.shift + number * per_element, machine.shape
-                )
+                shift = found.shift + number * per_element
+                carried = allocation.gather(allocation.origins, words, shift)
             machine.unset.from_memory(target, pc, missing, mask, (allocation, offset, lane), carried)
 
 

@@ -101,9 +101,7 @@ def _active_bounds(lanes: Lanes, mask: Mask) -> tuple[int, int]:
 def _make_readers(machine: Machine, site: Site, found: Found) -> None:
     allocation, words = found.allocation, found.words
     assert words is not None
-    found.readers = tuple(
-        allocation.reader(words, found.shift + piece, machine.shape) for piece in range(site.size // 4)
-    )
+    found.readers = tuple(allocation.reader(words, found.shift + piece) for piece in range(site.size // 4))
     kind = Kind.WRITE if site.store else Kind.READ
     found.access = Access(site.pc, allocation, kind, site.size, None, words, found.shift)
 

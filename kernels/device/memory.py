@@ -51,8 +51,8 @@ class Allocation:
     origins: for local memory, where unset values that were stored in it come from; made when there is one
     """
 
-    __slots__ = ("_stride", "columns", "copies", "element", "flat", "flat_valid", "name", "origins", "shape", "size",
-                 "space", "start", "valid", "words", "writable")  # fmt: skip
+    __slots__ = ("_own", "_stride", "columns", "copies", "element", "flat", "flat_valid", "name", "origins", "shape",
+                 "size", "space", "start", "valid", "words", "writable")  # fmt: skip
 
     def __init__(
         self, name: str, space: str, start: int, size: int, copies: tuple[int, ...], *, initialised: bool
@@ -63,6 +63,7 @@ class Allocation:
         self.size = size
         self.copies = copies
         self._stride = prod(copies)
+        self._own = np.arange(self._stride, dtype=np.intp).reshape(copies if len(copies) == 2 else (1, -1))
         self.words: Words = np.full(((size + 3) // 4, *copies), 0 if initialised else _POISON, np.uint32)
         self.valid: NDArray[np.bool_] | None = None if initialised else np.zeros(self.words.shape, np.bool_)
         self.flat = self.words.reshape(-1)
@@ -87,67 +88,53 @@ class Allocation:
 
     # -- a word for every thread, by lanes of word numbers ------------------------------------------------------------
 
-    def flat_index(self, words: Lanes, grid: Shape) -> Index:
+    def flat_index(self, words: Lanes) -> Index:
         """Where in the flat memory each thread's copy of its word lies."""
-        made: Index = words.derive(
-            ("flat", self.space), lambda: words.array * self._stride + self._copy(grid)
-        )
+        made: Index = words.derive(("flat", self.space), lambda: words.array * self._stride + self._own)
         return made
 
-    def _copy(self, grid: Shape) -> Index:
-        """For each thread, the number of its copy."""
-        blocks = np.arange(grid.blocks, dtype=np.intp).reshape(1, -1)
-        if len(self.copies) < 2:
-            return blocks if self.copies else np.zeros((1, 1), np.intp)
-        return np.arange(grid.threads, dtype=np.intp).reshape(-1, 1) * grid.blocks + blocks
-
-    def reader(self, words: Lanes, shift: int, grid: Shape) -> Callable[[], Array]:
+    def reader(self, words: Lanes, shift: int) -> Callable[[], Array]:
         """What fetches the words `words + shift` for every thread, again and again."""
-        fetch: Callable[[], Array] = partial(self.gather, self.words, words, shift, grid)
+        fetch: Callable[[], Array] = partial(self.gather, self.words, words, shift)
         if words.bounds[0] < 0 or shift < 0:
             return fetch
         if self._alike(words):
             take: Any = self.words[shift:].take
             return partial(take, words.array[:, 0], 0, None, "clip")
         take = self.flat[shift * self._stride :].take
-        return partial(take, self._index(words, grid), None, None, "clip")
+        return partial(take, self._index(words), None, None, "clip")
 
     def _alike(self, words: Lanes) -> bool:
         """Whether every block takes the same words of its own copy, so that whole rows can be taken."""
         return len(self.copies) == 1 and words.array.shape[1] == 1
 
-    def _index(self, words: Lanes, grid: Shape) -> Index:
-        return self.flat_index(words, grid) if self.copies else words.array
+    def _index(self, words: Lanes) -> Index:
+        return self.flat_index(words) if self.copies else words.array
 
-    def gather(self, source: Array, words: Lanes | None, shift: int, grid: Shape) -> Array:
+    def gather(self, source: Array, words: Lanes | None, shift: int) -> Array:
         """For every thread the element `words + shift` of `source`, which is `words` or `valid` of this memory."""
         if words is None:
             picked = source[shift]
             return picked.reshape((1, 1)) if not self.copies else np.array(picked, ndmin=2)
         if self._alike(words):
             return self._taken(source, words.array[:, 0] + shift)
-        return self._taken(source.reshape(-1), self._index(words, grid) + shift * self._stride)
+        return self._taken(source.reshape(-1), self._index(words) + shift * self._stride)
 
     @staticmethod
     def _taken(source: Array, index: Index) -> Array:
         taken: Array = source.take(index, 0, None, "clip")
         return taken
 
-    def scatter(
-        self, target: Array, words: Lanes | None, shift: int, grid: Shape, new: Any, mask: Mask | None
-    ) -> None:
+    def scatter(self, target: Array, words: Lanes | None, shift: int, new: Any, mask: Mask | None) -> None:
         """Writes `new` (an array per thread or one number) to the element `words + shift` of `target`."""
         if mask is None and words is None and self.copies:
-            values = np.broadcast_to(new, (grid.threads, grid.blocks))
-            target[shift] = values if len(self.copies) == 2 else values[-1]
+            # Where the threads of a block share the word, the last one's value stays.
+            target[shift] = new if len(self.copies) == 2 or np.ndim(new) == 0 else new[-1]
             return
         if mask is None and words is not None and self._alike(words):
             target[words.array[:, 0] + shift] = new
             return
-        if words is None:
-            index = shift * self._stride + self._copy(grid)
-        else:
-            index = self._index(words, grid) + shift * self._stride
+        index = (self._own if words is None else self._index(words)) + shift * self._stride
         flat = target.reshape(-1)
         if mask is None:
             flat[np.broadcast_to(index, np.broadcast_shapes(index.shape, np.shape(new)))] = new

@@ -38,7 +38,7 @@ def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tup
 def _store_words(
     machine: Machine, found: Found, form: Form, sources: tuple[int, ...], mask: Mask | None
 ) -> None:
-    allocation, words, grid = found.allocation, found.words, machine.shape
+    allocation, words = found.allocation, found.words
     for number, source in enumerate(sources):
         value = narrowed(machine.registers[source], form.size * 8)
         if form.size == 4:
@@ -48,10 +48,10 @@ def _store_words(
             pieces = [halves[..., 0], halves[..., 1]]
         for piece, array in enumerate(pieces):
             shift = found.shift + number * len(pieces) + piece
-            allocation.scatter(allocation.words, words, shift, grid, array, mask)
+            allocation.scatter(allocation.words, words, shift, array, mask)
     if allocation.valid is not None and not found.valid:
         for piece in range(form.count * form.size // 4):
-            allocation.scatter(allocation.valid, words, found.shift + piece, grid, True, mask)
+            allocation.scatter(allocation.valid, words, found.shift + piece, True, mask)
         found.valid = mask is None and allocation.space != "local"
 
 

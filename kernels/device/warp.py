@@ -154,22 +154,23 @@ def _reduce(name: str, kind: str) -> Combine:
 
 def active_mask(machine: Machine, mask: Mask | None) -> Array:
     """For each thread the bits of the threads of its warp that are at the same place now."""
-    present = _present(machine, mask)
+    bits = _bits(_present(machine, mask))
+    return _flat(machine, np.repeat(bits.view(np.int32), WARP, axis=1))
+
+
+def _bits(lanes: Grid) -> NDArray[np.uint32]:
+    """One word for each warp and block, with a bit for each thread for which it holds."""
     bit = (np.uint32(1) << np.arange(WARP, dtype=np.uint32)).reshape(1, -1, 1)
-    bits = np.where(present, bit, np.uint32(0)).sum(axis=1, keepdims=True, dtype=np.uint32)
-    return _flat(machine, np.broadcast_to(bits.view(np.int32), present.shape))
+    words: NDArray[np.uint32] = np.where(lanes, bit, np.uint32(0)).sum(axis=1, keepdims=True, dtype=np.uint32)
+    return words
 
 
 def all_arrived(machine: Machine, mask: Mask | None, members: Array, gone: Grid) -> Grid:
     """Which threads of the mask have all members of their warp beside them, but for those that are gone for good."""
     present = _present(machine, mask)
-    bit = np.arange(WARP, dtype=np.uint32).reshape(1, 1, -1, 1)
-    wanted = (_warps(machine, members.view(np.uint32))[:, :, np.newaxis] >> bit & np.uint32(1)).astype(
-        np.bool_
-    )
-    there = present | _warps(machine, gone) | ~_exists(machine)
-    complete = (~wanted | there[:, np.newaxis]).all(axis=2)
-    return _flat(machine, complete & present).astype(np.bool_)
+    absent = ~_bits(present | _warps(machine, gone) | ~_exists(machine))
+    complete = (_warps(machine, members.view(np.uint32)) & absent) == 0
+    return _flat(machine, complete & present)
 
 
 def _exists(machine: Machine) -> Grid:
