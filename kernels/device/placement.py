@@ -100,8 +100,9 @@ class Layout:
         for allocation, offset, symbol in pointers:
             target = self._globals.by_name.get(symbol)
             if target is not None:
-                raw = allocation.words.view(np.uint8)
-                raw[offset : offset + 8] = np.frombuffer(target.start.to_bytes(8, "little"), np.uint8)
+                cell = allocation.words.view(np.uint8)[offset : offset + 8]
+                address = target.start + int.from_bytes(cell.tobytes(), "little") & (1 << 64) - 1
+                cell[:] = np.frombuffer(address.to_bytes(8, "little"), np.uint8)[: cell.size]
 
     def _place_variable(
         self, memory: Memory, name: str, variable: Variable, copies: tuple[int, ...]
