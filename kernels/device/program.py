@@ -29,6 +29,7 @@ from kernels.device.ptx import (
 from kernels.device.ptx_parser import parse_module
 
 MAX_INSTRUCTIONS = 200_000
+MAX_CALLS = 10_000
 MOST_BYTES = {
     "global": 256 << 20,
     "const": 1 << 20,
@@ -274,6 +275,8 @@ class _Expansion:
             )
         if len(passed) != len(function.parameters) or len(returned) != len(function.returns):
             raise Malformed("a call that does not fit its function")
+        if self._calls >= MAX_CALLS:
+            raise Unsupported(instruction.opcode, line, "the kernel is too long once its calls are expanded")
         self._calls += 1
         prefix = f"{self._calls}:"
         end = f"{prefix}end"
