@@ -1,0 +1,256 @@
+"""Barriers: who must come, who need not, and what reducing barriers give."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.device import Schedule
+from kernels.verdict import Verdict
+from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
+
+KIND = Verdict.BARRIER_DIVERGENCE
+
+
+def test_a_barrier_in_a_branch(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  P[t] = 0;
+  if (M[t] < 10) __syncthreads();  //@ inner
+  P[t] = 1;
+  __syncthreads();  //@ outer
+  P[t] = 2;
+}}"""
+
+    finding = only(device.run(text))
+
+    assert (finding.kind, finding.line, finding.other_line) == (
+        KIND,
+        line(text, "inner"),
+        line(text, "outer"),
+    )
+    assert finding.count == 10
+    assert example(finding).block == (0, 0, 0)
+    assert example(finding).threads == ((0, 0, 0), (10, 0, 0))
+    assert finding.message == (
+        f"thread (0,0) of block (0,0) waits at `__syncthreads()`, line {line(text, 'inner')}, while thread (10,0) of"
+        f" the same block waits at `__syncthreads()`, line {line(text, 'outer')}: all threads of a block must reach"
+        " the same barrier"
+    )
+
+
+def test_a_barrier_in_both_branches_is_two_barriers(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  if (M[t] < 10) {{
+    P[t] = 0;
+    __syncthreads();  //@ one
+    P[t] += 3;
+  }} else {{
+    P[t] = 1;
+    __syncthreads();  //@ two
+    P[t] *= 5;
+  }}
+}}"""
+
+    finding = only(device.run(text))
+
+    assert (finding.kind, {finding.line, finding.other_line}) == (
+        KIND,
+        {line(text, "one"), line(text, "two")},
+    )
+
+
+def test_a_barrier_in_a_loop_of_different_length(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float tile[64];
+  tile[t] = 0;
+  for (int i = 0; i < t / 32 + 1; ++i) {{
+    tile[t] += i;
+    __syncthreads();  //@ loop
+  }}
+  tile[t] += 1;
+  __syncthreads();  //@ after
+  P[t] = tile[63 - t];
+}}"""
+
+    finding = only(device.run(text, block=64, n=64))
+
+    assert (finding.kind, {finding.line, finding.other_line}) == (
+        KIND,
+        {line(text, "loop"), line(text, "after")},
+    )
+
+
+def test_threads_that_have_exited_are_not_waited_for(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float tile[64];
+  if (t >= 40) return;
+  tile[t] = t;
+  __syncthreads();
+  P[t] = tile[39 - t];
+}}"""
+
+    assert device.output(text, block=64, n=40) == [39 - t for t in range(40)]
+
+
+def test_a_whole_block_that_returns_first(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float tile[32];
+  if (blockIdx.x == 1) return;
+  tile[t] = t;
+  __syncthreads();
+  P[blockIdx.x / 2 * 32 + t] = tile[31 - t];
+}}"""
+
+    assert device.output(text, grid=3, n=64) == [31 - t for t in range(32)] * 2
+
+
+def test_blocks_that_pass_the_barrier_go_on_though_another_is_stuck(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  if (blockIdx.x != 1 || t < 5) __syncthreads();  //@ inner
+  P[blockIdx.x * 32 + t] = 1;
+  if (blockIdx.x == 1) __syncthreads();
+  P[blockIdx.x * 32 + t] = 2;
+}}"""
+
+    execution = device.run(text, grid=3, n=96)
+
+    finding = only(execution)
+    assert (finding.kind, finding.count, example(finding).block) == (KIND, 5, (1, 0, 0))
+    out = execution.values["P"].reshape(3, 32)
+    assert out[0].tolist() == out[2].tolist() == [2] * 32
+
+
+def test_a_barrier_that_a_whole_block_skips_is_fine(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float tile[32];
+  tile[t] = t;
+  if (blockIdx.x == 0) __syncthreads();
+  P[blockIdx.x * 32 + t] = blockIdx.x == 0 ? tile[31 - t] : tile[t];
+}}"""
+
+    assert device.output(text, grid=2, n=64) == [31 - t for t in range(32)] + list(range(32))
+
+
+@pytest.mark.parametrize("schedule", list(Schedule))
+def test_both_schedules_see_it(device, schedule):
+    text = f"""{HEAD} {{
+  {THREAD}
+  P[t] = 0;
+  if (t < 32) __syncthreads();  //@ inner
+  P[t] = 1;
+  __syncthreads();  //@ outer
+}}"""
+
+    finding = only(device.run(text, block=64, n=64, schedule=schedule))
+
+    assert (finding.kind, {finding.line, finding.other_line}) == (
+        KIND,
+        {line(text, "inner"), line(text, "outer")},
+    )
+
+
+def test_syncwarp_with_a_missing_lane(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  if (t < 16) __syncwarp();  //@ half
+  P[t] = 1;
+  __syncthreads();  //@ all
+}}"""
+
+    finding = only(device.run(text))
+
+    assert (finding.kind, {finding.line, finding.other_line}) == (
+        KIND,
+        {line(text, "half"), line(text, "all")},
+    )
+
+
+def test_a_shuffle_with_a_missing_lane(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  float v = t;
+  if (M[t] < 16) {{
+    v += __shfl_xor_sync(0xffffffffu, v, 1);  //@ shuffle
+    P[t] = 0;
+  }}
+  __syncthreads();  //@ barrier
+  P[t] = v;
+}}"""
+
+    finding = only(device.run(text))
+
+    assert (finding.kind, {finding.line, finding.other_line}) == (
+        KIND,
+        {line(text, "shuffle"), line(text, "barrier")},
+    )
+    assert "`shfl.sync" in finding.message
+
+
+def test_lanes_that_have_exited_are_not_missed(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  if (t >= 20) return;
+  __syncwarp();
+  P[t] = __reduce_add_sync(0xffffffffu, t) + __popc(__ballot_sync(0xffffffffu, 1));
+}}"""
+
+    assert device.output(text, n=20) == [190 + 20] * 20
+
+
+def test_two_syncwarps_of_two_branches_make_up_one(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float tile[32];
+  if (M[t] < 16) {{
+    tile[t] = t;
+    __syncwarp();
+    P[t] = tile[31 - t];
+  }} else {{
+    tile[t] = 2 * t;
+    __syncwarp();
+    P[t] = -tile[31 - t];
+  }}
+}}"""
+
+    assert device.output(text) == [2 * (31 - t) if t < 16 else -(31 - t) for t in range(32)]
+
+
+def test_a_barrier_that_counts(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  int odd = __syncthreads_count(t % 2 || t > 60);
+  int all = __syncthreads_and(t < 64);
+  int none = __syncthreads_or(t > 64);
+  P[t] = odd + 100 * (all != 0) + 1000 * (none != 0);
+}}"""
+
+    assert device.output(text, block=64, n=64) == [33 + 100] * 64
+
+
+def test_a_barrier_that_counts_by_block_and_without_those_that_left(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  if (t >= 50) return;
+  int count = __syncthreads_count(t < 10 * blockIdx.x);
+  P[blockIdx.x * 50 + t] = count + (__syncthreads_and(t < 50) != 0);
+}}"""
+
+    assert device.output(text, grid=3, block=64, n=150) == [1] * 50 + [11] * 50 + [21] * 50
+
+
+def test_a_barrier_orders_like_any_other_where_it_counts(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float tile[64];
+  tile[t] = t;
+  int count = __syncthreads_count(1);
+  P[t] = tile[63 - t] + count;
+}}"""
+
+    assert device.output(text, block=64, n=64) == [63 - t + 64 for t in range(64)]

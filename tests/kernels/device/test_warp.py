@@ -1,0 +1,187 @@
+"""Shuffles, votes, matches and reductions: what each thread of a warp learns of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.verdict import Verdict
+from tests.kernels.device.kernels import HEAD, THREAD, line, only
+
+ALL = "0xffffffffu"
+RANGE = range(32)
+
+
+def shuffled(expression: str) -> str:
+    return f"{HEAD} {{ {THREAD} float v = M[t]; P[t] = {expression}; }}"
+
+
+@pytest.mark.parametrize(
+    ("expression", "source"),
+    [
+        (f"__shfl_sync({ALL}, v, 5)", lambda t: 5),
+        (f"__shfl_sync({ALL}, v, t * 3)", lambda t: t * 3 % 32),
+        (f"__shfl_sync({ALL}, v, 2, 8)", lambda t: t // 8 * 8 + 2),
+        (f"__shfl_sync({ALL}, v, 11, 8)", lambda t: t // 8 * 8 + 3),
+        (f"__shfl_up_sync({ALL}, v, 3)", lambda t: t - 3 if t >= 3 else t),
+        (f"__shfl_up_sync({ALL}, v, 3, 16)", lambda t: t - 3 if t % 16 >= 3 else t),
+        (f"__shfl_down_sync({ALL}, v, 4)", lambda t: t + 4 if t < 28 else t),
+        (f"__shfl_down_sync({ALL}, v, 1, 4)", lambda t: t + 1 if t % 4 < 3 else t),
+        (f"__shfl_down_sync({ALL}, v, t)", lambda t: 2 * t if t < 16 else t),
+        (f"__shfl_xor_sync({ALL}, v, 7)", lambda t: t ^ 7),
+        (f"__shfl_xor_sync({ALL}, v, 1, 2)", lambda t: t ^ 1),
+        (f"__shfl_xor_sync({ALL}, v, 16, 8)", lambda t: t ^ 16 if t >= 16 else t),
+    ],
+)
+def test_shuffles(device, expression, source):
+    assert device.output(shuffled(expression)) == [source(t) for t in RANGE]
+
+
+def test_a_shuffle_in_each_of_three_warps(device):
+    text = f"{HEAD} {{ {THREAD} P[t] = __shfl_sync({ALL}, M[t % 64] + t / 64 * 100, 1); }}"
+
+    assert device.output(text, block=96, n=96) == [1] * 32 + [33] * 32 + [101] * 32
+
+
+def test_a_shuffle_of_wide_values(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  double d = t + 0.5;
+  long long i = (1LL << 40) + t;
+  P[t] = __shfl_xor_sync({ALL}, d, 1) + (float)(__shfl_down_sync({ALL}, i, 1) - (1LL << 40));
+}}"""
+
+    assert device.output(text) == [(t ^ 1) + 0.5 + min(t + 1, 31) for t in RANGE]
+
+
+def test_a_butterfly_sum(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  float v = M[t];
+  for (int step = 16; step; step /= 2) v += __shfl_xor_sync({ALL}, v, step);
+  P[t] = v;
+}}"""
+
+    assert device.output(text) == [496] * 32
+
+
+def test_a_shuffle_in_the_half_warp_that_its_mask_names(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  float v = M[t];
+  if (v >= 16) v = __shfl_xor_sync(0xffff0000u, v, 3);
+  else v = __shfl_xor_sync(0x0000ffffu, v, 5);
+  P[t] = v;
+}}"""
+
+    assert device.output(text) == [t ^ 3 if t >= 16 else t ^ 5 for t in RANGE]
+
+
+def test_a_shuffle_from_a_thread_that_takes_no_part_gives_nothing(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  float v = M[t];
+  if (v < 16)
+    v = __shfl_down_sync(0x0000ffffu, v, 1);  //@ shuffle
+  P[t] = v;
+}}"""
+
+    finding = only(device.run(text))
+
+    assert (finding.kind, finding.line, finding.count) == (
+        Verdict.UNINITIALIZED_READ,
+        line(text, "shuffle"),
+        1,
+    )
+
+
+def test_the_last_warp_may_be_part_of_one(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  unsigned mask = __ballot_sync({ALL}, t < n);
+  P[t] = __reduce_add_sync(mask, 1) + 100 * __popc(mask);
+}}"""
+
+    assert device.output(text, block=40, n=40) == [32 + 3200] * 32 + [8 + 800] * 8
+
+
+def test_votes(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  int v = (int)M[t];
+  P[t] = 1 * (__all_sync({ALL}, v < 32) != 0) + 2 * (__all_sync({ALL}, v < 31) != 0)
+       + 4 * (__any_sync({ALL}, v == 7) != 0) + 8 * (__any_sync({ALL}, v == 70) != 0)
+       + 16 * (__uni_sync({ALL}, v > 50) != 0) + 32 * (__uni_sync({ALL}, v > 5) != 0);
+}}"""
+
+    assert device.output(text) == [1 + 4 + 16] * 32
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        (f"__ballot_sync({ALL}, t % 3 == 0)", lambda t: sum(1 << i for i in range(0, 32, 3))),
+        (f"__match_any_sync({ALL}, t % 5)", lambda t: sum(1 << i for i in range(t % 5, 32, 5))),
+        (f"__match_any_sync({ALL}, (long long)(t / 8) << 33)", lambda t: 0xFF << t // 8 * 8),
+        ("__activemask()", lambda t: 0xFFFFFFFF),
+        (f"__reduce_add_sync({ALL}, (unsigned)t)", lambda t: 496),
+        (f"__reduce_min_sync({ALL}, (unsigned)(t ^ 9))", lambda t: 0),
+        (f"__reduce_max_sync({ALL}, t - 40)", lambda t: 2**32 - 9),
+        (f"__reduce_min_sync({ALL}, t - 40)", lambda t: 2**32 - 40),
+        (f"__reduce_and_sync({ALL}, (unsigned)(t | 0x70))", lambda t: 0x70),
+        (f"__reduce_or_sync({ALL}, (unsigned)(t << 2))", lambda t: 0x7C),
+        (f"__reduce_xor_sync({ALL}, (unsigned)(t & 6))", lambda t: 0),
+    ],
+)
+def test_what_a_warp_finds_together(device, expression, wanted):
+    text = f"{HEAD} {{ {THREAD} reinterpret_cast<unsigned*>(P)[t] = {expression}; }}"
+
+    assert device.output(text, "u4") == [wanted(t) for t in RANGE]
+
+
+def test_match_all(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  int same, different;
+  unsigned one = __match_all_sync({ALL}, (int)M[t] / 32, &same);
+  unsigned two = __match_all_sync({ALL}, (int)M[t] / 31, &different);
+  reinterpret_cast<unsigned*>(P)[t] = (same ? one : 0) - (different ? 1 : two);
+}}"""
+
+    assert device.output(text, "u4") == [0xFFFFFFFF] * 32
+
+
+def test_active_threads_inside_a_branch(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  unsigned v = 0;
+  if (M[t] < 4) v = __activemask();
+  reinterpret_cast<unsigned*>(P)[t] = v;
+}}"""
+
+    assert device.output(text, "u4") == [15] * 4 + [0] * 28
+
+
+def test_votes_count_only_the_threads_that_are_there(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  int v = -1;
+  if (M[t] < 8) v = __popc(__ballot_sync(0xff, t % 2)) + (__all_sync(0xff, t < 8) != 0);
+  P[t] = v;
+}}"""
+
+    assert device.output(text) == [5] * 8 + [-1] * 24
+
+
+def test_lane_masks_and_numbers(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  unsigned lane, warp, lt, ge;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  asm("mov.u32 %0, %%warpid;" : "=r"(warp));
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lt));
+  asm("mov.u32 %0, %%lanemask_ge;" : "=r"(ge));
+  P[t] = lane + 100 * warp + 1000 * __popc(lt) + 100000 * __popc(ge);
+}}"""
+
+    wanted = [t % 32 + t // 32 * 100 + t % 32 * 1000 + (32 - t % 32) * 100000 for t in range(64)]
+    assert device.output(text, block=64, n=64) == wanted
