@@ -60,7 +60,8 @@ def test_small_chunks_show_the_same_as_one_large_one(device, lanes, monkeypatch)
 
     assert counted(cut) == counted(whole)
     assert cut.values["P"].tobytes() == whole.values["P"].tobytes()
-    assert (cut.printed, cut.instructions, cut.state) == (whole.printed, whole.instructions, whole.state)
+    assert (cut.instructions, cut.state) == (whole.instructions, whole.state)
+    assert sorted(cut.printed.split()) == sorted(whole.printed.split())  # which block prints first is open
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
