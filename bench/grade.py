@@ -15,6 +15,7 @@ from kernels.exercise import find_exercise
 
 _PYTHON = (sys.executable, "-c", "pass")
 _NUMPY = (sys.executable, "-c", "import numpy")
+_LOAD = (sys.executable, "-c", "import worker.commands.grade, worker.grading, kernels.exercise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +24,25 @@ class Grading:
 
     total: from the start of the process to its end
     steps: what the report says of its own steps
-    python, numpy: an interpreter that does nothing, and one that imports numpy, beside it
+    python, numpy, load: interpreters beside it that do nothing, import numpy, and import what the command itself needs
     """
 
     total: float
     steps: dict[str, float]
     python: float
     numpy: float
+    load: float
 
     @property
     def profile(self) -> dict[str, float]:
         """Where the time goes. The sandboxed processes start while the command itself still loads."""
-        own = self.total - self.python - sum(self.steps.values())
-        return {"start Python": self.python, "load, start the sandboxes, print": own, **self.steps}
+        rest = self.total - self.load - sum(self.steps.values())
+        return {
+            "start Python": self.python,
+            "load the command": self.load - self.python,
+            **self.steps,
+            "start and end processes, print": rest,
+        }
 
 
 def grading(rounds: int, progress: Callable[[str], None]) -> Grading:
@@ -49,12 +56,13 @@ def grading(rounds: int, progress: Callable[[str], None]) -> Grading:
         "tiled",
         "--json",
     )
-    totals, pythons, numpys = [], [], []
+    totals, pythons, numpys, loads = [], [], [], []
     steps: list[dict[str, float]] = []
     for number in range(rounds + 1):
         progress(f"grade: round {number} of {rounds}")
         python, _ = _timed(_PYTHON)
         numpy, _ = _timed(_NUMPY)
+        load, _ = _timed(_LOAD)
         total, output = _timed(command)
         report = json.loads(output)
         if report["verdict"] != "accepted":
@@ -62,6 +70,7 @@ def grading(rounds: int, progress: Callable[[str], None]) -> Grading:
         if number:  # the first round fills the caches of the file system
             pythons.append(python)
             numpys.append(numpy)
+            loads.append(load)
             totals.append(total)
             steps.append(report["seconds"])
     return Grading(
@@ -69,6 +78,7 @@ def grading(rounds: int, progress: Callable[[str], None]) -> Grading:
         {name: statistics.median(each[name] for each in steps) for name in steps[0]},
         statistics.median(pythons),
         statistics.median(numpys),
+        statistics.median(loads),
     )
 
 
