@@ -26,7 +26,12 @@ class _Tally:
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
+    slowest: dict[str, tuple[float, str]] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
+
+    def time(self, layer: str, name: str, seconds: float) -> None:
+        """Keep the slowest case of each layer."""
+        self.slowest[layer] = max(self.slowest.get(layer, (0.0, "")), (seconds, name))
 
     def line(self) -> str:
         seconds = time.monotonic() - self.began
@@ -40,6 +45,7 @@ class _Tally:
 
     def table(self) -> str:
         rows = [f"  {layer:7} {word:20} {count:8,}" for (layer, word), count in sorted(self.outcomes.items())]
+        rows += [f"  slowest {layer:6} {slow:.1f} s ({name})" for layer, (slow, name) in self.slowest.items()]
         rows += [f"  failed  {key} ({count})" for key, count in self.failures.most_common()]
         return "\n".join(rows)
 
@@ -70,7 +76,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _try(case: Case, name: str, tally: _Tally, folder: Path) -> None:
+    began = time.monotonic()
     outcome = outcome_of(case)
+    tally.time(case.layer.value, name, time.monotonic() - began)
     if not isinstance(outcome, Failure):
         tally.outcomes[case.layer.value, outcome] += 1
         return

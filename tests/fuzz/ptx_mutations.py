@@ -22,13 +22,14 @@ _TYPES = (
 )  # fmt: skip
 _SPACES = (".global", ".shared", ".local", ".const", ".param", ".shared::cta", ".generic", "")
 _NUMBERS = (
-    "0", "1", "-1", "2", "3", "4", "7", "8", "16", "31", "32", "33", "64", "255", "1023", "4096", "65536", "1048576", "16777216",
-    "2147483647", "2147483648", "-2147483648", "4294967295", "68719476736", "137438953472", "9223372036854775807",
-    "-9223372036854775808", "18446744073709551615", "99999999999999999999999999", "9" * 5000,
+    "0", "1", "-1", "2", "3", "4", "7", "8", "16", "31", "32", "33", "64", "255", "1023", "4096", "65536",
+    "1048576", "16777216", "2147483647", "2147483648", "-2147483648", "4294967295", "68719476736",
+    "137438953472", "9223372036854775807", "-9223372036854775808", "18446744073709551615",
+    "99999999999999999999999999", "9" * 5000,
 )  # fmt: skip
 _FLOATS = (
-    "0f00000000", "0f7F800000", "0fFF800000", "0f7FC00000", "0f80000000", "0f00000001", "0f7F7FFFFF", "0d0000000000000000",
-    "0d7FF0000000000000", "0d7FF8000000000000", "0f3F8", "0d3FF0",
+    "0f00000000", "0f7F800000", "0fFF800000", "0f7FC00000", "0f80000000", "0f00000001", "0f7F7FFFFF",
+    "0d0000000000000000", "0d7FF0000000000000", "0d7FF8000000000000", "0f3F8", "0d3FF0",
 )  # fmt: skip
 
 Lines = list[str]
@@ -139,9 +140,10 @@ def _similar_register(random: Random, lines: Lines, others: Sequence[Lines]) -> 
 
 def _odd_register(random: Random, lines: Lines, others: Sequence[Lines]) -> None:
     odd = (
-        "%tid.x", "%tid.y", "%ctaid.x", "%laneid", "%clock64", "%clock", "%r99999", "%nothing", "_", "%tid", "%tid.w", "%envreg3",
-        "!%p1", "%lanemask_lt", "%gridid", "%smid", "%globaltimer", "{%r1, %r2}", "[%rd1]", "(param0)", "%r1|%p1", "%warpid",
-        "%dynamic_smem_size", "%total_smem_size", "%r01", "%r-1", "0", "5", "0f3F800000",
+        "%tid.x", "%tid.y", "%ctaid.x", "%laneid", "%clock64", "%clock", "%r99999", "%nothing", "_",
+        "%tid", "%tid.w", "%envreg3", "!%p1", "%lanemask_lt", "%gridid", "%smid", "%globaltimer",
+        "{%r1, %r2}", "[%rd1]", "(param0)", "%r1|%p1", "%warpid", "%dynamic_smem_size", "%total_smem_size",
+        "%r01", "%r-1", "0", "5", "0f3F800000",
     )  # fmt: skip
     _replace(random, lines, _REGISTER, lambda old: random.choice(odd))
 
@@ -163,8 +165,11 @@ def _other_modifier(random: Random, lines: Lines, others: Sequence[Lines]) -> No
         if random.random() < 0.5:
             del parts[at]
         else:
-            new = ("rn", "rz", "rm", "rp", "rni", "rzi", "ftz", "sat", "lo", "hi", "wide", "approx", "full", "v2", "v4", "sync",
-                   "volatile", "relaxed", "gpu", "cta", "nc", "to", "uni", "lt", "ge", "ltu", "and", "x2", "noftz", "cc")  # fmt: skip
+            new = (
+                "rn", "rz", "rm", "rp", "rni", "rzi", "ftz", "sat", "lo", "hi", "wide", "approx", "full",
+                "v2", "v4", "sync", "volatile", "relaxed", "gpu", "cta", "nc", "to", "uni", "lt", "ge",
+                "ltu", "and", "x2", "noftz", "cc",
+            )  # fmt: skip
             parts.insert(at, random.choice(new))
         return ".".join(parts)
 
@@ -266,19 +271,23 @@ def _size(random: Random, lines: Lines, others: Sequence[Lines]) -> None:
 def _variable(random: Random, lines: Lines, others: Sequence[Lines]) -> None:
     """One more variable, in the module or in a function."""
     new = random.choice((
-        ".shared .align 4 .b8 extra[100000];", ".extern .shared .align 16 .b8 extra[];", ".local .align 8 .b8 extra[400000];",
-        ".global .align 4 .u32 extra[3] = {1, 2, 3};", ".global .u64 extra = generic(extra);", ".const .f32 extra = 0f3F800000;",
-        ".global .b8 extra[30000000];", ".global .align 8 .u64 extra[2] = {extra, 5};", ".param .b64 extra;", ".reg .b32 extra;",
-        ".reg .b32 %r<3>;", ".reg .f64 %f<300>;", ".reg .pred %rd<9>;", ".global .align 4 .b8 extra[2] = {1, 2, 3, 4, 5};",
-        ".shared .b8 extra;", ".shared .b8 extra[0];", ".const .b8 extra[4] = {300, -1};", ".global .f32 extra[2][2] = {{1.0}};",
-        ".global .b8 extra[] = {1, 2};", ".global .v4 .f32 extra;", ".global .texref extra;", ".local .b64 extra[1000];",
+        ".shared .align 4 .b8 extra[100000];", ".extern .shared .align 16 .b8 extra[];",
+        ".local .align 8 .b8 extra[400000];", ".global .align 4 .u32 extra[3] = {1, 2, 3};",
+        ".global .u64 extra = generic(extra);", ".const .f32 extra = 0f3F800000;",
+        ".global .b8 extra[30000000];", ".global .align 8 .u64 extra[2] = {extra, 5};",
+        ".param .b64 extra;", ".reg .b32 extra;", ".reg .b32 %r<3>;", ".reg .f64 %f<300>;",
+        ".reg .pred %rd<9>;", ".global .align 4 .b8 extra[2] = {1, 2, 3, 4, 5};", ".shared .b8 extra;",
+        ".shared .b8 extra[0];", ".const .b8 extra[4] = {300, -1};", ".global .f32 extra[2][2] = {{1.0}};",
+        ".global .b8 extra[] = {1, 2};", ".global .v4 .f32 extra;", ".global .texref extra;",
+        ".local .b64 extra[1000];",
     ))  # fmt: skip
     lines.insert(_place(random, lines) if random.random() < 0.7 else min(8, len(lines)), new)
 
 
 _MUTATIONS: tuple[Mutation, ...] = (
-    _delete_line, _delete_line, _double_line, _swap_lines, _swap_lines, _foreign_line, _new_instruction, _new_instruction,
-    _new_instruction, _new_instruction, _truncate, _other_register, _other_register, _other_register, _similar_register, _similar_register,
-    _odd_register, _other_opcode, _other_opcode, _other_type, _other_type, _other_modifier, _other_number, _other_number,
-    _other_float, _other_label, _other_label, _other_space, _vector, _guard, _guard, _operands, _declaration, _size, _variable,
+    _delete_line, _delete_line, _double_line, _swap_lines, _swap_lines, _foreign_line, _new_instruction,
+    _new_instruction, _new_instruction, _new_instruction, _truncate, _other_register, _other_register,
+    _other_register, _similar_register, _similar_register, _odd_register, _other_opcode, _other_opcode,
+    _other_type, _other_type, _other_modifier, _other_number, _other_number, _other_float, _other_label,
+    _other_label, _other_space, _vector, _guard, _guard, _operands, _declaration, _size, _variable,
 )  # fmt: skip

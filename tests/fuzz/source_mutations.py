@@ -28,20 +28,23 @@ _NUMBERS = (
     "0x", "08", "1u", "1ull", "0.5f", "9" * 5000,
 )  # fmt: skip
 _WORDS = (
-    "__syncthreads()", "__syncwarp()", "__shared__", "extern", "constexpr", "template<int T>", "static", "volatile",
-    "if", "else", "for", "while", "do", "switch", "return", "goto", "break", "continue", "asm", "sizeof", "unsigned",
-    "float", "double", "int", "void", "short", "char", "__global__", "__device__", "__host__", "__restrict__",
-    "const", "struct", "namespace", "using", "#", "#define", "#if", "#ifdef", "#else", "#endif", "#include",
-    "#undef", "#pragma unroll", "#line 1", "/*", "*/", "//", "\"", "'", "R\"(", "\\", "{", "}", "(", ")", "[", "]", "<", ">",
-    "::", ";", ",", "?", ":", "@", "`", "TILE_WIDTH", "Width", "threadIdx.x", "blockIdx.y", "blockDim.x",
-    "M", "N", "P", "MatrixMulKernel", "main", "cudaMalloc", "printf(\"%d %s\\n\", Width)", "atomicAdd(&P[0], 1.0f)",
-    "__shfl_down_sync(0xffffffff, 1.0f, 1)", "__threadfence()", "assert(Width > 5)", "__trap()", "alloca(Width)",
-    "__launch_bounds__(32)", "_Pragma(\"once\")", "__LINE__", "__FILE__", "defined", "%:", "??=",
+    "__syncthreads()", "__syncwarp()", "__shared__", "extern", "constexpr", "template<int T>", "static",
+    "volatile", "if", "else", "for", "while", "do", "switch", "return", "goto", "break", "continue", "asm",
+    "sizeof", "unsigned", "float", "double", "int", "void", "short", "char", "__global__", "__device__",
+    "__host__", "__restrict__", "const", "struct", "namespace", "using", "#", "#define", "#if", "#ifdef",
+    "#else", "#endif", "#include", "#undef", "#pragma unroll", "#line 1", "/*", "*/", "//", '"', "'",
+    'R"(', "\\", "{", "}", "(", ")", "[", "]", "<", ">", "::", ";", ",", "?", ":", "@", "`", "TILE_WIDTH",
+    "Width", "threadIdx.x", "blockIdx.y", "blockDim.x", "M", "N", "P", "MatrixMulKernel", "main",
+    "cudaMalloc", 'printf("%d %s\\n", Width)', "atomicAdd(&P[0], 1.0f)",
+    "__shfl_down_sync(0xffffffff, 1.0f, 1)", "__threadfence()", "assert(Width > 5)", "__trap()",
+    "alloca(Width)", "__launch_bounds__(32)", '_Pragma("once")', "__LINE__", "__FILE__", "defined", "%:",
+    "??=",
 )  # fmt: skip
 _EXPRESSIONS = (
-    "ceil(Width/TILE_WIDTH)", "Width", "Width/0", "Width%TILE_WIDTH", "-1", "0", "1025", "65536", "2147483648", "min(Width,32)",
-    "max(1,2,3)", "(((((1)))))", "1+", "Nothing", "TILE_WIDTH*TILE_WIDTH", "0x10", "99999999999999999999", "ceil(1)",
-    "Width*Width*Width*Width*Width", "-(-(-Width))", "(" * 300 + "1" + ")" * 300, "1" + "+1" * 2000, "",
+    "ceil(Width/TILE_WIDTH)", "Width", "Width/0", "Width%TILE_WIDTH", "-1", "0", "1025", "65536",
+    "2147483648", "min(Width,32)", "max(1,2,3)", "(((((1)))))", "1+", "Nothing", "TILE_WIDTH*TILE_WIDTH",
+    "0x10", "99999999999999999999", "ceil(1)", "Width*Width*Width*Width*Width", "-(-(-Width))",
+    "(" * 300 + "1" + ")" * 300, "1" + "+1" * 2000, "",
 )  # fmt: skip
 
 Mutation = Callable[[Random, bytes, Sequence[bytes]], bytes]
