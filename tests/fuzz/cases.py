@@ -114,8 +114,8 @@ def _failure(error: BaseException) -> Failure:
     last = own[-1] if own else frames[-1]
     name = Path(last.filename).stem
     kind = type(error).__name__
-    # A hang is found wherever the alarm rings.
-    key = kind if isinstance(error, HangError) else f"{kind}-{name}-{last.name.strip('<>')}"
+    # An alarm rings anywhere in what takes so long.
+    key = f"{kind}-{name}" if isinstance(error, HangError) else f"{kind}-{name}-{last.name.strip('<>')}"
     if isinstance(error, WrongError):
         key = f"wrong-{str(error).split(':', 1)[0]}"
     return Failure(key, "".join(traceback.format_exception(error)[-12:]))

@@ -61,7 +61,7 @@ _FORMS = (
     "vadd.s32.s32.s32 D, S, S", "isspacep.shared D, S", "nanosleep.u32 S", "pmevent 1",
     "call (D), vprintf, (S, S)", "call __assertfail, (S)", "call.uni vprintf, (S)", "call nothing, ()",
     "{ .param .b64 p0; st.param.b64 [p0], S; call vprintf, (p0, p0)",
-    "{ .param .b64 p; .param .b64 a; .param .b32 q; st.param.b64 [p], S; st.param.b64 [a], S; call (q), vprintf, (p, a)",
+    "{ .param .b64 p, a; .param .b32 q; st.param.b64 [p], S; st.param.b64 [a], S; call (q), vprintf, (p, a)",
     "mma.sync D, S, S", "ldmatrix.sync.aligned.m8n8.x4.shared.b16 V, A", "tex.2d.v4.f32.f32 V, A",
     "mov.u64 D, Y", "mov.u32 D, Y", "cvta.global.u64 D, Y", "st.global.T [Y], S", "ld.T D, [Y+4]",
     "mov.u32 D, %tid.x", "mov.u64 D, %clock64", "mov.u16 D, %laneid", "mov.pred D, 1", "setp.eq.T D, S, N",
