@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -37,13 +38,14 @@ class Rate:
     """What one subject reached.
 
     instructions: executed by all threads together
-    seconds: the median, in processor time
+    seconds, waited: the medians, in processor time and by the clock
     numpy_rate: multiply-adds per second that numpy reached in the same rounds
     """
 
     subject: Subject
     instructions: int
     seconds: float
+    waited: float
     numpy_rate: float
 
     @property
@@ -88,8 +90,8 @@ class Bench:
     def __init__(self) -> None:
         self._compiled: dict[str, Compilation] = {}
 
-    def time_once(self, subject: Subject) -> tuple[float, int]:
-        """Seconds of processor time and the instructions of one launch.
+    def time_once(self, subject: Subject) -> tuple[float, float, int]:
+        """Seconds of processor time and by the clock, and the instructions, of one launch.
 
         The program is read anew for each launch: what the checks remember of earlier ones must not help.
         """
@@ -105,16 +107,17 @@ class Bench:
             device.Buffer("P", np.full(width * width, np.nan, np.float32), initialised=False, columns=width),
         )
         launch = Launch((blocks, blocks, 1), (TILE, TILE, 1), 0)
-        begin = time.process_time()
+        gc.collect()  # what earlier launches left behind is not this one's to clear away
+        begin, since = time.process_time(), time.perf_counter()
         execution = device.run(
             program, launch, ("M", "N", "P", width), buffers, budget=_BUDGET, observe=subject.observe
         )
-        seconds = time.process_time() - begin
+        seconds, waited = time.process_time() - begin, time.perf_counter() - since
         if execution.findings or not np.array_equal(
             execution.values["P"].reshape(width, width), left @ right
         ):
             raise SystemExit(f"the device got {subject} wrong: {execution.findings}")
-        return seconds, execution.instructions
+        return seconds, waited, execution.instructions
 
     def _compilation(self, kernel: str) -> Compilation:
         if kernel not in self._compiled:
@@ -136,7 +139,7 @@ def _inputs(width: int) -> tuple[Matrix, Matrix]:
 def rates(subjects: list[Subject], rounds: int, progress: Callable[[str], None]) -> Iterator[Rate]:
     """All subjects by turns, numpy before each, round by round: what slows the machine down slows down all."""
     bench, numpy = Bench(), MultiplyAdd()
-    samples: dict[Subject, list[float]] = {subject: [] for subject in subjects}
+    samples: dict[Subject, list[tuple[float, float]]] = {subject: [] for subject in subjects}
     counts: dict[Subject, int] = {}
     for number in range(rounds + 1):
         progress(f"device: round {number} of {rounds}")
@@ -144,9 +147,10 @@ def rates(subjects: list[Subject], rounds: int, progress: Callable[[str], None])
             numpy.sample()
             left = _ENOUGH_SECONDS
             while left > 0:
-                seconds, counts[subject] = bench.time_once(subject)
+                seconds, waited, counts[subject] = bench.time_once(subject)
                 left -= seconds
                 if number:  # the first round is there to warm up
-                    samples[subject].append(seconds)
+                    samples[subject].append((seconds, waited))
     for subject in subjects:
-        yield Rate(subject, counts[subject], statistics.median(samples[subject]), numpy.rate)
+        seconds, waited = map(statistics.median, zip(*samples[subject], strict=True))
+        yield Rate(subject, counts[subject], seconds, waited, numpy.rate)
