@@ -15,7 +15,7 @@ _TOKEN = re.compile(
   | (?P<string>"[^"\n]*")
   | (?P<float>0[fF][0-9a-fA-F]{8}(?![0-9a-fA-F])|0[dD][0-9a-fA-F]{16})
   | (?P<number>0[xX][0-9a-fA-F]+U?|[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+U?)
-  | (?P<word>[.%$_a-zA-Z@][\w.$%]*(?:::[\w.$]+)*)
+  | (?P<word>\.(?:reg|param|local|shared|global|const)(?=\.)|[.%$_a-zA-Z@][\w.$%]*(?:::[\w.$]+)*)
   | (?P<mark>[-{}()\[\],;:=|!+<>@*&~])
     """,
     re.VERBOSE | re.DOTALL,
