@@ -11,7 +11,7 @@ from kernels.expression import Expression, ExpressionError
 EXAMPLE = "//!tilelab block=(32,8) grid=(ceil(Width/32), ceil(Width/32)) shared=0"
 
 _MARK = re.compile(r"\s*!\s*tilelab\b", re.IGNORECASE)
-_KEY = re.compile(r"([^\s=,()]+)\s*=", re.ASCII)
+_KEY = re.compile(r"(?<![^\s=,()])([^\s=,()]+)\s*=", re.ASCII)
 _KEYS = ("grid", "block", "shared", "tile")
 _SINGLE = {"shared", "tile"}
 _MOST_THREADS = 1024

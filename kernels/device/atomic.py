@@ -104,7 +104,7 @@ def atomic_step(
         for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
             _check_set(machine, part, site)
             flushes = form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
-            _in_rounds(machine, part, form, _add_flushed if flushes else update, operands, old)
+            _in_turn(machine, part, form, _add_flushed if flushes else update, operands, old)
             note_part(machine, part, site, Kind.ATOMIC)
         if target is not None:
             machine.write(target, from_array(old.reshape(grid)), mask, keep=keep)
@@ -120,7 +120,7 @@ def _check_set(machine: Machine, part: Part, site: Site) -> None:
         machine.unset.report_memory(site.pc, element, len(bad))
 
 
-def _in_rounds(
+def _in_turn(
     machine: Machine,
     part: Part,
     form: AtomicForm,
@@ -128,21 +128,89 @@ def _in_rounds(
     operands: list[NDArray[Any]],
     old: NDArray[Any],
 ) -> None:
-    """Threads that meet at one address take turns; in each round all addresses are different."""
+    """Threads that meet at one address take turns, in the order of their numbers."""
     block = part.lanes % machine.shape.blocks
     place = part.offsets * machine.shape.blocks + (block if part.allocation.copies else 0)
     order = np.argsort(place, kind="stable")
     ordered = place[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
+    counts = np.diff(np.r_[starts, len(order)])
+    if update in _RUNNING and len(starts) < counts.max():
+        for begin, count in zip(starts, counts, strict=True):
+            chosen = order[begin : begin + count]
+            same = Part(part.allocation, part.offsets[chosen], part.lanes[chosen])
+            _in_one_go(machine, same, form, update, operands, old)
+        return
+    turn = np.arange(len(order)) - np.repeat(starts, counts)
     by_turn = np.argsort(turn, kind="stable")
     bounds = np.flatnonzero(np.r_[True, np.diff(turn[by_turn]) > 0, True])
     for begin, end in pairwise(bounds):
         chosen = order[by_turn[begin:end]]
-        lanes = part.lanes[chosen]
-        single = Part(part.allocation, part.offsets[chosen], lanes)
-        data, _ = read_part(machine, single, form.dtype.itemsize)
-        before = np.ascontiguousarray(data).view(form.dtype)[:, 0]
-        after = update(before, *(operand[lanes] for operand in operands)).astype(form.dtype, copy=False)
-        write_part(machine, single, np.ascontiguousarray(after).reshape(-1, 1).view(np.uint8))
-        old[lanes] = before
+        _at_once(
+            machine,
+            Part(part.allocation, part.offsets[chosen], part.lanes[chosen]),
+            form,
+            update,
+            operands,
+            old,
+        )
+
+
+def _at_once(
+    machine: Machine,
+    part: Part,
+    form: AtomicForm,
+    update: Callable[..., Any],
+    operands: list[NDArray[Any]],
+    old: NDArray[Any],
+) -> None:
+    """All addresses are different."""
+    data, _ = read_part(machine, part, form.dtype.itemsize)
+    before = np.ascontiguousarray(data).view(form.dtype)[:, 0]
+    after = update(before, *(operand[part.lanes] for operand in operands)).astype(form.dtype, copy=False)
+    write_part(machine, part, np.ascontiguousarray(after).reshape(-1, 1).view(np.uint8))
+    old[part.lanes] = before
+
+
+def _in_one_go(
+    machine: Machine,
+    part: Part,
+    form: AtomicForm,
+    update: Callable[..., Any],
+    operands: list[NDArray[Any]],
+    old: NDArray[Any],
+) -> None:
+    """All addresses are the same: each thread finds the running total of those before it."""
+    first = Part(part.allocation, part.offsets[:1], part.lanes[:1])
+    data, _ = read_part(machine, first, form.dtype.itemsize)
+    given = np.concatenate((np.ascontiguousarray(data).view(form.dtype)[:, 0], operands[0][part.lanes]))
+    totals = _RUNNING[update](given)
+    write_part(machine, first, totals[-1:].reshape(-1, 1).view(np.uint8))
+    old[part.lanes] = totals[:-1]
+
+
+def _running_flushed(given: NDArray[Any]) -> NDArray[Any]:
+    """Running totals without subnormal numbers; where one comes up, addition by addition."""
+    totals: NDArray[Any] = np.add.accumulate(given)
+    both = np.abs(np.concatenate((given, totals)))
+    if not ((both > 0) & (both < np.finfo(np.float32).tiny)).any():
+        return totals
+    totals[0] = given[0]
+    for number in range(1, len(given)):
+        totals[number] = _add_flushed(totals[number - 1 : number], given[number : number + 1])[0]
+    return totals
+
+
+def _running(ufunc: np.ufunc) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Running totals in the operands' own type, where numpy would take a wider one."""
+    return lambda given: ufunc.accumulate(given, dtype=given.dtype)
+
+
+_RUNNING: dict[Callable[..., Any], Callable[[NDArray[Any]], NDArray[Any]]] = {
+    **{
+        ufunc: _running(ufunc)
+        for ufunc in (np.add, np.minimum, np.maximum, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+    },
+    _add_flushed: _running_flushed,
+    _UPDATES["exch"]: lambda given: given,
+}

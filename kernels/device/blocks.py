@@ -21,6 +21,7 @@ class CodeBlock:
     end: the last instruction where it decides what comes next, else None
     operand: the register that the deciding or warp-wide instruction looks at: index, predicate or members; or -1
     result: the register that a reducing barrier sets, or -1
+    polls: whether it looks at memory that other threads may change meanwhile, as a thread does that waits for them
     """
 
     first: int
@@ -31,6 +32,10 @@ class CodeBlock:
     warp_sync: bool
     operand: int
     result: int
+    polls: bool
+
+
+_POLLS = re.compile(r"atom\.|ld\.(volatile|relaxed|acquire|mmio)\b")
 
 
 def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
@@ -53,6 +58,7 @@ def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
             warp_sync,
             operand,
             result,
+            any(_POLLS.match(each.opcode) for each in program.instructions[block.start : block.end]),
         )
     return found
 

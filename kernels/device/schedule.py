@@ -1,7 +1,8 @@
 """Runs a chunk of blocks: which threads go on where, who waits for whom, and what happens when nobody can go on.
 
 All threads that stand at one place go on together. Of several places the first in the program's order goes on, so
-that threads that took different ways meet again as early as possible. In the warp-serial schedule each warp runs
+that threads that took different ways meet again as early as possible; threads that look at memory in a loop, as those
+do that wait for a lock, let the others go first. In the warp-serial schedule each warp runs
 alone up to the next barrier, the first warp first: what depends on the order of warps then comes out differently.
 """
 
@@ -63,6 +64,7 @@ class ChunkRun:
         self._serial = schedule is Schedule.WARP_SERIAL
         self._budget = budget
         self._last_places: set[int] = set()
+        self._polling: set[tuple[int, int]] = set()
         self._ready: dict[tuple[int, int], Mask | None] = {}
         self._at_barrier: dict[int, Grid] = {}
         self._at_warp_sync: dict[int, Grid] = {}
@@ -74,7 +76,7 @@ class ChunkRun:
         self._make_ready(0, None)
         while True:
             while self._ready:
-                order, place = min(self._ready)
+                order, place = self._next()
                 self._go(order, place, self._ready.pop((order, place)))
             if not (self._at_barrier or self._at_warp_sync):
                 break
@@ -94,6 +96,13 @@ class ChunkRun:
             part[start : start + WARP] = whole[start : start + WARP]
             if part.any():
                 self._join(number, place, self._machine.mask(part))
+
+    def _next(self) -> tuple[int, int]:
+        """The first place in order, but for those whose threads wait for others to do something."""
+        rested = self._ready.keys() - self._polling
+        if not rested:
+            self._polling.clear()
+        return min(rested or self._ready)
 
     def _join(self, order: int, place: int, mask: Mask | None) -> None:
         key = order, place
@@ -123,12 +132,21 @@ class ChunkRun:
                 ways: list[tuple[int, Mask | None]] = [(block.follower, mask)]
             else:
                 ways = list(self._ways(block, block.end, mask))
-            if len(ways) == 1 and (not self._ready or (order, ways[0][0]) < min(self._ready)):
+            if len(ways) == 1 and self._goes_on(block, order, ways[0][0]):
                 place, mask = ways[0]
                 continue
             for target, part in ways:
                 self._join(order, target, part)
+                if block.polls and target <= block.first:
+                    self._polling.add((order, target))
             return
+
+    def _goes_on(self, block: CodeBlock, order: int, target: int) -> bool:
+        """Whether threads that all go to one place need not let others go first."""
+        if not self._ready:
+            return True
+        waits = block.polls and target <= block.first
+        return not waits and (order, target) < min(self._ready)
 
     def _watch(self, block: CodeBlock, mask: Mask | None) -> None:
         """Near the end of the budget: notes where control goes round, to name the loop by its first line."""
