@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.device import steps, warp
-from kernels.device.access import Place, Step, load_step, memory_form
+from kernels.device.access import Step, load_step, memory_form
 from kernels.device.affine import add, affine_operation
 from kernels.device.arithmetic import NUMPY_TYPES, Operation, operation
 from kernels.device.atomic import atomic_form, atomic_step
 from kernels.device.copies import commit_step, copy_step, is_copy, wait_step
 from kernels.device.dataflow import block_local
-from kernels.device.machine import WARP, Machine
+from kernels.device.machine import Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import LOCAL_BASE, SHARED_BASE
+from kernels.device.operands import CLOCK, Operands, special_bits
 from kernels.device.printing import assert_step, print_step
 from kernels.device.program import Program, is_barrier, is_special, is_warp_sync
 from kernels.device.ptx import (
     SIZES,
-    Address,
     Arguments,
     Immediate,
     Instruction,
@@ -34,16 +34,14 @@ from kernels.device.ptx import (
     Vector,
 )
 from kernels.device.store import store_step
-from kernels.device.values import Value, uniform, widened
+from kernels.device.values import uniform, widened
 
 _NOTHING = re.compile(
     r"membar\.\w+|fence(\.\w+)*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
 )
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
-WIDEST = 64
 MOST_GROUPS = 1 << 16
-_CLOCK = re.compile(r"%clock(64|_hi)?|%globaltimer(_lo|_hi)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,93 +59,16 @@ class LoweredStep:
     follows: str
 
 
-class Lowering:
-    """Numbers constants, symbols and special registers behind the program's own, and makes the steps."""
+class Lowering(Operands):
+    """Makes the steps of a program."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
-        self.constants: dict[int, Value] = {}
-        self.specials: dict[int, str] = {}
-        self.symbols: dict[int, tuple[str, int]] = {}
-        self._slots: dict[object, int] = {}
-        self._count = len(program.registers)
+        super().__init__(program)
         self._local = block_local(program)
         self.steps = tuple(self._step(pc, item) for pc, item in enumerate(program.instructions))
 
-    @property
-    def count(self) -> int:
-        """How many registers a machine needs."""
-        return self._count
-
-    # -- operands -----------------------------------------------------------------------------------------------------
-
-    def _slot(self, key: object) -> int:
-        if key not in self._slots:
-            self._slots[key] = self._count
-            self._count += 1
-        return self._slots[key]
-
-    def source(self, operand: Operand | None, bits: int, *, wider: bool = False) -> int:
-        """The number under which a source operand is found.
-
-        bits: the width that it has by the instruction; constants are made in it
-        wider: whether a register may be wider than that
-        """
-        if isinstance(operand, Register) and is_special(operand.name):
-            if bits != _special_bits(operand.name) or _CLOCK.fullmatch(operand.name):
-                raise Malformed(f"`{operand.name}` does not fit where it stands")
-            number = self._slot(operand.name)
-            self.specials[number] = operand.name
-            return number
-        if isinstance(operand, Register):
-            return self._register(operand.name, bits, wider=wider)
-        if isinstance(operand, Immediate):
-            number = self._slot((operand.value, bits))
-            self.constants[number] = uniform(operand.value, bits)
-            return number
-        if isinstance(operand, Symbol) and operand.name == "WARP_SZ":
-            return self.source(Immediate(WARP), bits)
-        raise Malformed("an operand of unexpected form")
-
-    def _address(self, symbol: Symbol) -> int:
-        """The number under which the address of a variable is found."""
-        if symbol.name not in self.program.variables:
-            raise Unsupported(symbol.name, None, f"the address of `{symbol.name[:60]}` cannot be taken here")
-        number = self._slot((symbol.name, symbol.offset, "symbol"))
-        self.symbols[number] = (symbol.name, symbol.offset)
-        return number
-
-    def target(self, operand: Operand | None, bits: int, *, wider: bool = False) -> int | None:
-        """The number of a destination, None where the result is not wanted; `bits` and `wider` as for a source."""
-        if operand is None or (isinstance(operand, Register) and operand.name == "_"):
-            return None
-        if isinstance(operand, Register) and not is_special(operand.name):
-            return self._register(operand.name, bits, wider=wider)
-        raise Malformed("a destination that is no register")
-
-    def _register(self, name: str, bits: int, *, wider: bool) -> int:
-        number = self.program.registers[name]
-        width = self.program.widths[number]
-        if width == bits or (wider and bits < width <= WIDEST):
-            return number
-        raise Malformed(f"the register {name[:40]!r} has {width} bits where {bits} are needed")
-
-    def _place(self, operand: Operand) -> Place:
-        if not isinstance(operand, Address):
-            raise Malformed("an address is missing")
-        if operand.base is None:
-            return Place(self.source(Immediate(0), 64), operand.offset)
-        if isinstance(operand.base, Symbol):
-            return Place(self._address(operand.base), operand.offset)
-        return Place(self.source(operand.base, 32, wider=True), operand.offset)
-
-    def _width(self, number: int | None) -> int:
-        return 32 if number is None else self.program.widths[number]
-
     def _keeps(self, instruction: Instruction, names: tuple[str, ...]) -> bool:
         return instruction.guard is not None or any(name not in self._local for name in names)
-
-    # -- steps --------------------------------------------------------------------------------------------------------
 
     def _step(self, pc: int, item: Instruction) -> LoweredStep:
         try:
@@ -254,7 +175,7 @@ class Lowering:
             part = _piece_bits(bits, second)
             pieces = tuple(self.source(each, part) for each in second.items)
             return LoweredStep(steps.pack_step(target, pieces, bits, keep), pc, pieces, (target,), "all")
-        if isinstance(second, Register) and _CLOCK.fullmatch(second.name):
+        if isinstance(second, Register) and CLOCK.fullmatch(second.name):
             return LoweredStep(steps.clock_step(target, bits, keep), pc, (), (target,), "all")
         source = self._moved(second, bits)
         return LoweredStep(
@@ -266,7 +187,7 @@ class Lowering:
         if isinstance(operand, Symbol) and operand.name != "WARP_SZ":
             return self._address(operand)
         if isinstance(operand, Register) and is_special(operand.name):
-            bits = _special_bits(operand.name)
+            bits = special_bits(operand.name)
         return self.source(operand, bits)
 
     def _unpack(self, pc: int, item: Instruction, vector: Vector, source: int, bits: int) -> LoweredStep:
@@ -388,22 +309,9 @@ class Lowering:
         kinds = (found.result,) if isinstance(found.result, str) else found.result
         return steps.compute_any_step(found.function, targets, widths, kinds, sources, dtypes, negated, keep)
 
-    def _bits_at(self, number: int) -> int:
-        """The width of a register or constant; of symbols and special registers, 0 for unknown."""
-        if number < len(self.program.widths):
-            return self.program.widths[number]
-        value = self.constants.get(number)
-        if value is not None:
-            return value.bits
-        return 32 if number in self.specials else 0
-
 
 def _bits_of(kind: str) -> int:
     return 1 if kind == "pred" else np.dtype(NUMPY_TYPES[kind]).itemsize * 8
-
-
-def _special_bits(name: str) -> int:
-    return 64 if name in {"%gridid", "%clock64", "%globaltimer"} else 32
 
 
 def _piece_bits(bits: int, vector: Vector) -> int:
