@@ -18,7 +18,7 @@ from kernels.device.observers.races import Access, Kind
 from kernels.device.observers.unset import ADDRESS
 from kernels.device.parts import places, read_part
 from kernels.device.ptx import SIZES
-from kernels.device.values import Array, Value, from_array, widened
+from kernels.device.values import Array, Lanes, Value, from_array, widened
 
 Step = Callable[[Machine, Mask | None], None]
 
@@ -99,21 +99,60 @@ def load_step(
                     machine.write(target, _fit(value, form.kind, width), mask, keep=keep)
                     _note_unset(machine, target, pc, valid, mask)
             return
-        for number, target in enumerate(targets):
-            if target is not None:
-                element = _element(machine, found, form, number)
-                if element.bits < widths[number]:
-                    element = widened(element, widths[number], signed=form.kind[0] == "s")
-                machine.write(target, element, mask, keep=keep)
-                if unset.origins:
-                    unset.clear(target, mask)
+        _load_words(machine, found, form, targets, widths, mask, keep=keep)
         allocation = found.allocation
         if not found.valid and allocation.valid is not None:
             _check_valid(machine, found, form, pc, targets, mask)
+        found.known = bool(found.readers) and (found.valid or allocation.valid is None)
         if allocation.space == "shared":
             machine.races.record(shared_access(found, site, Kind.READ, mask))
 
+    if form.size == 4 and widths == (32,) and targets[0] is not None:
+        return _again(load, form, (pc, place.register), targets[0])
     return load
+
+
+def _load_words(
+    machine: Machine,
+    found: Found,
+    form: Form,
+    targets: tuple[int | None, ...],
+    widths: tuple[int, ...],
+    mask: Mask | None,
+    *,
+    keep: bool,
+) -> None:
+    for number, target in enumerate(targets):
+        if target is None:
+            continue
+        element = _element(machine, found, form, number)
+        if element.bits < widths[number]:
+            element = widened(element, widths[number], signed=form.kind[0] == "s")
+        machine.write(target, element, mask, keep=keep)
+        if machine.unset.origins:
+            machine.unset.clear(target, mask)
+
+
+def _again(load: Step, form: Form, where: tuple[int, int], target: int) -> Step:
+    """A load of one word that all threads have made from the same places before: most loads of most kernels.
+
+    Everything else goes the long way, by `load`.
+    """
+    pc, register = where
+    dtype = np.dtype(np.float32 if form.kind == "f32" else np.int32)
+
+    def load_again(machine: Machine, mask: Mask | None) -> None:
+        address = machine.registers[register]
+        sites = None if address.lanes is None else address.lanes.sites
+        found = None if sites is None or mask is not None else sites.get((pc, address.offset))
+        if found is None or not found.known or machine.unset.origins:
+            load(machine, mask)
+            return
+        machine.registers[target] = Value(Lanes(found.readers[0]().view(dtype)), 0, 32)
+        if found.access is not None:
+            machine.races.record(found.access)
+
+    return load_again
 
 
 def quick(machine: Machine, site: Site, form: Form, place: Place, mask: Mask | None) -> Found | None:

@@ -41,7 +41,8 @@ class Found:
 
     readers: for each word of the access, what fetches it for all threads
     valid: whether all of it is known to be written
-    access: how the race observer is told of it, where all threads take part
+    access: how the race observer is told of it, where all threads take part; None where it need not be
+    known: whether there is nothing left to look at when all threads come here again
     """
 
     allocation: Allocation
@@ -50,6 +51,7 @@ class Found:
     readers: tuple[Callable[[], Array], ...] = ()
     valid: bool = False
     access: Access | None = None
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ def _make_readers(machine: Machine, site: Site, found: Found) -> None:
     allocation, words = found.allocation, found.words
     assert words is not None
     found.readers = tuple(allocation.reader(words, found.shift + piece) for piece in range(site.size // 4))
+    if allocation.space != "shared":
+        return
     kind = Kind.WRITE if site.store else Kind.READ
     found.access = Access(site.pc, allocation, kind, site.size, None, words, found.shift)
 

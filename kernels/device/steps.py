@@ -61,15 +61,21 @@ def compute_step(
 
     def compute(machine: Machine, mask: Mask | None) -> None:
         registers = machine.registers
-        if short is not None:
-            value = short(*[registers[source] for source in sources])
-            if value is not None:
-                machine.write(target, value, mask, keep=keep)
-                return
         result = function(*[registers[source].dense(dtype) for source, dtype in pairs])
         machine.write(target, from_array(result), mask, keep=keep)
 
-    return compute
+    if short is None:
+        return compute
+
+    def compute_shortly(machine: Machine, mask: Mask | None) -> None:
+        registers = machine.registers
+        value = short(*[registers[source] for source in sources])
+        if value is None:
+            compute(machine, mask)
+        else:
+            machine.write(target, value, mask, keep=keep)
+
+    return compute_shortly
 
 
 def compute_any_step(
