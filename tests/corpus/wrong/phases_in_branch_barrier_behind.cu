@@ -1,0 +1,16 @@
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    __shared__ float a[TILE_WIDTH][TILE_WIDTH], b[TILE_WIDTH][TILE_WIDTH];
+    int x = threadIdx.x, y = threadIdx.y, i = blockIdx.y * TILE_WIDTH + y, j = blockIdx.x * TILE_WIDTH + x;
+    float s = 0;
+    if (i < Width && j < Width) {
+        for (int t = 0; t < Width; t += TILE_WIDTH) {
+            a[y][x] = t + x < Width ? M[i * Width + t + x] : 0;
+            b[y][x] = t + y < Width ? N[(t + y) * Width + j] : 0;
+            __syncthreads();
+            for (int k = 0; k < TILE_WIDTH; ++k) s += a[y][k] * b[k][x];
+            __syncthreads();
+        }
+    }
+    __syncthreads();
+    if (i < Width && j < Width) P[i * Width + j] = s;
+}
