@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from kernels import diagnostics, nvrtc, ptx_shape
+from kernels import diagnostics, nvrtc, prelude, ptx_shape
 from kernels.diagnostics import Diagnostic, Resources
 from kernels.host_functions import blank
 from kernels.nvrtc import NVRTCUnavailable
@@ -92,7 +92,7 @@ def compile_source(
     options = _options(arch, defines, fmad)
 
     def run(text: str) -> nvrtc.Output:
-        return nvrtc.run(_FILE, text, options, headers or {}, expressions)
+        return nvrtc.run(_FILE, text, options, {**(headers or {}), prelude.NAME: prelude.TEXT}, expressions)
 
     output, found = _without_host_code(text, run, {kernel, *symbols})
     if not output.ok:
@@ -134,6 +134,7 @@ def _options(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
         "-lineinfo",
         "--ptxas-options=-v",
         "--no-source-include",
+        f"--pre-include={prelude.NAME}",
         f"-fmad={'true' if fmad else 'false'}",
         "-DTILELAB",
         *(f"-D{name}={value}" for name, value in defines.items()),

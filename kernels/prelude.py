@@ -1,0 +1,60 @@
+"""What nvcc knows before the first line of a file, and NVRTC does not.
+
+nvcc compiles beside a host compiler, whose headers bring in the C++ overloads of the mathematical functions for whole
+numbers and the short names of the unsigned types. NVRTC has neither: `ceil(Width / TILE_WIDTH)` is ambiguous to it, and
+`uint` unknown. Such a file is a kernel with a mistake, or a right one, but none that does not compile; so both are
+given to the compiler in memory, ahead of the file and in a file of its own, which leaves every line where it is.
+
+Only calls that NVRTC finds ambiguous are taken: templates that exist for whole numbers, and for a float beside a
+double. A student's own function of the same name is no template and comes first.
+"""
+
+from __future__ import annotations
+
+NAME = "tilelab_prelude.h"
+
+_INTEGERS = (
+    "bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int",
+    "long", "unsigned long", "long long", "unsigned long long",
+)  # fmt: skip
+_OF_ONE = (
+    "ceil", "floor", "round", "trunc", "rint", "fabs", "sqrt", "cbrt", "exp", "exp2", "log", "log2", "log10",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+)  # fmt: skip
+_OF_TWO = ("pow", "fmod", "atan2", "hypot", "fmax", "fmin")
+
+
+def _text() -> str:
+    """The header. All its own names are reserved ones, which no macro of an exercise or a student has."""
+    lines = [
+        "#pragma once",
+        "typedef unsigned short ushort;",
+        "typedef unsigned int uint;",
+        "typedef unsigned long ulong;",
+        "template <typename> struct __tilelab_whole { enum { value = 0 }; };",
+        "template <bool> struct __tilelab_double {};",
+        "template <> struct __tilelab_double<true> { typedef double type; };",
+        "template <typename __a, typename __b>",
+        "struct __tilelab_two : __tilelab_double<__tilelab_whole<__a>::value && __tilelab_whole<__b>::value> {};",
+        "template <> struct __tilelab_two<float, double> : __tilelab_double<true> {};",
+        "template <> struct __tilelab_two<double, float> : __tilelab_double<true> {};",
+    ]
+    lines += [
+        f"template <> struct __tilelab_whole<{name}> {{ enum {{ value = 1 }}; }};" for name in _INTEGERS
+    ]
+    lines += [
+        "template <typename __a> __device__ __forceinline__"
+        f" typename __tilelab_double<__tilelab_whole<__a>::value>::type {name}(__a __x)"
+        f" {{ return {name}((double)__x); }}"
+        for name in _OF_ONE
+    ]
+    lines += [
+        "template <typename __a, typename __b> __device__ __forceinline__"
+        f" typename __tilelab_two<__a, __b>::type {name}(__a __x, __b __y)"
+        f" {{ return {name}((double)__x, (double)__y); }}"
+        for name in _OF_TWO
+    ]
+    return "\n".join([*lines, ""])
+
+
+TEXT = _text()
