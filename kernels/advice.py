@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
-from kernels.verdict import Verdict
+from kernels.launch import is_launch_comment
+from kernels.report import Report
+from kernels.source_rules import HOST_CODE
+from kernels.verdict import CaseStatus, Verdict
+from kernels.wording import plural
+
+_FEW_THREADS = 64
+"""Elements for each thread of a launch from which on it has few."""
 
 ADVICE: Mapping[Verdict, str] = {
     Verdict.REJECTED: (
@@ -50,3 +58,38 @@ ADVICE: Mapping[Verdict, str] = {
     ),
     Verdict.SYSTEM_ERROR: "Try once more; if it happens again, tell those who run the course.",
 }
+
+_LAUNCH_COMMENT = (
+    "Correct the `//!tilelab` comment: each number of grid and block is at least 1, and a block has at most "
+    "1,024 threads, 48 KiB of shared memory and 64 K registers."
+)
+
+
+def advice_for(report: Report, lines: Sequence[str]) -> str:
+    """What to try next after this report; "" where its findings say it all.
+
+    lines: of the graded source
+    """
+    text = ADVICE.get(report.verdict, "").replace("NAME", report.exercise)
+    leading = [finding for finding in report.findings if finding.kind is report.verdict]
+    if report.verdict is Verdict.REJECTED:
+        return text if any(HOST_CODE in finding.message for finding in leading) else ""
+    if report.verdict is Verdict.RESOURCE_LIMIT:
+        named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
+        return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
+    if report.verdict is Verdict.TIME_LIMIT:
+        return text + _few_threads(report)
+    return text
+
+
+def _few_threads(report: Report) -> str:
+    """Added where the work may be too much for the threads of the launch; "" where they are many."""
+    if report.launch is None:
+        return ""
+    ran = (check.case for check in report.checks if check.status is not CaseStatus.NOT_RUN)
+    sizes = ([int(size) for size in re.findall(r"=(\d+)", case)] for case in ran)
+    elements = max((min(found) ** 2 for found in sizes if found), default=0)
+    threads = report.launch.threads * report.launch.blocks
+    if threads * _FEW_THREADS >= elements:
+        return ""
+    return f" Or too few threads share the work: this launch has {plural(threads, 'thread')} in all."

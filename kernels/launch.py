@@ -135,6 +135,11 @@ def _problem(launch: Launch) -> str | None:
     return None
 
 
+def is_launch_comment(line: str) -> bool:
+    """Whether a line of a source holds a launch comment, right or wrong."""
+    return any(_MARK.match(part) for part in line.split("//")[1:])
+
+
 def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
     """Read the text of a `//` comment (without the slashes); None where it is not a launch comment.
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kernels.advice import ADVICE
+from kernels.advice import advice_for
 from kernels.report import Report, headline
 from kernels.text_safety import cut, safe, safe_lines, width
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
@@ -21,6 +21,8 @@ _MOST_WARNINGS = 5
 _MOST_PRINTED = 20
 _CONTEXT = 1
 _NEAR = 6
+# A file with a larger share of characters that cannot be read than one in this is no text.
+_UNREADABLE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,11 @@ _RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
 
 def render(report: Report, source: str, file: str, style: Style) -> str:
     """The whole report; `source` is the graded text, `file` its name as the student gave it."""
-    lines = safe_lines(source.rstrip())
+    lines = safe_lines(source.rstrip()) if _is_text(source) else []
     parts = [
         _head(report, file, style),
         *_findings(report, lines, style),
-        _advice(report, style),
+        _advice(report, lines, style),
         _warnings(report, style),
         _printed(report, style),
         _cases(report, style),
@@ -54,6 +56,11 @@ def render(report: Report, source: str, file: str, style: Style) -> str:
     ]
     text = "\n\n".join("\n".join(part) for part in parts if part)
     return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+
+
+def _is_text(source: str) -> bool:
+    """Whether lines of the file can be shown; of a program or of UTF-16 they would be noise."""
+    return "\0" not in source and _UNREADABLE * source.count("\ufffd") <= len(source)
 
 
 def _head(report: Report, file: str, style: Style) -> list[str]:
@@ -90,9 +97,17 @@ def _title(finding: Finding, style: Style) -> list[str]:
 _COUNTED = {Verdict.DATA_RACE: "pair", Verdict.WRONG_ANSWER: "element", Verdict.INPUT_MODIFIED: "element"}
 
 
+_LABELS = {
+    Verdict.DATA_RACE: ("this access came first", "this access came second"),
+    Verdict.BARRIER_DIVERGENCE: ("others wait here", "these threads wait here"),
+}
+
+
 def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
     """The lines of a finding with their neighbours, each of them underlined; empty where none is known."""
-    labels = {finding.other_line: "this access came first", finding.line: _label(finding)}
+    first, second = _LABELS.get(finding.kind, ("", ""))
+    both = finding.other_line not in (None, finding.line)
+    labels = {finding.other_line: first, finding.line: second if both else ""}
     marked = {n: text for n, text in labels.items() if n is not None and 1 <= n <= len(lines)}
     if not marked:
         return []
@@ -114,10 +129,6 @@ def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
     return out
 
 
-def _label(finding: Finding) -> str:
-    return "this access came second" if finding.other_line not in (None, finding.line) else ""
-
-
 def _shown(marked: Iterable[int], last: int) -> list[int]:
     """The marked lines with their neighbours, and all between two that are close."""
     numbers = sorted(marked)
@@ -134,14 +145,9 @@ def _underline(line: str, label: str, room: int, style: Style) -> str:
     return " " * indent + style.paint(text.rstrip(), _RED)
 
 
-def _advice(report: Report, style: Style) -> list[str]:
-    text = ADVICE.get(report.verdict)
-    if text is None:
-        return []
-    return [
-        style.paint("What to try next", _BOLD),
-        *_wrap(text.replace("NAME", report.exercise), style, indent="  "),
-    ]
+def _advice(report: Report, lines: Sequence[str], style: Style) -> list[str]:
+    text = advice_for(report, lines)
+    return [style.paint("What to try next", _BOLD), *_wrap(text, style, indent="  ")] if text else []
 
 
 def _warnings(report: Report, style: Style) -> list[str]:

@@ -17,6 +17,9 @@ FORBIDDEN_INCLUDE = (
 )
 MOVED_LINES = "`#line` is not allowed: every finding must point to a line of the file as you handed it in."
 
+HOST_CODE = "is host code"
+"""In each finding about host code, and in no other."""
+
 BLANK = "____"
 
 _PLAIN_INCLUDE = re.compile(
@@ -111,6 +114,6 @@ def _host_construct(tokens: Sequence[Token], index: int) -> str | None:
 
 def _host_message(what: str) -> str:
     return (
-        f"{what[:1].upper()}{what[1:]} is host code. Tilelab makes the matrices and launches the kernel itself: "
+        f"{what[:1].upper()}{what[1:]} {HOST_CODE}. Tilelab makes the matrices and launches the kernel itself: "
         "hand in the kernel alone, or wrap your own host code in `#ifndef TILELAB` and `#endif`."
     )

@@ -166,3 +166,52 @@ def test_what_is_not_enforced_is_said():
     assert "Not enforced on this machine: the network" in render(
         report(RACE, isolation=gaps), SOURCE, "my.cu", PLAIN
     )
+
+
+def advice(*findings: Finding, source: str = SOURCE, **changes: object) -> str:
+    text = render(report(*findings, verdict=findings[0].kind, **changes), source, "my.cu", Style(width=400))
+    return text.partition("What to try next\n")[2].partition("\n\n")[0]
+
+
+def test_where_threads_wait_is_not_called_an_access():
+    waiting = Finding(Verdict.BARRIER_DIVERGENCE, "waits", 14, 11)
+    lines = render(report(waiting, verdict=waiting.kind), SOURCE, "my.cu", PLAIN).splitlines()
+    assert lines[lines.index("  11 |     statement11;") + 1].endswith("^ others wait here")
+    assert lines[lines.index("  14 |     statement14;") + 1].endswith("^ these threads wait here")
+
+
+@pytest.mark.parametrize("comment", ["//!tilelab block=(0,16)", "  // ! TILELAB shared=-4 // mine"])
+def test_a_launch_that_the_comment_asks_for_is_to_be_corrected_there(comment):
+    finding = Finding(Verdict.RESOURCE_LIMIT, "block.x is 0.", 1)
+    assert "Correct the `//!tilelab` comment" in advice(finding, source=f"{comment}\nint a;")
+    assert "smaller" in advice(finding, source="int a; // tilelab\nint b;")
+    assert "smaller" in advice(Finding(Verdict.RESOURCE_LIMIT, "too much shared memory"))
+
+
+def test_only_host_code_is_advised_to_be_put_aside():
+    host = Finding(Verdict.REJECTED, "`main` is host code. Tilelab launches the kernel itself.", 1)
+    assert "#ifndef TILELAB" in advice(host)
+    assert advice(Finding(Verdict.REJECTED, "The file is empty.")) == ""
+
+
+def test_few_threads_may_be_why_a_kernel_takes_too_long():
+    endless = Finding(Verdict.TIME_LIMIT, "does not end", 3)
+    few = Launch((1, 1, 1), (4, 1, 1), 0)
+    assert "this launch has 4 threads in all" in advice(endless, launch=few)
+    assert "too few threads" not in advice(endless)
+    assert "too few threads" not in advice(endless, launch=None)
+
+
+@pytest.mark.parametrize("source", ["\x7fELF\0\0\0\n\0", "\ufffd\ufffd_\0_\0g\0l\0", "\ufffd\ufffda\ufffd"])
+def test_what_is_no_text_is_not_shown(source):
+    text = render(
+        report(Finding(Verdict.REJECTED, "not text", 1), verdict=Verdict.REJECTED), source, "my.cu", PLAIN
+    )
+    assert "^" not in text
+
+
+def test_a_line_with_one_byte_that_cannot_be_read_is_shown():
+    text = render(
+        report(Finding(Verdict.REJECTED, "not UTF-8", 1)), "// Gr\ufffd\ufffde in Bytes", "my.cu", PLAIN
+    )
+    assert "// Gr" in text
