@@ -76,5 +76,5 @@ def find_exercise(name_or_path: str, extra: Sequence[Path] = ()) -> Exercise:
     folders = exercise_folders(extra)
     if name_or_path not in folders:
         known = ", ".join(sorted(folders))
-        raise ExerciseError(BUILT_IN / name_or_path, "", f"there is no such exercise; known are: {known}")
+        raise ExerciseError(Path(name_or_path), "", f"there is no such exercise; known are: {known}")
     return load_exercise(folders[name_or_path])

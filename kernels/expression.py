@@ -21,6 +21,9 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]{0,3}(?![\w.])|(?P<name>[A-Za-z_]\w*)|(?P<operator><<|>>|[-+*/%(),]))",
     re.ASCII,
 )
+_FLOAT_NUMBER = re.compile(r"(?<![\w.])([0-9]+)(?:\.0*[fF]?|[fF])(?![\w.])", re.ASCII)
+_FLOAT_CAST = re.compile(r"\(\s*(?:float|double)\s*\)\s*")
+_FLOAT_CALL = re.compile(r"\bceilf\s*\(")
 _PRECEDENCE = {"<<": 1, ">>": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%": 3}
 _ARITY = {"ceil": (1, 1), "min": (2, 8), "max": (2, 8)}
 
@@ -52,6 +55,8 @@ class Expression:
         """Read an expression; raise ExpressionError with the reason where it is not one."""
         if len(text) > LONGEST:
             raise ExpressionError(f"it is longer than {LONGEST} characters")
+        if (whole := _without_floats(text)) != text:
+            raise ExpressionError(_no_floats(whole))
         parser = _Parser(_tokens(text))
         root = parser.binary(1, 0)
         parser.finish()
@@ -64,6 +69,18 @@ class Expression:
             known = ", ".join(sorted(env)) or "none"
             raise ExpressionError(f"`{unknown[0]}` is not known here; the names known are: {known}")
         return int(_value(self._root, env, exact=False))
+
+
+def _without_floats(text: str) -> str:
+    """The text as it reads where its floating-point numbers and casts are left out, which C needs and we do not."""
+    return _FLOAT_CALL.sub("ceil(", _FLOAT_CAST.sub("", _FLOAT_NUMBER.sub(r"\1", text)))
+
+
+def _no_floats(whole: str) -> str:
+    """What to write instead of an expression with floating-point numbers."""
+    if "ceil(" in whole:
+        return f"division inside ceil() is exact here: write `{whole.strip()}`"
+    return "only whole numbers can be used, and a division is only exact inside ceil()"
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

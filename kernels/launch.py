@@ -12,6 +12,7 @@ EXAMPLE = "//!tilelab block=(32,8) grid=(ceil(Width/32), ceil(Width/32)) shared=
 
 _MARK = re.compile(r"\s*!\s*tilelab\b", re.IGNORECASE)
 _KEY = re.compile(r"(?<![^\s=,()])([^\s=,()]+)\s*=", re.ASCII)
+_DIM3 = re.compile(r"dim3\s*(\(.*\))", re.DOTALL)
 _KEYS = ("grid", "block", "shared", "tile")
 _SINGLE = {"shared", "tile"}
 _MOST_THREADS = 1024
@@ -143,12 +144,14 @@ def is_launch_comment(line: str) -> bool:
 def parse_launch_comment(comment: str, line: int) -> LaunchOverride | None:
     """Read the text of a `//` comment (without the slashes); None where it is not a launch comment.
 
+    A second `//` in it begins a remark.
+
     raise LaunchError: it starts like one and cannot be read
     """
     mark = _MARK.match(comment)
     if mark is None:
         return None
-    body = comment[mark.end() :]
+    body = comment[mark.end() :].partition("//")[0]
     matches = list(_KEY.finditer(body))
     if not matches or body[: matches[0].start()].strip():
         raise LaunchError(_malformed("no key such as `block=` was found after it"), line)
@@ -174,6 +177,8 @@ def parse_dimensions(text: str) -> Triple:
 
 
 def _read_value(key: str, value: str, line: int) -> Triple:
+    if constructed := _DIM3.fullmatch(value):
+        raise LaunchError(_malformed(f"{key}=`{value[:60]}`: write `{key}={constructed[1][:60]}`"), line)
     try:
         return (Expression.parse(value),) if key in _SINGLE else parse_dimensions(value)
     except ExpressionError as error:

@@ -76,8 +76,10 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
 
 
 def _findings(report: Report, lines: Sequence[str], style: Style) -> Iterator[list[str]]:
-    """The findings, those that decide the verdict first, each with the lines it is about."""
-    ordered = sorted(report.findings, key=lambda finding: finding.kind is not report.verdict)
+    """The findings, each with the lines it is about: first those that decide the verdict, or how the file was read."""
+    ordered = sorted(
+        report.findings, key=lambda finding: finding.kind not in (report.verdict, Verdict.REJECTED)
+    )
     for finding in ordered[:_MOST_FINDINGS]:
         yield [*_title(finding, style), *_excerpt(finding, lines, style)]
     left = len(ordered) - _MOST_FINDINGS
@@ -88,6 +90,8 @@ def _findings(report: Report, lines: Sequence[str], style: Style) -> Iterator[li
 def _title(finding: Finding, style: Style) -> list[str]:
     warning = finding.severity is Severity.WARNING
     kind = ("warning: " if warning else "") + finding.kind.value.replace("_", " ")
+    if warning and finding.kind is Verdict.REJECTED:
+        kind = "warning"  # nothing was rejected, but something is not read
     count = f" ({plural(finding.count, _COUNTED.get(finding.kind, 'time'))})" if finding.count > 1 else ""
     place = f", line {finding.line}" if finding.line is not None else ""
     title = style.paint(f"{kind}{place}", _YELLOW if warning else _RED) + count

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.exercise import Exercise
-from kernels.expression import ExpressionError
 from kernels.headers import HEADERS, HeaderKind, header_text
-from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
-from kernels.source_conditions import Seen, seen_items
+from kernels.launch import LaunchOverride
+from kernels.source_conditions import seen_items
 from kernels.source_constants import Macro, declaration_line, find_constants, find_macros
 from kernels.source_kernel import check_kernel, find_kernels
+from kernels.source_launch import check_names, find_launch_comment, unread_launch_comments
 from kernels.source_rules import check_blanks, check_host_code, check_includes, check_lines
 from kernels.source_text import Comment, Token, scan
 from kernels.verdict import Finding, Verdict
@@ -23,7 +23,6 @@ from kernels.verdict import Finding, Verdict
 __all__ = ["HEADERS", "LARGEST_SOURCE", "HeaderKind", "Source", "header_text", "read_source"]
 
 LARGEST_SOURCE = 64 * 1024
-_MOST_NAMED = 40
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -38,6 +37,7 @@ class Source:
     own_tile: the tile it fixes for itself, by its declaration or `tile=` in its launch comment; None where it leaves
         the tile open, or declares one whose value only the compiler knows
     kernels: the names of its `__global__` functions
+    warnings: what is likely a mistake and keeps nothing from being graded
     """
 
     text: str
@@ -46,6 +46,7 @@ class Source:
     declares_tile: bool
     own_tile: int | None
     kernels: tuple[str, ...]
+    warnings: tuple[Finding, ...] = ()
 
     def tile(self, exercise: Exercise, asked: int | None = None) -> int:
         """The tile that cases and launch are built around: the file's own, else the one asked for, else the default."""
@@ -78,14 +79,18 @@ def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
     given = frozenset({exercise.tile_name, *exercise.size_macros})
     constants = find_constants(macros, tokens, given)
     findings += _check_size_macros(exercise, macros, tokens)
-    launch = _launch_comment(seen, exercise, constants)
+    comments = [entry.item for entry in seen if isinstance(entry.item, Comment)]
+    launch = find_launch_comment(comments)
+    if isinstance(launch, LaunchOverride):
+        launch = check_names(launch, exercise, constants, macros, tokens) or launch
     if isinstance(launch, Finding):
         return [*findings, launch]
+    warnings = unread_launch_comments(comments) if launch is None else ()
     declared_at = declaration_line(exercise.tile_name, macros, tokens)
     tile = _own_tile(launch, constants, constants.get(exercise.tile_name) if declared_at else None)
     findings += _list(_check_tile(exercise, tile, launch.line if launch and launch.tile else declared_at))
     names = tuple(dict.fromkeys(kernel.name for kernel in kernels))
-    return findings or Source(text, launch, constants, declared_at is not None, tile, names)
+    return findings or Source(text, launch, constants, declared_at is not None, tile, names, warnings)
 
 
 def _list(finding: Finding | None) -> list[Finding]:
@@ -149,42 +154,6 @@ def _check_size_macros(exercise: Exercise, macros: Sequence[Macro], tokens: list
         for name, line in lines.items()
         if line is not None
     ]
-
-
-def _launch_comment(
-    seen: Sequence[Seen], exercise: Exercise, constants: Mapping[str, int]
-) -> LaunchOverride | Finding | None:
-    """What the file's launch comment sets; a finding where there are two, or one cannot be read."""
-    found: LaunchOverride | None = None
-    for entry in seen:
-        if not isinstance(entry.item, Comment) or not entry.item.whole_line:
-            continue
-        try:
-            override = parse_launch_comment(entry.item.text, entry.item.line)
-        except LaunchError as error:
-            return _rejected(str(error), error.line)
-        if override is not None and found is not None:
-            message = f"There is a second launch comment here; the first is on line {found.line}. Keep one."
-            return _rejected(message, override.line)
-        found = found or override
-    return found and (_unknown_name(found, exercise, constants) or found)
-
-
-def _unknown_name(launch: LaunchOverride, exercise: Exercise, constants: Mapping[str, int]) -> Finding | None:
-    """A finding for a name that stands for nothing, or a tile that is not one number for all cases."""
-    try:
-        _own_tile(launch, constants, None)
-    except ExpressionError as error:
-        return _rejected(f"The launch comment's tile has no value: {error}.", launch.line)
-    known = {*exercise.sizes, *exercise.size_macros, *constants, exercise.tile_name}
-    unknown = sorted({name for expression in launch.expressions() for name in expression.names} - known)
-    if not unknown:
-        return None
-    return _rejected(
-        f"The launch comment uses `{unknown[0]}`, which is not known. It may use sizes, the tile and the file's "
-        f"integer macros and constants: {', '.join(sorted(known)[:_MOST_NAMED])}.",
-        launch.line,
-    )
 
 
 def _rejected(message: str, line: int | None = None) -> Finding:

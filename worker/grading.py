@@ -105,12 +105,12 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: _Clock, pr
     compiled = stages.compile(_compile_request(job, plan, source))
     clock.lap("compile")
     if not isinstance(compiled, Compilation):
-        return _stopped(job, plan, compiled, clock.seconds, stages.isolation())
+        return _stopped(job, plan, (*compiled, *source.warnings), clock.seconds, stages.isolation())
     progress("checking on the CPU device")
     checked = stages.check(
         CheckRequest(plan, compiled.ptx, compiled.entry, compiled.globals, compiled.resources)
     )
-    checked = replace(checked, findings=name_loops(checked.findings, source.text))
+    checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *source.warnings))
     clock.lap("check")
     return _report(job, plan, compiled, checked, clock.seconds, stages.isolation())
 

@@ -37,6 +37,7 @@ def test_a_comment_replaces_the_keys_it_gives_and_no_other():
         "!tilelab grid=(ceil(Width/32),ceil(Width/32)), block=(32,8), shared=0",
         " !tilelab\tblock = ( 32 , 8 ) grid = ( ceil( Width / 32 ) , ceil( Width / 32 ) )",
         "! Tilelab block=(32,8) grid=((Width + 31) / 32, (Width + 31) / 32);",
+        "!tilelab block=(32,8) grid=(ceil(Width/32), ceil(Width/32)) // mine, not block=(16,16)",
     ],
 )
 def test_the_comment_may_be_spaced_as_one_likes(comment):
@@ -73,7 +74,14 @@ def test_other_comments_are_no_launch_comments(comment):
         ("!tilelab grid=(ceil(Width/16, ceil(Width/16)) block=(16,16)", "a `(` is not closed"),
         ("!tilelab block=(16,16)) grid=(1,1)", "block=`(16,16))`"),
         ("!tilelab shared=(1,2)", "`)` was expected"),
-        ("!tilelab grid=(Width/32.0, 1)", "cannot be read as an integer expression"),
+        ("!tilelab grid=(Width/32.5, 1)", "cannot be read as an integer expression"),
+        ("!tilelab grid=(Width/32.0, 1)", "only whole numbers can be used"),
+        (
+            "!tilelab grid=(ceil(Width/16.0), 1)",
+            "division inside ceil() is exact here: write `ceil(Width/16)`",
+        ),
+        ("!tilelab grid=(ceilf((float)Width / 16f), 1)", "write `ceil(Width / 16)`"),
+        ("!tilelab block=dim3(16,16) grid=(1,1)", "write `block=(16,16)`"),
     ],
 )
 def test_a_malformed_comment_says_what_was_expected(comment, reason):

@@ -215,3 +215,12 @@ def test_a_line_with_one_byte_that_cannot_be_read_is_shown():
         report(Finding(Verdict.REJECTED, "not UTF-8", 1)), "// Gr\ufffd\ufffde in Bytes", "my.cu", PLAIN
     )
     assert "// Gr" in text
+
+
+def test_a_comment_that_was_not_read_is_a_warning_with_any_verdict():
+    unread = Finding(Verdict.REJECTED, "is not read", 1, severity=Severity.WARNING)
+    text = render(report(RACE, unread), SOURCE, "my.cu", PLAIN)
+    assert "\n\nwarning, line 1\n" in text
+    accepted = render(report(unread, verdict=Verdict.ACCEPTED), SOURCE, "my.cu", PLAIN)
+    assert "\n\nwarning, line 1\n" in accepted
+    assert "rejected" not in text + accepted

@@ -88,7 +88,7 @@ def test_a_name_with_two_values_is_not_known():
     text = "#if X\n#define BX 32\n#else\n#define BX 16\n#endif\n//!tilelab block=(BX,1)\n"
     finding = only(text + KERNEL)
     assert finding.line == 6
-    assert "`BX`, which is not known" in finding.message
+    assert "`BX` is not a plain integer with one value (line 2)" in finding.message
     assert "TILE_WIDTH, Width." in finding.message
 
 

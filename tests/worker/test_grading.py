@@ -10,7 +10,7 @@ import pytest
 from kernels.compile import Compilation
 from kernels.diagnostics import Resources
 from kernels.exercise import find_exercise
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from worker.grading import HeadersUnavailable, Job, NoSuchCase, grade
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.limits import Failure, SandboxFailure
@@ -144,3 +144,11 @@ def test_headers_that_cannot_be_kept_are_our_fault(tmp_path):
     place.write_text("")
     with pytest.raises(HeadersUnavailable, match="cannot be kept"):
         grade(job(b"#include <cuda_fp16.h>\n" + KERNEL, cache=place), FakeStages())
+
+
+@pytest.mark.parametrize("error", [None, Finding(Verdict.COMPILE_ERROR, "Expected a `;`.", 2)])
+def test_a_launch_comment_that_is_not_read_is_a_warning_beside_whatever_is_found(error):
+    stages = FakeStages() if error is None else FakeStages(compiled=(error,))
+    report = grade(job(b"/*!tilelab block=(8,8)*/\n" + KERNEL), stages)
+    assert report.verdict is (Verdict.ACCEPTED if error is None else Verdict.COMPILE_ERROR)
+    assert [finding.line for finding in report.findings if finding.severity is Severity.WARNING] == [1]
