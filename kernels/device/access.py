@@ -16,7 +16,7 @@ from kernels.device.mask import Mask
 from kernels.device.memory import Allocation, kind_of
 from kernels.device.observers.races import Access, Kind
 from kernels.device.observers.unset import ADDRESS
-from kernels.device.parts import places, read_part
+from kernels.device.parts import note_part, places, read_part
 from kernels.device.ptx import SIZES
 from kernels.device.values import Array, Lanes, Value, from_array, widened
 
@@ -106,6 +106,8 @@ def load_step(
         found.known = bool(found.readers) and (found.valid or allocation.valid is None)
         if allocation.space == "shared":
             machine.races.record(shared_access(found, site, Kind.READ, mask))
+        elif allocation.stored:
+            note_words(machine, found, site, mask, machine.stores.read)
 
     if form.size == 4 and widths == (32,) and targets[0] is not None:
         return _again(load, form, (pc, place.register), targets[0])
@@ -145,7 +147,7 @@ def _again(load: Step, form: Form, where: tuple[int, int], target: int) -> Step:
         address = machine.registers[register]
         sites = None if address.lanes is None else address.lanes.sites
         found = None if sites is None or mask is not None else sites.get((pc, address.offset))
-        if found is None or not found.known or machine.unset.origins:
+        if found is None or not found.known or found.allocation.stored or machine.unset.origins:
             load(machine, mask)
             return
         machine.registers[target] = Value(Lanes(found.readers[0]().view(dtype)), 0, 32)
@@ -215,6 +217,21 @@ def _check_valid(
             machine.unset.from_memory(target, pc, missing, mask, (allocation, offset, lane), carried)
 
 
+def note_words(
+    machine: Machine,
+    found: Found,
+    site: Site,
+    mask: Mask | None,
+    note: Callable[[Machine, int, Allocation, NDArray[np.intp], NDArray[np.intp]], None],
+) -> None:
+    """Tells the observer of stores of an access by whole words."""
+    lanes = machine.active(mask)
+    base = np.zeros((1, 1), np.intp) if found.words is None else found.words.array
+    words = np.broadcast_to(base, grid_of(machine)).reshape(-1)[lanes] + found.shift
+    for piece in range(site.size // 4):
+        note(machine, site.pc, found.allocation, words + piece, lanes)
+
+
 def grid_of(machine: Machine) -> tuple[int, int]:
     """The shape of an array with an element for every thread of the chunk."""
     return machine.shape.threads, machine.shape.blocks
@@ -245,10 +262,7 @@ def _load_parts(
             missing.element = part.allocation, int(part.offsets[~valid][0]), int(bad[0])
             if part.allocation.origins is not None:
                 missing.carried[part.lanes] = part.allocation.origins.reshape(-1)[places(machine, part)]
-        if part.allocation.space == "shared":
-            machine.races.record(
-                Access(site.pc, part.allocation, Kind.READ, site.size, offsets=part.offsets, lanes=part.lanes)
-            )
+        note_part(machine, part, site, Kind.READ)
     dtype = _DTYPES[form.kind]
     columns = np.ascontiguousarray(bytes_of.reshape(lanes, form.count, form.size).transpose(1, 0, 2))
     return [column.view(dtype).reshape(grid_of(machine)) for column in columns], missing

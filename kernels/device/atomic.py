@@ -58,6 +58,10 @@ def atomic_form(opcode: str) -> AtomicForm | None:
     return AtomicForm(space, name, _TYPES[kind], match["verb"] == "atom")
 
 
+Running = Callable[..., NDArray[Any]]
+"""What each thread finds, one behind the other, and at the end what stays: start and operands to values."""
+
+
 def _increase(old: Array, limit: Array) -> Any:
     return np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
 
@@ -180,37 +184,57 @@ def _in_one_go(
     operands: list[NDArray[Any]],
     old: NDArray[Any],
 ) -> None:
-    """All addresses are the same: each thread finds the running total of those before it."""
+    """All addresses are the same: each thread finds what those before it have made of it."""
     first = Part(part.allocation, part.offsets[:1], part.lanes[:1])
     data, _ = read_part(machine, first, form.dtype.itemsize)
-    given = np.concatenate((np.ascontiguousarray(data).view(form.dtype)[:, 0], operands[0][part.lanes]))
-    totals = _RUNNING[update](given)
-    write_part(machine, first, totals[-1:].reshape(-1, 1).view(np.uint8))
-    old[part.lanes] = totals[:-1]
+    start = np.ascontiguousarray(data).view(form.dtype)[:, 0]
+    found = _RUNNING[update](start, *(operand[part.lanes] for operand in operands))
+    write_part(machine, first, found[-1:].reshape(-1, 1).view(np.uint8))
+    old[part.lanes] = found[:-1]
 
 
-def _running_flushed(given: NDArray[Any]) -> NDArray[Any]:
+def _running(ufunc: np.ufunc) -> Running:
+    """Running totals in the operands' own type, where numpy would take a wider one."""
+
+    def totals(start: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+        return ufunc.accumulate(np.concatenate((start, new)), dtype=start.dtype)
+
+    return totals
+
+
+def _running_flushed(start: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
     """Running totals without subnormal numbers; where one comes up, addition by addition."""
+    given = np.concatenate((start, new))
     totals: NDArray[Any] = np.add.accumulate(given)
     both = np.abs(np.concatenate((given, totals)))
     if not ((both > 0) & (both < np.finfo(np.float32).tiny)).any():
         return totals
-    totals[0] = given[0]
+    totals[0] = start[0]
     for number in range(1, len(given)):
         totals[number] = _add_flushed(totals[number - 1 : number], given[number : number + 1])[0]
     return totals
 
 
-def _running(ufunc: np.ufunc) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Running totals in the operands' own type, where numpy would take a wider one."""
-    return lambda given: ufunc.accumulate(given, dtype=given.dtype)
+def _running_swap(start: NDArray[Any], expected: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+    """Compare and swap: whoever finds what it expects sets the value for those behind it."""
+    found = np.empty(len(new) + 1, start.dtype)
+    value, begin = start[0], 0
+    while True:
+        matches = np.flatnonzero(expected[begin:] == value)
+        end = begin + int(matches[0]) if len(matches) else len(new)
+        found[begin : end + 1] = value
+        if end == len(new):
+            return found
+        value, begin = new[end], end + 1
+        found[begin] = value
 
 
-_RUNNING: dict[Callable[..., Any], Callable[[NDArray[Any]], NDArray[Any]]] = {
+_RUNNING: dict[Callable[..., Any], Running] = {
     **{
         ufunc: _running(ufunc)
         for ufunc in (np.add, np.minimum, np.maximum, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
     },
     _add_flushed: _running_flushed,
-    _UPDATES["exch"]: lambda given: given,
+    _UPDATES["exch"]: lambda start, new: np.concatenate((start, new)),
+    _UPDATES["cas"]: _running_swap,
 }

@@ -22,7 +22,7 @@ def maybe_unset(program: Program) -> frozenset[str]:
     while waiting:
         at = waiting.pop()
         leaving = unset[at] & ~written[at]
-        for successor in _successors(program, program.blocks[at], index_of):
+        for successor in successors(program, program.blocks[at], index_of):
             before = unset.get(successor)
             if before is None or before | leaving != before:
                 unset[successor] = (before or 0) | leaving
@@ -56,7 +56,8 @@ def _unset_reads(
                     unset &= ~(1 << crossing[name])
 
 
-def _successors(program: Program, block: Block, index_of: dict[int, int]) -> list[int]:
+def successors(program: Program, block: Block, index_of: Mapping[int, int]) -> list[int]:
+    """The numbers of the blocks to which control may go from a block."""
     last = program.instructions[block.end - 1]
     head = last.opcode.split(".", 1)[0]
     found: list[int] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Severity, Verdict
 
 _TOTAL_FACTOR = 20
+_FENCE = re.compile(r"membar\.(gl|sys)|fence\.|ld\.acquire|st\.release|atom\.(acquire|release|acq_rel)")
+_WARP_BARRIER = re.compile(r"bar\.warp\.sync")
 _CHUNK_COST = 200
 
 
@@ -74,6 +77,10 @@ class _Prepared:
         )
         self.unit = _cell_size(program)
         self.clean: dict[tuple[int, Severity], set[object]] = {}
+
+    def has(self, opcode: re.Pattern[str]) -> bool:
+        """Whether the program has an instruction of that kind."""
+        return any(opcode.match(item.opcode) for item in self.lowering.program.instructions)
 
 
 @lru_cache(maxsize=8)
@@ -170,7 +177,12 @@ class _Launch:
         warp_races: Severity,
     ) -> Execution:
         self._layout.place(arguments, buffers, symbols, state)
-        stores = (StoreObserver if self._observe else NoStores)(self._prepared.lines, self._prepared.atomics)
+        stores = (StoreObserver if self._observe else NoStores)(
+            self._prepared.lines,
+            self._prepared.atomics,
+            fenced=self._prepared.has(_FENCE),
+            warp_synced=self._prepared.has(_WARP_BARRIER),
+        )
         if 0 < self._program.most_threads < self._launch.threads:
             self._report_bounds()
             return self._execution(buffers, stores)

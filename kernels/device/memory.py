@@ -48,11 +48,12 @@ class Allocation:
 
     copies: how many copies of each word there are: 1 (global), one per block (shared), one per thread (local)
     valid: for each word and copy whether something was written; None where all is initialised
+    stored: whether the kernel has written to it, as far as it is global memory
     origins: for local memory, where unset values that were stored in it come from; made when there is one
     """
 
     __slots__ = ("_own", "_stride", "columns", "copies", "element", "flat", "flat_valid", "name", "origins", "shape",
-                 "size", "space", "start", "valid", "words", "writable")  # fmt: skip
+                 "size", "space", "start", "stored", "valid", "words", "writable")  # fmt: skip
 
     def __init__(
         self, name: str, space: str, start: int, size: int, copies: tuple[int, ...], *, initialised: bool
@@ -70,6 +71,7 @@ class Allocation:
         self.flat_valid = None if self.valid is None else self.valid.reshape(-1)
         self.origins: NDArray[np.int32] | None = None
         self.writable = True
+        self.stored = False
         self.element = 4
         self.shape: tuple[int, ...] = ()
 

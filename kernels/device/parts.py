@@ -60,6 +60,11 @@ def note_part(machine: Machine, part: Part, site: Site, kind: Kind) -> None:
         machine.races.record(
             Access(site.pc, part.allocation, kind, site.size, offsets=part.offsets, lanes=part.lanes)
         )
+    elif part.allocation.stored and not kind.writes:
+        if site.size >= 4:
+            words = (part.offsets >> 2).astype(np.intp)
+            for piece in range(site.size // 4):
+                machine.stores.read(machine, site.pc, part.allocation, words + piece, part.lanes)
     elif part.allocation.space == "global" and kind.writes:
         unit = 4 if site.size >= 4 else 1
         cells = (part.offsets // unit).astype(np.intp)

@@ -7,6 +7,7 @@ does not have the expected form ends in `Malformed`, never in a guess.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kernels.device.ptx import (
     SIZES,
@@ -116,6 +117,24 @@ class _ModuleReader:
         self._module.functions[function.name] = function
 
 
+def _ends_with_barrier(function: Function) -> bool:
+    last = function.body[-1] if function.body else None
+    return isinstance(last, Instruction) and last.opcode.startswith(("bar.", "barrier."))
+
+
+def _fill_lines(function: Function) -> None:
+    """Gives instructions without a line that of the next one that has one."""
+    line = None
+    for number in range(len(function.body) - 1, -1, -1):
+        item = function.body[number]
+        if not isinstance(item, Instruction):
+            continue
+        if item.line is None and line is not None:
+            function.body[number] = replace(item, line=line)
+        else:
+            line = item.line
+
+
 class _FunctionReader:
     """Reads one function."""
 
@@ -138,6 +157,7 @@ class _FunctionReader:
         if self._tokens.accept("{"):
             function.defined = True
             self._body(function)
+            _fill_lines(function)
         elif not self._tokens.accept(";"):
             raise Malformed("a function without a body")
         return function
@@ -202,7 +222,7 @@ class _FunctionReader:
     def _body_directive(self, function: Function) -> None:
         word = self._tokens.next()
         if word == ".loc":
-            self._location()
+            self._location(function)
         elif word == ".reg":
             self._registers(function)
         elif word in _SPACES:
@@ -213,7 +233,7 @@ class _FunctionReader:
         else:
             raise Malformed(f"unexpected {word[:40]!r} in a function")
 
-    def _location(self) -> None:
+    def _location(self, function: Function) -> None:
         """`.loc file line column[, function_name label, inlined_at file line column]`.
 
         Line 0 means that the compiler does not know: the line before stays. Code inlined from a header gets the line
@@ -235,6 +255,9 @@ class _FunctionReader:
                 raise Malformed(f"unexpected {word[:40]!r} in a location")
         if chosen:
             self._line = chosen
+        elif _ends_with_barrier(function):
+            # What a loop does at its head is often moved behind the barrier at its end: that line would be wrong.
+            self._line = None
 
     def _registers(self, function: Function) -> None:
         kind = self._tokens.next()[1:]

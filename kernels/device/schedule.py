@@ -80,7 +80,8 @@ class ChunkRun:
                 self._go(order, place, self._ready.pop((order, place)))
             if not (self._at_barrier or self._at_warp_sync):
                 break
-            self._release()
+            if not self._open():
+                self._report_stuck()
         self._machine.races.finish()
 
     # -- threads that can go on ---------------------------------------------------------------------------------------
@@ -100,6 +101,8 @@ class ChunkRun:
     def _next(self) -> tuple[int, int]:
         """The first place in order, but for those whose threads wait for others to do something."""
         rested = self._ready.keys() - self._polling
+        if not rested and self._open():
+            rested = self._ready.keys() - self._polling
         if not rested:
             self._polling.clear()
         return min(rested or self._ready)
@@ -257,12 +260,11 @@ class ChunkRun:
         waiting = self._at_warp_sync.pop(block.first, None)
         present = self._whole(mask) if waiting is None else self._whole(mask) | waiting
         complete = warp.all_arrived(machine, machine.mask(present), members, self._gone)
-        if complete.all() or not (present & ~complete).any():
-            if waiting is not None:
-                self._join(order, block.first, machine.mask(present))
-                return False
+        left = present & ~complete
+        if left.any():
+            self._at_warp_sync[block.first] = left
+        if np.array_equal(complete, self._whole(mask)):
             return True
-        self._at_warp_sync[block.first] = present & ~complete
         if complete.any():
             self._join(order, block.first, machine.mask(complete))
         return False
@@ -274,10 +276,10 @@ class ChunkRun:
 
     # -- barriers -----------------------------------------------------------------------------------------------------
 
-    def _release(self) -> None:
-        """Nobody can go on: opens barriers that all threads of a block have reached, or says who is missing."""
+    def _open(self) -> bool:
+        """Opens barriers that all threads of a block, or of a warp, have reached; says whether there were any."""
         if self._release_warps():
-            return
+            return True
         alive = ~self._gone
         opened = np.zeros(self._machine.shape.blocks, np.bool_)
         ways: list[tuple[int, Grid]] = []
@@ -288,13 +290,13 @@ class ChunkRun:
                 ways.append((pc, waiting & complete))
                 self._keep_waiting(pc, waiting & ~complete)
         if not ways:
-            self._report_stuck()
-            return
+            return False
         self._order(opened, alive)
         for pc, part in ways:
             mask = self._machine.mask(part)
             self._reduce(self._barriers[pc], mask)
             self._make_ready(pc + 1, mask)
+        return True
 
     def _keep_waiting(self, pc: int, left: Grid) -> None:
         if left.any():
@@ -362,7 +364,7 @@ class ChunkRun:
         for column in columns:
             here = [(pc, np.flatnonzero(grid[:, column])) for pc, grid in sorted(places.items())]
             groups = [(pc, threads) for pc, threads in here if len(threads)]
-            report_stuck(self._machine, self._lowering.program.instructions, int(column), groups)
+            report_stuck(self._machine, self._lowering.program, int(column), groups)
         self._gone[:, columns] = True
         for waiters in (self._at_barrier, self._at_warp_sync):
             for pc in list(waiters):

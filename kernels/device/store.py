@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.device.access import Form, Place, Step, grid_of, quick, shared_access
+from kernels.device.access import Form, Place, Step, grid_of, note_words, quick, shared_access
 from kernels.device.locate import Found, Part, Site, split
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
@@ -61,12 +61,7 @@ def _note_store(machine: Machine, found: Found, site: Site, mask: Mask | None) -
     if allocation.space == "shared":
         machine.races.record(shared_access(found, site, Kind.WRITE, mask))
     elif allocation.space == "global":
-        lanes = machine.active(mask)
-        base = np.zeros((1, 1), np.intp) if found.words is None else found.words.array
-        whole = np.broadcast_to(base, grid_of(machine)).reshape(-1)
-        words = whole[lanes] + found.shift
-        for piece in range(site.size // 4):
-            machine.stores.record(machine, site.pc, allocation, words + piece, lanes)
+        note_words(machine, found, site, mask, machine.stores.record)
 
 
 def _store_parts(

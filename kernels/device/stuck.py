@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.machine import Machine
-from kernels.device.program import is_barrier
+from kernels.device.nesting import branch_depth
+from kernels.device.program import Program, is_barrier
 from kernels.device.ptx import Instruction
 from kernels.verdict import Example, Verdict
 
 
 def report_stuck(
     machine: Machine,
-    instructions: Sequence[Instruction],
+    program: Program,
     column: int,
     groups: list[tuple[int, NDArray[np.intp]]],
 ) -> None:
     """A block of the chunk cannot go on; `groups`: where its threads wait, as instruction and thread numbers."""
-    ordered = sorted(groups, key=lambda group: (len(group[1]), group[0]))
+    instructions = program.instructions
+    # The barrier that stands in a branch is the one to look at, not the one where the others rightly wait.
+    ordered = sorted(groups, key=lambda group: (-branch_depth(program, group[0]), len(group[1]), group[0]))
     pc, threads = ordered[0]
     line = instructions[pc].line
     other_pc, other_threads = ordered[-1]

@@ -41,3 +41,13 @@ class NoStores(StoreObserver):
         unit: int = 4,
     ) -> None:
         """Looks away."""
+
+    def read(
+        self,
+        machine: Machine,
+        pc: int,
+        allocation: Allocation,
+        words: NDArray[intp],
+        lanes: NDArray[intp],
+    ) -> None:
+        """Looks away."""
