@@ -133,6 +133,8 @@ def _options(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
         "-std=c++17",
         "-lineinfo",
         "--ptxas-options=-v",
+        # The assembler may fuse a product and a sum that the PTX keeps apart: what is checked must be what is run.
+        "--ptxas-options=-fmad=false",
         "--no-source-include",
         f"--pre-include={prelude.NAME}",
         f"-fmad={'true' if fmad else 'false'}",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernels import nvrtc
 from kernels.compile import DEFAULT_ARCH, INCLUDE_MESSAGE, Compilation, compile_source
 from kernels.verdict import Finding, Severity, Verdict
 
@@ -80,6 +81,20 @@ def test_fusing_a_multiplication_and_an_addition_is_the_exercises_choice():
 
     assert "fma.rn.f32" in compiled(text, fmad=True).ptx
     assert "fma.rn.f32" not in compiled(text, fmad=False).ptx
+
+
+def test_the_assembler_is_told_to_fuse_nothing(monkeypatch):
+    """It may fuse what the PTX keeps apart, and the checked text would then not be what a GPU runs."""
+    seen: list[str] = []
+    real = nvrtc.run
+
+    def listening(name, text, options, headers, expressions):
+        seen.extend(options)
+        return real(name, text, options, headers, expressions)
+
+    monkeypatch.setattr("kernels.compile.nvrtc.run", listening)
+    compiled(TILED)
+    assert "--ptxas-options=-fmad=false" in seen
 
 
 def test_defines_are_seen_and_tilelab_is_always_one_of_them():
