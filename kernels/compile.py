@@ -32,7 +32,6 @@ MEMORY_MESSAGE = (
 
 # Absolute, so that neither PTX nor cubin depends on the directory that the compiler runs in.
 _FILE = "/kernel.cu"
-_SHOWN_FILE = "kernel.cu"
 _MOST_FINDINGS = 10
 _LONGEST_LIST = 300
 # The compiler stops at some number of errors, so that all host functions may not show at once.

@@ -24,7 +24,7 @@ from kernels.exercise_model import (
 )
 from kernels.exercise_table import ExerciseError, Table
 from kernels.expression import Expression, ExpressionError
-from kernels.launch import LaunchRule
+from kernels.launch import LaunchError, LaunchRule
 from kernels.verdict import Severity
 
 DEFINITION = "exercise.toml"
@@ -180,8 +180,14 @@ def _check_cases(exercise: Exercise, tile: int, path: Path) -> None:
         cases = exercise.cases(tile)
         for case in cases:
             _check_shapes(exercise, case.sizes, path)
+            exercise.launch.resolve({exercise.tile_name: tile, **case.sizes})
+    except LaunchError as error:
+        raise ExerciseError(path, "launch", f"with {exercise.tile_name} {tile}: {error}") from None
     except ExpressionError as error:
         raise ExerciseError(path, "cases", f"with {exercise.tile_name} {tile}: {error}") from None
+    if len({tuple(exercise.defines(case.sizes).items()) for case in cases if case.on_cpu}) > 1:
+        reason = "a submission is compiled once, so all cases must give these macros the same values"
+        raise ExerciseError(path, "size_macros", reason)
     if not any(case.on_cpu for case in cases):
         reason = f"with {exercise.tile_name} {tile} no case is small enough for the CPU device"
         raise ExerciseError(path, "largest_on_cpu", reason)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernels.diagnostics import Diagnostic, Resources
+from kernels.exercise_model import InputKind
 from kernels.launch import Launch
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
+from kernels.wording import plural
 
 SCHEMA = 1
 
@@ -121,8 +123,12 @@ def message_for(verdict: Verdict, findings: tuple[Finding, ...], checks: tuple[C
         return leading.message
     if verdict is not Verdict.ACCEPTED:
         return headline(verdict)
-    ran = sum(check.status is not CaseStatus.NOT_RUN for check in checks)
-    return f"Right in {ran} of {ran} cases, to the last bit." if ran else "No case was run."
+    ran = [check.case for check in checks if check.status is not CaseStatus.NOT_RUN]
+    if not ran:
+        return "No case was run."
+    only_bounded = all(case.endswith(f" {InputKind.REAL}") for case in ran)
+    how = "within the error bound" if only_bounded else "to the last bit"
+    return f"Right in {len(ran)} of {plural(len(ran), 'case')}, {how}."
 
 
 def to_json(report: Report) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from kernels.text_safety import cut, safe, safe_lines, width
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from kernels.wording import byte_size, plural
 
-DEFAULT_EXERCISE = "tiled"
-
 _MOST_FINDINGS = 5
 _MOST_CASES = 8
 _MOST_WARNINGS = 5
@@ -41,8 +39,8 @@ class Style:
 _RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
 
 
-def render(report: Report, source: str, file: str, style: Style) -> str:
-    """The whole report; `source` is the graded text, `file` its name as the student gave it."""
+def render(report: Report, source: str, file: str, style: Style, options: Sequence[str] = ()) -> str:
+    """The whole report; `source` is the graded text, `file` and `options` are as the student gave them."""
     lines = safe_lines(source.rstrip()) if _is_text(source) else []
     parts = [
         _head(report, file, style),
@@ -52,7 +50,7 @@ def render(report: Report, source: str, file: str, style: Style) -> str:
         _printed(report, style),
         _cases(report, style),
         _figures(report, style),
-        _replay(report, file, style),
+        _replay(report, file, options),
     ]
     text = "\n\n".join("\n".join(part) for part in parts if part)
     return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
@@ -217,17 +215,14 @@ def _figures(report: Report, style: Style) -> list[str]:
     return lines
 
 
-def _replay(report: Report, file: str, style: Style) -> list[str]:
+def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:
     """The command that runs the smallest failing case again, with the same numbers."""
     failed = _with(report.checks, CaseStatus.FAILED)
     if not failed or file == "-":
         return []
     examples = [finding.example.case for finding in report.findings if finding.example is not None]
     case = next((name for name in examples if name is not None), failed[0].case)
-    words = ["tilelab", "grade", file]
-    if report.exercise != DEFAULT_EXERCISE:
-        words += ["--exercise", report.exercise]
-    words += ["--tile", str(report.tile), "--case", case, "--seed", report.seed]
+    words = ["tilelab", "grade", file, *options, "--case", case, "--seed", report.seed]
     return ["To run one failing case again:", f"  {safe(shlex.join(words))}"]
 
 

@@ -87,7 +87,7 @@ def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Repo
     try:
         return _run(job, plan, source, stages, clock, progress)
     except SandboxFailure as failure:
-        return _system_error(job, plan, failure, clock.seconds)
+        return _system_error(job, plan, failure, clock.seconds, stages.isolation())
 
 
 def _select(plan: Plan, case: str | None) -> Plan:
@@ -97,6 +97,8 @@ def _select(plan: Plan, case: str | None) -> Plan:
     if not chosen.cases:
         known = "; ".join(case.name for case in plan.cases)
         raise NoSuchCase(f"no case is called {case!r}; there are: {known}")
+    if not any(each.on_cpu for each in chosen.cases):
+        raise NoSuchCase(f"{case}: too large for the CPU device, so nothing would run")
     return chosen
 
 
@@ -202,7 +204,9 @@ _FAILURES: Mapping[Failure, str] = {
 }
 
 
-def _system_error(job: Job, plan: Plan, failure: SandboxFailure, seconds: Mapping[str, float]) -> Report:
+def _system_error(
+    job: Job, plan: Plan, failure: SandboxFailure, seconds: Mapping[str, float], isolation: tuple[str, ...]
+) -> Report:
     logger.error("a step failed: %s", failure)
     finding = Finding(Verdict.SYSTEM_ERROR, f"{_FAILURES[failure.kind]} This is our fault, not the kernel's.")
-    return _stopped(job, plan, (finding,), seconds, verdict=Verdict.SYSTEM_ERROR)
+    return _stopped(job, plan, (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)

@@ -94,8 +94,8 @@ def test_a_finding_without_a_line_or_past_the_end_shows_no_excerpt():
 
 
 def test_the_failing_case_can_be_run_again():
-    text = render(report(RACE), SOURCE, "my kernel.cu", PLAIN)
-    command = "tilelab grade 'my kernel.cu' --tile 16 --case 'Width=17 integers_left' --seed " + "0f" * 16
+    text = render(report(RACE), SOURCE, "my kernel.cu", PLAIN, ["--tile", "8"])
+    command = "tilelab grade 'my kernel.cu' --tile 8 --case 'Width=17 integers_left' --seed " + "0f" * 16
     assert command in text
     assert "1 of 2 passed" in text
     assert "not run  Width=2048" in text

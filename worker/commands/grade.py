@@ -16,6 +16,8 @@ from worker.sandbox.limits import SandboxFailure
 from worker.stages import SandboxedStages
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kernels.exercise import Exercise
     from kernels.report import Report
 
@@ -71,7 +73,8 @@ def grade(
 
         click.echo(json.dumps(to_json(report), ensure_ascii=True))
     else:
-        _show(report, source, file)
+        asked = {"exercise": exercise, "exercises": folder, "tile": tile, "arch": arch}
+        _show(report, source, file, _options(asked))
     leave(_exit(report))
 
 
@@ -96,13 +99,16 @@ def _check_options(device: str, arch: str, seed: str | None) -> None:
 def _read(file: str) -> bytes:
     """The source, or one line that says why there is none."""
     if file == "-":
+        if sys.stdin is None:
+            raise WrongUse("-: there is no standard input to read.")
         return sys.stdin.buffer.read(_READ_LIMIT)
     path = Path(file)
     if not path.exists():
         raise WrongUse(f"{file}: there is no such file.")
     if not path.is_file():
         raise WrongUse(
-            f"{file}: this is {'a folder' if path.is_dir() else 'no plain file'}; give one .cu file."
+            f"{file}: this is {'a folder' if path.is_dir() else 'no plain file'};"
+            " give one .cu file, or - for standard input."
         )
     try:
         with path.open("rb") as stream:
@@ -158,11 +164,22 @@ def _cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "tilelab"
 
 
-def _show(report: Report, source: bytes, file: str) -> None:
+def _options(asked: Mapping[str, object]) -> list[str]:
+    """The options as they were given, without those that say what holds anyway."""
+    usual = {parameter.name: parameter.default for parameter in grade.params} | {"exercises": None}
+    return [
+        word
+        for name, value in asked.items()
+        if value is not None and value != usual[name]
+        for word in (f"--{name}", str(value))
+    ]
+
+
+def _show(report: Report, source: bytes, file: str, options: list[str]) -> None:
     from kernels.report_text import render
     from worker.commands.terminal import style_of
 
-    click.echo(render(report, source.decode("utf-8", "replace"), file, style_of(sys.stdout)))
+    click.echo(render(report, source.decode("utf-8", "replace"), file, style_of(sys.stdout), options))
 
 
 def _exit(report: Report) -> Exit:

@@ -15,13 +15,7 @@ from kernels.device.arithmetic.opcode import (
     Function,
     Opcode,
     Operation,
-    width,
 )  # fmt: skip
-
-
-def unsigned_of(type_name: str) -> Any:
-    """The numpy type of the same width without a sign."""
-    return NUMPY_TYPES[f"u{width(type_name)}"]
 
 
 def saturated(wide: Array, type_name: str) -> Array:

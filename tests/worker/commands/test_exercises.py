@@ -43,7 +43,7 @@ def test_a_folder_of_ones_own(tmp_path: Path):
 
 
 def test_what_is_not_there_is_said_in_one_line():
-    for arguments in (["nope"], ["--starter"], ["--exercises", "/nonexistent"]):
+    for arguments in (["nope"], ["--starter"], ["--exercises", "/nonexistent/exercises"]):
         result = run(*arguments)
         assert result.exit_code == 2
         assert len(result.stderr.strip().splitlines()) == 1

@@ -48,7 +48,7 @@ def rejected(tmp_path: Path) -> str:
         ([str(SOLUTION), "--seed", "xyz"], "hex digits"),
         ([str(SOLUTION), "--seed", "0" * 33], "hex digits"),
         ([str(SOLUTION), "--exercise", "nope"], "tiled-square"),
-        ([str(SOLUTION), "--exercises", "/nonexistent"], "no such folder"),
+        ([str(SOLUTION), "--exercises", "/nonexistent/exercises"], "no such folder"),
         ([str(SOLUTION), "--tile", "5"], "2, 4, 8, 16, 32"),
         ([str(SOLUTION), "--case", "Width=4711"], "Width=17 integers_left"),
     ],
