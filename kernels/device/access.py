@@ -127,7 +127,7 @@ def _load_words(
     for number, target in enumerate(targets):
         if target is None:
             continue
-        element = _element(machine, found, form, number)
+        element = _element(found, form, number)
         if element.bits < widths[number]:
             element = widened(element, widths[number], signed=form.kind[0] == "s")
         machine.write(target, element, mask, keep=keep)
@@ -164,16 +164,16 @@ def quick(machine: Machine, site: Site, form: Form, place: Place, mask: Mask | N
     return locate(machine, site, machine.registers[place.register], place.displacement, mask)
 
 
-def _element(machine: Machine, found: Found, form: Form, number: int) -> Value:
+def _element(found: Found, form: Form, number: int) -> Value:
     """One element of a load in whole words, for every thread."""
     if form.size == 4:
-        return from_array(_word(machine, found, number).view(np.float32 if form.kind == "f32" else np.int32))
-    low, high = _word(machine, found, 2 * number), _word(machine, found, 2 * number + 1)
+        return from_array(_word(found, number).view(np.float32 if form.kind == "f32" else np.int32))
+    low, high = _word(found, 2 * number), _word(found, 2 * number + 1)
     joined = np.stack((low, high), axis=-1).view(np.int64)[..., 0]
     return from_array(joined.view(np.float64) if form.kind == "f64" else joined)
 
 
-def _word(machine: Machine, found: Found, number: int) -> Array:
+def _word(found: Found, number: int) -> Array:
     if found.readers:
         return found.readers[number]()
     allocation = found.allocation

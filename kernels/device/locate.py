@@ -82,7 +82,7 @@ def locate(
         known: Found | None = lanes.sites[key]
         if known is not None:
             if not known.readers:
-                _make_readers(machine, site, known)
+                _make_readers(site, known)
             return known
     found = lanes.sites[key] = _locate(machine, site, address, displacement, address.range())
     if found is None and mask is not None and mask.count:
@@ -100,7 +100,7 @@ def _active_bounds(lanes: Lanes, mask: Mask) -> tuple[int, int]:
     return found
 
 
-def _make_readers(machine: Machine, site: Site, found: Found) -> None:
+def _make_readers(site: Site, found: Found) -> None:
     allocation, words = found.allocation, found.words
     assert words is not None
     found.readers = tuple(allocation.reader(words, found.shift + piece) for piece in range(site.size // 4))

@@ -80,7 +80,7 @@ class Lowering(Operands):
         if item.guard is None:
             return step
         number = self._register(item.guard.register.name, 1, wider=False)
-        run = steps.guarded(step.run, number, item.guard.negated, pc)
+        run = steps.guarded(step.run, number, item.guard.negated)
         return LoweredStep(run, pc, step.sources, step.results, step.follows)
 
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
@@ -223,7 +223,7 @@ class Lowering(Operands):
             if len(lists[1]) != 2:
                 raise Malformed("a call of printf of unexpected form")
             return LoweredStep(print_step(pc, item.line, lists[1], lists[0]), pc, (), (), "own")
-        return LoweredStep(assert_step(pc, item.line, lists[-1]), pc, (), (), "own")
+        return LoweredStep(assert_step(item.line, lists[-1]), pc, (), (), "own")
 
     def _warp(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode

@@ -64,7 +64,7 @@ def print_step(pc: int, line: int | None, passed: tuple[str, ...], returned: tup
             if machine.output.full:
                 machine.output.dropped += len(ordered) - number
                 break
-            where = [_pointer(machine, pc, line, name, int(lane)) for name in passed]
+            where = [_pointer(machine, name, int(lane)) for name in passed]
             template = _string(machine, where[0])
             machine.output.write(_format(template, _arguments(machine, pc, line, where[1], int(lane))))
         for name in returned:
@@ -76,12 +76,12 @@ def print_step(pc: int, line: int | None, passed: tuple[str, ...], returned: tup
     return run
 
 
-def assert_step(pc: int, line: int | None, passed: tuple[str, ...]) -> Step:
+def assert_step(line: int | None, passed: tuple[str, ...]) -> Step:
     """A failed assertion ends the kernel."""
 
     def run(machine: Machine, mask: Mask | None) -> None:
         lane = int(machine.active(mask)[0])
-        text = _string(machine, _pointer(machine, pc, line, passed[0], lane)) if passed else ""
+        text = _string(machine, _pointer(machine, passed[0], lane)) if passed else ""
         count = machine.shape.lanes if mask is None else mask.count
         stop(machine, line, lane, count, f"the assertion `{text}` does not hold")
 
@@ -99,13 +99,13 @@ def stop(machine: Machine, line: int | None, lane: int, count: int, why: str) ->
     raise TrapError
 
 
-def _pointer(machine: Machine, pc: int, line: int | None, variable: str, lane: int) -> int:
+def _pointer(machine: Machine, variable: str, lane: int) -> int:
     """The address that a parameter variable of a call holds for one thread."""
-    data = _bytes(machine, pc, line, variable, lane)
+    data = _bytes(machine, variable, lane)
     return int.from_bytes(data, "little")
 
 
-def _bytes(machine: Machine, pc: int, line: int | None, variable: str, lane: int) -> bytes:
+def _bytes(machine: Machine, variable: str, lane: int) -> bytes:
     allocation = machine.memory.by_name[variable]
     thread, block = divmod(lane, machine.shape.blocks)
     words = allocation.words.reshape(len(allocation.words), -1)

@@ -21,7 +21,7 @@ def nothing(machine: Machine, mask: Mask | None) -> None:
     """What is done by the scheduler, or has no effect here."""
 
 
-def guarded(run: Step, number: int, negated: bool, pc: int) -> Step:
+def guarded(run: Step, number: int, negated: bool) -> Step:
     """Runs a step in the threads in which a predicate holds."""
 
     def guarded(machine: Machine, mask: Mask | None) -> None:
