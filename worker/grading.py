@@ -83,6 +83,7 @@ def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Repo
         clock.lap("read")
         return _stopped(job, plan, tuple(source), clock.seconds)
     plan = _select(make_plan(job.exercise, source, job.tile, job.seed), job.case)
+    _check_one_compilation(job.exercise, plan)
     clock.lap("read")
     try:
         return _run(job, plan, source, stages, clock, progress)
@@ -100,6 +101,14 @@ def _select(plan: Plan, case: str | None) -> Plan:
     if not any(each.on_cpu for each in chosen.cases):
         raise NoSuchCase(f"{case}: too large for the CPU device, so nothing would run")
     return chosen
+
+
+def _check_one_compilation(exercise: Exercise, plan: Plan) -> None:
+    """A source is compiled once, so what it is compiled with must be the same for all cases that will run."""
+    values = {tuple(exercise.defines(case.sizes).items()) for case in plan.cases if case.on_cpu}
+    if len(values) > 1:
+        known = "; ".join(case.name for case in plan.cases)
+        raise NoSuchCase(f"the macros of {exercise.name} differ from case to case; choose one of: {known}")
 
 
 def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: _Clock, progress: Progress) -> Report:
