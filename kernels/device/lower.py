@@ -326,7 +326,7 @@ def _groups(item: Instruction) -> int | None:
     """How many groups of copies may still be under way; None where every copy is waited for."""
     if item.opcode == "cp.async.wait_all":
         return None
-    (count,) = item.operands or (None,)
+    count = item.operands[0] if len(item.operands) == 1 else None
     if not isinstance(count, Immediate) or not 0 <= count.value <= MOST_GROUPS:
         raise Malformed("a wait for copies without a number")
     return count.value
