@@ -227,26 +227,31 @@ def _report_outside(
 def _report_misaligned(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
-    def describe() -> tuple[Example, str]:
-        block, thread = machine.who(int(lanes[0]))
-        element = element_name(allocation, int(offsets[0]))
-        message = (
-            f"{machine.lane_name(int(lanes[0]))} {_verb(site)} {site.size} bytes at `{element}`, an address that is no"
-            f" multiple of {site.size}: a wide access must be aligned to its own size"
-        )
-        return Example(block, (thread,), element), message
-
-    machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)
+    what = f"{_verb(site)} {site.size} bytes at"
+    why = f"an address that is no multiple of {site.size}: a wide access must be aligned to its own size"
+    _report_refused(machine, site, allocation, offsets, lanes, (what, why))
 
 
 def _report_constant(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
+    _report_refused(machine, site, allocation, offsets, lanes, ("writes", "a constant"))
+
+
+def _report_refused(
+    machine: Machine,
+    site: Site,
+    allocation: Allocation,
+    offsets: NDArray[np.int64],
+    lanes: NDArray[np.intp],
+    words: tuple[str, str],
+) -> None:
+    """An access inside its variable that the hardware stops; `words` stand before and behind the element's name."""
+
     def describe() -> tuple[Example, str]:
         block, thread = machine.who(int(lanes[0]))
         element = element_name(allocation, int(offsets[0]))
-        return Example(
-            block, (thread,), element
-        ), f"{machine.lane_name(int(lanes[0]))} writes `{element}`, a constant"
+        message = f"{machine.lane_name(int(lanes[0]))} {words[0]} `{element}`, {words[1]}"
+        return Example(block, (thread,), element), message
 
     machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)
