@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernels.diagnostics import Diagnostic, Resources
+from kernels.evidence import Evidence
 from kernels.exercise_model import InputKind
 from kernels.launch import Launch
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
@@ -54,17 +55,6 @@ class Occupancy:
     warps_per_sm: int
     share: float
     limit: str
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the run showed, per source line and in sum; bounded in size by whoever fills it."""
-
-    lines: tuple[Mapping[str, Any], ...] = ()
-    totals: Mapping[str, Any] = field(default_factory=dict)
-    theory: Mapping[str, Any] = field(default_factory=dict)
-    phases: tuple[Mapping[str, Any], ...] = ()
-    checklist: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
