@@ -81,7 +81,7 @@ class Report:
     checks: tuple[CaseCheck, ...] = ()
     measurement: Measurement | None = None
     occupancy: Occupancy | None = None
-    evidence: Evidence = Evidence()
+    evidence: Evidence = field(default_factory=Evidence)
     seconds: Mapping[str, float] = field(default_factory=dict)
     printed: str = ""
     printed_case: str | None = None

@@ -60,7 +60,7 @@ def test_a_report_comes_back_from_its_json():
     assert from_json(plain) == value
     assert plain["findings"][0]["example"]["block"] == [0, 1, 0]
     assert plain["measurement"] is None
-    assert plain["evidence"] == {"lines": [], "totals": {}, "theory": {}, "phases": [], "checklist": []}
+    assert {"lines", "totals", "theory", "phases", "checklist"} <= plain["evidence"].keys()
 
 
 def test_the_message_is_the_first_error_of_the_verdict_itself():
