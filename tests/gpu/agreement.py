@@ -127,7 +127,9 @@ def on_gpu(folder: Path, gpu: GPU, kernel: Prepared) -> list[Matrix]:
         for case, kind in runs_of(kernel):
             assert case.launch is not None
             arrays = {each.name: each.values for each in buffers(case, dict(make_factors(case, kind)))}
-            outputs.append(loaded.run(case.launch, arguments(case), arrays)[product(case).name])
+            outputs.append(
+                loaded.run(case.launch, arguments(case), arrays, kernel.symbols)[product(case).name]
+            )
     return outputs
 
 
@@ -155,6 +157,7 @@ def _run_all(program: device.Program, kernel: Prepared) -> tuple[list[Matrix], l
             arguments(case),
             buffers(case, dict(make_factors(case, kind))),
             budget=full_budget(case),
+            symbols=kernel.symbols,
             warp_races=kernel.plan.warp_races,
         )
         outputs.append(execution.values[product(case).name])

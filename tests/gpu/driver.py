@@ -103,16 +103,36 @@ class Kernel:
         self,
         launch: Launch,
         arguments: Sequence[str | int | float],
-        arrays: Mapping[str, NDArray[np.float32]],
-    ) -> dict[str, NDArray[np.float32]]:
-        """What the arrays hold after one launch; a string is a pointer to the array of that name."""
-        device = {name: self._copy(array) for name, array in arrays.items()}
+        arrays: Mapping[str, NDArray[Any]],
+        symbols: Mapping[str, str],
+    ) -> dict[str, NDArray[Any]]:
+        """What the arrays hold after one launch; a string is a pointer to the array of that name.
+
+        symbols: variable of the module -> the array that it holds
+        """
+        places = {array: self._variable(variable) for variable, array in symbols.items()}
+        taken = {name: self._take(array) for name, array in arrays.items() if name not in places}
+        device = {**places, **taken}
         try:
+            for name, array in arrays.items():
+                self._copy(array, device[name])
             self._launch(launch, [_parameter(argument, device) for argument in arguments])
             return {name: self._copy_back(device[name], array) for name, array in arrays.items()}
         finally:
-            for pointer in device.values():
+            for pointer in taken.values():
                 self._call("cuMemFree_v2", pointer)
+
+    def blocks_per_multiprocessor(self, threads: int, shared: int) -> int:
+        """The driver's own answer to how many blocks fit; `shared` is the dynamic shared memory of a block."""
+        blocks = ctypes.c_int()
+        self._call(
+            "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+            ctypes.byref(blocks),
+            self._function,
+            threads,
+            ctypes.c_size_t(shared),
+        )
+        return blocks.value
 
     def _launch(self, launch: Launch, parameters: list[Any]) -> None:
         addresses = (ctypes.c_void_p * len(parameters))(*(ctypes.addressof(each) for each in parameters))
@@ -128,15 +148,25 @@ class Kernel:
         )
         self._call("cuCtxSynchronize")
 
-    def _copy(self, array: NDArray[np.float32]) -> ctypes.c_uint64:
-        pointer = ctypes.c_uint64()
-        self._call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(array.nbytes))
+    def _variable(self, name: str) -> ctypes.c_uint64:
+        """Where a variable of the module lies."""
+        pointer, size = ctypes.c_uint64(), ctypes.c_size_t()
         self._call(
-            "cuMemcpyHtoD_v2", pointer, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes)
+            "cuModuleGetGlobal_v2", ctypes.byref(pointer), ctypes.byref(size), self._module, name.encode()
         )
         return pointer
 
-    def _copy_back(self, pointer: ctypes.c_uint64, like: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _take(self, array: NDArray[Any]) -> ctypes.c_uint64:
+        pointer = ctypes.c_uint64()
+        self._call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(array.nbytes))
+        return pointer
+
+    def _copy(self, array: NDArray[Any], pointer: ctypes.c_uint64) -> None:
+        self._call(
+            "cuMemcpyHtoD_v2", pointer, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes)
+        )
+
+    def _copy_back(self, pointer: ctypes.c_uint64, like: NDArray[Any]) -> NDArray[Any]:
         array = np.empty_like(like)
         self._call(
             "cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), pointer, ctypes.c_size_t(array.nbytes)

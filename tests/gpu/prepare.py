@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernels import nvrtc
 from kernels.bundle import header_texts
 from kernels.compile import Compilation, compile_source
+from kernels.diagnostics import Resources
 from kernels.exercise import Exercise, find_exercise, list_exercises
 from kernels.plan import Plan, make_plan
 from kernels.source import Source, read_source
@@ -29,12 +31,17 @@ class NotTaken(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """One kernel compiled with one tile; its code lies beside the index as STEM.ptx and STEM.cubin."""
+    """One kernel compiled with one tile; its code lies beside the index as STEM.ptx and STEM.cubin.
+
+    symbols: variable of the module -> the matrix that it is
+    """
 
     name: str
     stem: str
     entry: str
     plan: Plan
+    symbols: Mapping[str, str]
+    resources: Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +62,31 @@ def prepare(folder: Path, architecture: str) -> Folder:
     with tempfile.TemporaryDirectory() as headers:
         kernels = tuple(_compile(folder, Path(headers), architecture, *each) for each in _sources())
     made = Folder(nvrtc.installed_version(), architecture, kernels)
-    (folder / _INDEX).write_text(json.dumps(to_plain(made)), encoding="utf-8")
+    write(folder, made)
     return made
+
+
+def compile_corpus(folder: Path, architecture: str) -> Folder:
+    """Compile every kernel of the corpus that compiles, wrong ones too, with its exercise's own tile."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kernels = []
+    with tempfile.TemporaryDirectory() as headers:
+        for kind in ("wrong", "right"):
+            for entry in tomllib.loads((CORPUS / f"{kind}.toml").read_text(encoding="utf-8"))["kernel"]:
+                exercise = find_exercise(entry["exercise"])
+                path = CORPUS / kind / f"{entry['name']}.cu"
+                with contextlib.suppress(NotTaken):
+                    kernels.append(
+                        _compile(
+                            folder, Path(headers), architecture, entry["name"], path, exercise, exercise.tile
+                        )
+                    )
+    return Folder(nvrtc.installed_version(), architecture, tuple(kernels))
+
+
+def write(folder: Path, made: Folder) -> None:
+    """Write the index of a folder whose kernels are there."""
+    (folder / _INDEX).write_text(json.dumps(to_plain(made)), encoding="utf-8")
 
 
 def read(folder: Path) -> Folder:
@@ -95,6 +125,7 @@ def _compile(
         architecture,
         source.defines(exercise, plan.tile, plan.cases[0].sizes),
         exercise.fmad,
+        tuple(plan.symbols),
         headers=header_texts(source.text, headers),
         kernels=source.kernels,
     )
@@ -103,4 +134,5 @@ def _compile(
     stem = f"{name.replace(': ', '-').removesuffix('.cu')}-{tile}"
     (folder / f"{stem}.ptx").write_text(made.ptx, encoding="utf-8")
     (folder / f"{stem}.cubin").write_bytes(made.cubin)
-    return Prepared(name, stem, made.entry, plan)
+    symbols = {made.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()}
+    return Prepared(name, stem, made.entry, plan, symbols, made.resources)

@@ -9,12 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kernels.diagnostics import Resources
 from kernels.exercise import find_exercise
 from kernels.plan import make_plan
 from tests.gpu.agreement import Comparison, CPUSide, compare_outputs, order_dependent, row_of, runs_of
 from tests.gpu.inputs import Kind
 from tests.gpu.page import Machine, page, problems
 from tests.gpu.prepare import CORPUS, Prepared
+
+RESOURCES = Resources(32, 0, 0, 0, 0, 0, 0)
 
 
 def floats(*values):
@@ -25,7 +28,7 @@ def floats(*values):
 def kernel():
     plan = make_plan(find_exercise("naive"), None, 16, "0")
     small = tuple(case for case in plan.cases if case.sizes["Width"] <= 2)
-    return Prepared("some_kernel", "some_kernel-16", "entry", replace(plan, cases=small))
+    return Prepared("some_kernel", "some_kernel-16", "entry", replace(plan, cases=small), {}, RESOURCES)
 
 
 def outputs(kernel):
