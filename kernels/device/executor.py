@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,7 +18,7 @@ from kernels.device.blocks import CodeBlock, code_blocks
 from kernels.device.copies import Copies
 from kernels.device.dataflow import maybe_unset
 from kernels.device.findings import Findings
-from kernels.device.lower import Lowering
+from kernels.device.lower import LoweredStep, Lowering
 from kernels.device.machine import Geometry, Machine, special_registers
 from kernels.device.memory import Shape
 from kernels.device.observers.nothing import NoRaces, NoStores
@@ -38,6 +38,9 @@ _TOTAL_FACTOR = 20
 _FENCE = re.compile(r"membar\.(gl|sys)|fence\.|ld\.acquire|st\.release|atom\.(acquire|release|acq_rel)")
 _WARP_BARRIER = re.compile(r"bar\.warp\.sync")
 _CHUNK_COST = 200
+
+Wrap = Callable[[LoweredStep], LoweredStep]
+"""Puts something round a step, to look on as it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +70,13 @@ class Execution:
 class _Prepared:
     """What of a program does not depend on the launch; made once."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, wrap: Wrap | None = None) -> None:
         self.lowering = Lowering(program)
         self.blocks: dict[int, CodeBlock] = code_blocks(self.lowering)
+        if wrap is not None:
+            self.blocks = {
+                at: replace(block, steps=tuple(map(wrap, block.steps))) for at, block in self.blocks.items()
+            }
         self.unset = [program.registers[name] for name in maybe_unset(program)]
         self.lines = tuple(item.line for item in program.instructions)
         self.atomics = frozenset(
@@ -118,6 +125,7 @@ def run(
     schedule: Schedule = Schedule.LOCKSTEP,
     warp_races: Severity = Severity.ERROR,
     observe: bool = True,
+    wrap: Wrap | None = None,
 ) -> Execution:
     """Runs a kernel to its end, whatever it does, and says what it showed.
 
@@ -126,11 +134,13 @@ def run(
     shapes: the extents of arrays as the source declares them, by their plain names, for naming elements
     state: what an earlier launch left in module variables: they live as long as the module is loaded
     observe: whether to look for races and unset values; bounds are always kept
+    wrap: what to put round every step, for a run that is looked at closely
     raise (Unsupported): the kernel needs something that the CPU device does not know
     """
     _keep_memory()
+    prepared = _prepared(program) if wrap is None else _Prepared(program, wrap)
     with np.errstate(all="ignore"):
-        return _Launch(_prepared(program), launch, shapes or {}, budget, observe=observe).execute(
+        return _Launch(prepared, launch, shapes or {}, budget, observe=observe).execute(
             arguments, buffers, symbols or {}, state or {}, schedule, warp_races
         )
 
