@@ -1,4 +1,4 @@
-"""The two sandboxed processes of a job, started at once so that each warms up while the one before it works.
+"""The sandboxed processes of a job: two for each, started at once so that each warms up while the one before works.
 
 Nothing heavy is imported here: the command starts them before anything else.
 """
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernels.compile import Compilation
     from kernels.verdict import Finding
     from worker.sandbox.compiling import CompileRequest
+    from worker.sandbox.disassembling import Disassembler, Disassembly
     from worker.steps import CheckRequest, CheckResponse
 
 COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**30)
@@ -32,6 +33,16 @@ class Stages(Protocol):
     def check(self, request: CheckRequest) -> CheckResponse:
         """Judge one compiled kernel; raises SandboxFailure."""
 
+    def start_disassembly(self, cubin: bytes) -> None:
+        """Begin to read the machine code of a compiled kernel, so that it is done beside the check; never raises."""
+
+    def disassembly(self) -> Disassembly:
+        """Wait for what `start_disassembly` began.
+
+        Its text is for `kernels.sass.read_sass`, and what comes of that for `kernels.hardware.as_executed`; it is None
+        with a reason where there is none.
+        """
+
     def isolation(self) -> tuple[str, ...]:
         """What is not enforced on this machine, in words."""
 
@@ -47,6 +58,7 @@ class SandboxedStages:
         except SandboxFailure:
             self._compiler.close()
             raise
+        self._disassembler: Disassembler | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -57,9 +69,11 @@ class SandboxedStages:
         self.close()
 
     def close(self) -> None:
-        """End both processes. Safe to call twice."""
+        """End all processes. Safe to call twice."""
         self._compiler.close()
         self._checker.close()
+        if self._disassembler is not None:
+            self._disassembler.close()
 
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         """Compile in the first child."""
@@ -76,6 +90,22 @@ class SandboxedStages:
             return from_plain(CheckResponse, self._checker.request(to_plain(request)))
         except WireError as error:
             raise SandboxFailure(Failure.ERROR, f"the check step answered nonsense: {error}") from error
+
+    def start_disassembly(self, cubin: bytes) -> None:
+        """Begin in a third child, whose start costs nothing where no one asks for it."""
+        from worker.sandbox.disassembling import Disassembler
+
+        if self._disassembler is not None:
+            self._disassembler.close()
+        self._disassembler = Disassembler(cubin)
+
+    def disassembly(self) -> Disassembly:
+        """Wait for the third child; call it in the thread that started it."""
+        from worker.sandbox.disassembling import Disassembly
+
+        if self._disassembler is None:
+            return Disassembly(None, "the kernel was not disassembled")
+        return self._disassembler.result()
 
     def isolation(self) -> tuple[str, ...]:
         """What holds in neither child, as the children themselves found."""

@@ -10,6 +10,7 @@ import ctypes
 import errno
 import os
 import struct
+from collections.abc import Mapping
 
 # Numbers on x86-64 and on arm64. Memory, time, signals, and reading and writing what is open already.
 _ALLOWED = {
@@ -23,6 +24,12 @@ _ALLOWED = {
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "clock_nanosleep": (230, 115),
     "getrandom": (318, 278), "exit": (60, 93), "exit_group": (231, 94),
 }  # fmt: skip
+PROGRAM = {
+    "execve": (59, 221), "openat": (257, 56), "fstat": (5, 80), "newfstatat": (262, 79), "pread64": (17, 67),
+    "arch_prctl": (158, 167), "set_tid_address": (218, 96), "set_robust_list": (273, 99), "rseq": (334, 293),
+}  # fmt: skip
+"""What a process needs beside the rest to become another program and to load its libraries."""
+
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 _LOAD_WORD, _JUMP_EQUAL, _RETURN = 0x20, 0x15, 0x06
@@ -31,12 +38,12 @@ _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
 
-def filter_program(machine: str) -> bytes | None:
+def filter_program(machine: str, more: Mapping[str, tuple[int, int]] | None = None) -> bytes | None:
     """The filter for a machine as the kernel reads it; None where its numbers are not known here."""
     if machine not in _MACHINES:
         return None
     column, audit = _MACHINES[machine]
-    numbers = [numbers[column] for numbers in _ALLOWED.values()]
+    numbers = [numbers[column] for numbers in {**_ALLOWED, **(more or {})}.values()]
     program = [
         (_LOAD_WORD, 0, 0, _OFFSET_MACHINE),
         (_JUMP_EQUAL, 1, 0, audit),
@@ -54,9 +61,12 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("lines", ctypes.c_char_p)]
 
 
-def install() -> bool:
-    """Put the filter on this process for good; False where the kernel does not take it."""
-    program = filter_program(os.uname().machine)
+def install(more: Mapping[str, tuple[int, int]] | None = None) -> bool:
+    """Put the filter on this process for good; False where the kernel does not take it.
+
+    more: calls that are allowed beside the usual ones
+    """
+    program = filter_program(os.uname().machine, more)
     if program is None:
         return False
     wanted = _Program(len(program) // 8, program)

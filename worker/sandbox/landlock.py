@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
+from collections.abc import Iterable
 
-_CREATE_RULESET, _RESTRICT_SELF = 444, 446
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_BENEATH = 1
+_EXECUTE, _READ = 1, 4
 _ASK_VERSION = 1
 # How many file rights each version knows; every right that is named and not granted is refused.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
@@ -19,8 +23,12 @@ def version(libc: ctypes.CDLL) -> int:
     return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
-def give_up_everything() -> int:
-    """Give up all files and all TCP for good; returns the version in force, 0 for none."""
+def give_up_everything(*, programs: Iterable[str] = (), readable: Iterable[str] = ()) -> int:
+    """Give up all files and all TCP for good; returns the version in force, 0 for none.
+
+    programs: files that may still be read and executed
+    readable: files that may still be read, or folders whose files may
+    """
     libc = ctypes.CDLL(None)
     known = version(libc)
     if not known:
@@ -29,7 +37,18 @@ def give_up_everything() -> int:
     ruleset = libc.syscall(_CREATE_RULESET, rules, len(rules), 0)
     if ruleset < 0:
         return 0
+    kept = {**dict.fromkeys(readable, _READ), **dict.fromkeys(programs, _READ | _EXECUTE)}
+    if not all(_keep(libc, ruleset, path, rights) for path, rights in kept.items()):
+        return 0
     return known if libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0 else 0
+
+
+def _keep(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool:
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        return bool(libc.syscall(_ADD_RULE, ruleset, _BENEATH, struct.pack("=Qi", rights, place), 0) == 0)
+    finally:
+        os.close(place)
 
 
 def _rules(known: int) -> bytes:

@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Iterable
 
 from worker.sandbox import calls, landlock
 
@@ -52,11 +53,31 @@ def limit(cpu_seconds: int, memory_bytes: int) -> bool:
 
 def close_files_and_calls() -> tuple[bool, int]:
     """Give up files, network and processes: whether the call filter is in force, and the Landlock version."""
-    if sys.platform != "linux":
+    if not _forgo_privileges():
         return False, 0
-    libc = ctypes.CDLL(None)
-    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        return False, 0
-    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     known = landlock.give_up_everything()
     return calls.install(), known
+
+
+def close_all_but(programs: Iterable[str], readable: Iterable[str]) -> tuple[bool, int]:
+    """The same for a process that becomes another program: what that one needs stays open.
+
+    The filter cannot look at paths, so without Landlock nothing holds the files: where the version is 0, do not go on.
+
+    programs: files that may be read and executed
+    readable: files that may be read, or folders whose files may
+    """
+    if not _forgo_privileges():
+        return False, 0
+    known = landlock.give_up_everything(programs=programs, readable=readable)
+    return calls.install(calls.PROGRAM), known
+
+
+def _forgo_privileges() -> bool:
+    if sys.platform != "linux":
+        return False
+    libc = ctypes.CDLL(None)
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        return False
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    return True

@@ -6,6 +6,7 @@ The only place that starts a process for a student's file.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import resource
@@ -28,7 +29,7 @@ START_SECONDS = 60.0
 _PACKAGES = Path(__file__).resolve().parents[2]
 _BOOTSTRAP = (
     "import sys; a = sys.argv; sys.path[:0] = a[6:]; "
-    "from worker.sandbox.child import main; main(a[1], *map(int, a[2:6]))"
+    "from worker.sandbox.{module} import main; main(a[1], *map(int, a[2:6]))"
 )
 # One thread, and large arrays kept in the heap: numpy's temporaries then cost no page faults.
 _ENVIRONMENT = {
@@ -38,6 +39,7 @@ _ENVIRONMENT = {
     "MALLOC_TOP_PAD_": str(2**26), "MALLOC_ARENA_MAX": "1",
 }  # fmt: skip
 _CHUNK = 2**18
+_PIPE_BYTES = 2**20
 _NEAR_MEMORY = 0.5
 # the kernel's two clocks of a process differ a little
 _NEAR_TIME = 0.9
@@ -47,7 +49,11 @@ class Child:
     """A confined process that runs one step once. Use as a context manager, or call `close`.
 
     Its parent is the thread that makes it: the child dies with that thread.
+
+    module: whose `main` the process runs
     """
+
+    module = "child"
 
     def __init__(self, step: str, limits: Limits | None = None) -> None:
         """Start the process and return at once; it warms up while the caller does other things."""
@@ -76,7 +82,8 @@ class Child:
 
     def _command(self, step: str, answers: int) -> list[str]:
         numbers = (os.getpid(), answers, self.limits.cpu_seconds, self.limits.memory_bytes)
-        return [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, step, *map(str, numbers), *_search_path()]
+        start = [sys.executable, "-I", "-S", "-c", _BOOTSTRAP.format(module=self.module)]
+        return [*start, step, *map(str, numbers), *_search_path()]
 
     def __enter__(self) -> Self:
         return self
@@ -111,6 +118,38 @@ class Child:
         response: dict[str, Any] = answer["response"]
         return response
 
+    def hand_over(self, name: str, data: bytes) -> None:
+        """Leave a file in the child's folder and tell it to go on, without waiting until it is ready; for `rest`.
+
+        raise (OSError): where the file cannot be written
+        """
+        (Path(self._folder) / name).write_bytes(data)
+        if self._process.stdin is not None:
+            _write(self._process.stdin, memoryview(b"\n"))
+        # so that a text of some length can be written while nobody reads it yet
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(self._answers, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+    def rest(self) -> bytes:
+        """All that the child writes until it ends well, for one that becomes a program. Raises SandboxFailure."""
+        self.wait_ready()
+        deadline = time.monotonic() + self.limits.wall_seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            while True:
+                left = deadline - time.monotonic()
+                if selector.select(max(0.0, min(left, SAMPLE_SECONDS))):
+                    if not self._receive(self.limits.response_bytes):
+                        break
+                elif left <= 0:
+                    raise self._timed_out()
+                self._memory.look()
+        failure = self._death()
+        if self._process.returncode:
+            raise failure
+        return bytes(self._buffer)
+
     def close(self) -> None:
         """End the process and all that it started, and remove its folder. Safe to call twice."""
         if self._process.returncode is None:
@@ -135,12 +174,12 @@ class Child:
                 left = deadline - time.monotonic()
                 ready = selector.select(max(0.0, min(left, SAMPLE_SECONDS)))
                 if not ready and left <= 0:
-                    self._kill()
-                    raise SandboxFailure(Failure.TIME, "over the limit by the clock")
+                    raise self._timed_out()
                 self._memory.look()
                 for key, _ in ready:
                     if key.fd == self._answers:
-                        self._receive(most)
+                        if not self._receive(most):
+                            raise self._death()
                     elif requests is not None:
                         unsent = unsent[_write(requests, unsent) :]
                         if not unsent:
@@ -150,14 +189,18 @@ class Child:
         self._buffer = bytearray(rest)
         return line
 
-    def _receive(self, most: int) -> None:
+    def _receive(self, most: int) -> bool:
+        """Take what there is; False at the end of all answers."""
         data = os.read(self._answers, _CHUNK)
-        if not data:
-            raise self._death()
         self._buffer += data
         if len(self._buffer) > most:
             self._kill()
             raise SandboxFailure(Failure.MEMORY, "the response is over its limit")
+        return bool(data)
+
+    def _timed_out(self) -> SandboxFailure:
+        self._kill()
+        return SandboxFailure(Failure.TIME, "over the limit by the clock")
 
     def _death(self) -> SandboxFailure:
         """Why the child ended without an answer, by its exit status and what it had used."""
