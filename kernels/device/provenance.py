@@ -1,0 +1,181 @@
+"""Where values come from: elements of global memory, products of them, and sums of those.
+
+A tracing run hangs one of these on whatever a register or a place in memory holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kernels.launch import Launch
+
+Coordinates = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """The 4-byte element number `index` of a variable in global memory."""
+
+    name: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """An element's value, as it was found in a cell of shared memory or straight in global memory.
+
+    element: None where it is none: a padding zero, or something computed
+    cell: "" where it comes straight from global memory
+    fetch: the number of the fetch that filled the cell, -1 where there is none
+    """
+
+    element: Element | None
+    cell: str = ""
+    fetch: int = -1
+
+    @property
+    def is_padding(self) -> bool:
+        """Whether it is a zero that a thread put into the cell itself."""
+        return self.element is None and self.fetch >= 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """What a thread of a block adds to a sum: a product, or a single value; `interval` counts barriers passed."""
+
+    number: int
+    block: Coordinates
+    thread: Coordinates
+    interval: int
+    line: int | None
+    factors: tuple[Factor, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum:
+    """The sums in `parents` plus one term, if there is one."""
+
+    parents: tuple[Sum, ...]
+    term: Term | None
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Several values side by side in one register."""
+
+    pieces: tuple[Factor | Term | Sum | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TracedFetch:
+    """A thread puts an element of global memory, or a zero (`element` None), into a cell of shared memory."""
+
+    number: int
+    block: Coordinates
+    thread: Coordinates
+    interval: int
+    line: int | None
+    element: Element | None
+    array: str
+    cell: str
+
+
+@dataclass(frozen=True, slots=True)
+class TracedSum:
+    """The terms of one accumulator; `target` is the element that it ends up in, if any."""
+
+    target: Element | None
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a small run did.
+
+    arrays: extents of the shared arrays that something was fetched into
+    note: why it is not the whole run; "" where it is
+    """
+
+    launch: Launch
+    fetches: tuple[TracedFetch, ...] = ()
+    sums: tuple[TracedSum, ...] = ()
+    arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    note: str = ""
+
+
+Single = Factor | Term | Sum
+Tag = Single | Packed
+
+
+class Sums:
+    """Makes sums, and at the end says which terms went into which element.
+
+    make: a new term of the given factors
+    """
+
+    def __init__(self, make: Callable[[tuple[Factor, ...]], Term]) -> None:
+        self._make = make
+        self._made: list[Sum] = []
+        self._stored: list[tuple[Element, Sum]] = []
+
+    def of(self, tag: Tag | None) -> Sum | None:
+        """The value as a sum; None where it is unknown, or a zero."""
+        if tag is None or isinstance(tag, Sum):
+            return tag
+        if isinstance(tag, Packed) or (isinstance(tag, Factor) and tag.is_padding):
+            return None
+        return self._new((), self._make((tag,)) if isinstance(tag, Factor) else tag)
+
+    def added(self, *tags: Tag | None) -> Sum | None:
+        """What an addition, or subtraction, of such values gives."""
+        terms = [tag for tag in tags if isinstance(tag, Term)]
+        if len(terms) == 1:
+            parents = [known for tag in tags if tag is not terms[0] and (known := self.of(tag))]
+            return self._new(tuple(parents), terms[0])
+        known = [each for tag in tags if (each := self.of(tag))]
+        return known[0] if len(known) == 1 else self._new(tuple(known), None) if known else None
+
+    def multiplied(self, one: Tag | None, two: Tag | None) -> Single | None:
+        """What a multiplication gives; with something unknown, or a sum with anything, the value counts as scaled."""
+        known = [tag for tag in (one, two) if isinstance(tag, Single)]
+        if len(known) == 2 and isinstance(known[0], Factor) and isinstance(known[1], Factor):
+            return self._make((known[0], known[1]))
+        return next((tag for tag in known if not isinstance(tag, Factor)), known[0] if known else None)
+
+    def fused(self, one: Tag | None, two: Tag | None, rest: Tag | None) -> Sum | None:
+        """`one * two + rest`."""
+        return self.added(self.multiplied(one, two), rest)
+
+    def store(self, element: Element, value: Sum) -> None:
+        """A sum arrives in an element of global memory."""
+        self._stored.append((element, value))
+
+    def _new(self, parents: tuple[Sum, ...], term: Term | None) -> Sum:
+        self._made.append(Sum(parents, term))
+        return self._made[-1]
+
+    def accumulators(self) -> Iterator[TracedSum]:
+        """Each element that a sum was stored to with its terms, then the sums that were stored nowhere."""
+        seen: set[int] = set()
+        for element, last in reversed(self._stored):
+            if terms := _terms(last, seen):
+                yield TracedSum(element, terms)
+        for last in reversed(self._made):
+            if terms := _terms(last, seen):
+                yield TracedSum(None, terms)
+
+
+def _terms(last: Sum, seen: set[int]) -> tuple[Term, ...]:
+    """The terms of a sum but for those in parts that were seen before."""
+    found: dict[int, Term] = {}
+    waiting = [last]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        waiting.extend(node.parents)
+        if node.term is not None:
+            found[node.term.number] = node.term
+    return tuple(found[number] for number in sorted(found))
