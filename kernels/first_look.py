@@ -1,0 +1,188 @@
+"""What to look at first: the lines of a kernel by what they cost, each in one plain sentence with what to do.
+
+Costs are rough, in cycles of one multiprocessor: they put things in an order, they are not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernels.device.counts import Verb
+from kernels.evidence import AccessEvidence, Advice
+from kernels.remedies import COARSE
+from kernels.subject import WARP, Subject, line_of_most
+
+_MOST = 5
+_WORTH_IT = 0.03
+_SECTORS_A_CYCLE = 2
+_INSTRUCTIONS_A_CYCLE = 4
+_LOW_OCCUPANCY = 0.5
+_USED_ONCE = 1.5
+_VERBS = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
+_NOUNS = {Verb.LOAD: "load", Verb.STORE: "store", Verb.ATOMIC: "update"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """One thing that may be wrong, and about what it costs."""
+
+    cost: float
+    advice: Advice
+
+
+def first_look(subject: Subject, *, broken: bool = False) -> tuple[Advice, ...]:
+    """At most five things, the most promising first; what comes next in the course where nothing is wrong.
+
+    broken: the run showed errors, which come before any speed
+    """
+    least = _WORTH_IT * _whole_cost(subject)
+    found = sorted(
+        (candidate for candidate in _candidates(subject) if candidate.cost > least),
+        key=lambda candidate: -candidate.cost,
+    )
+    advice = [candidate.advice for candidate in found]
+    advice += _occupancy(subject)
+    if broken:
+        advice.insert(0, Advice("The run showed errors: put those right before you look at speed."))
+    elif not found:
+        advice.insert(0, _next(subject))
+    return tuple(advice[:_MOST])
+
+
+def _whole_cost(subject: Subject) -> float:
+    totals = subject.totals
+    sectors = totals.global_load_sectors + totals.global_store_sectors
+    wavefronts = totals.shared_load_wavefronts + totals.shared_store_wavefronts
+    return totals.warp_instructions / _INSTRUCTIONS_A_CYCLE + sectors / _SECTORS_A_CYCLE + wavefronts
+
+
+def _candidates(subject: Subject) -> Iterator[_Candidate]:
+    for line, access in subject.accesses("global", Verb.LOAD, Verb.STORE):
+        yield _uncoalesced(line.line, access)
+    for line, access in subject.accesses("shared", Verb.LOAD, Verb.STORE):
+        yield _conflicts(line.line, access)
+    for line, access in subject.accesses("local"):
+        cost = access.requests / 1.0
+        text = (
+            f"Line {line.line} uses local memory, which lies in global memory: keep the values in registers, with "
+            "loops that are unrolled and indices that are constant."
+        )
+        yield _Candidate(cost, Advice(text, line.line))
+    yield _divided(subject)
+    yield from _used_once(subject)
+    yield from _queued_updates(subject)
+
+
+def _uncoalesced(line: int, access: AccessEvidence) -> _Candidate:
+    ideal = access.ideal_sectors / access.requests if access.requests else 0
+    name = access.name or "global memory"
+    remedy = (
+        "Let neighbouring threads (threadIdx.x) write neighbouring elements."
+        if access.verb is Verb.STORE
+        else "Let threadIdx.x run along a row, or bring the tile in along its rows and turn it in shared memory."
+    )
+    text = (
+        f"Line {line} {_VERBS[access.verb]} {name} uncoalesced: a request of a warp touches "
+        f"{access.sectors_per_request:.4g} sectors where {ideal:.4g} would do. {remedy}"
+    )
+    return _Candidate((access.sectors - access.ideal_sectors) / _SECTORS_A_CYCLE, Advice(text, line))
+
+
+def _conflicts(line: int, access: AccessEvidence) -> _Candidate:
+    ideal = access.wavefronts - access.conflicts
+    ways = access.wavefronts / ideal if ideal else 1.0
+    name = access.name or "shared memory"
+    text = (
+        f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts: its threads want different rows "
+        f"of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. Let threadIdx.x be the last "
+        "index, or make the rows one element longer."
+    )
+    return _Candidate(float(access.conflicts), Advice(text, line))
+
+
+def _divided(subject: Subject) -> _Candidate:
+    totals = subject.totals
+    idle = totals.warp_instructions - totals.thread_instructions / WARP
+    splits = [
+        (line.line, line.branches.divergent)
+        for line in subject.lines
+        if line.branches is not None and not line.branches.predicated
+    ]
+    line, at_work = line_of_most(splits), WARP * totals.warp_efficiency
+    if line is not None:
+        text = (
+            f"Line {line} splits warps: over the whole kernel {at_work:.1f} of 32 threads are at work, the others "
+            "wait. Choose who works so that whole warps go one way."
+        )
+    elif subject.launch.threads % WARP:
+        text = (
+            f"A block of {subject.launch.threads} threads leaves lanes of its last warp empty: {at_work:.1f} of 32 are "
+            "at work. Take a multiple of 32."
+        )
+    else:
+        text = (
+            f"Only {at_work:.1f} of 32 threads of a warp are at work: many leave early or are switched off."
+        )
+    return _Candidate(idle / _INSTRUCTIONS_A_CYCLE, Advice(text, line))
+
+
+def _used_once(subject: Subject) -> Iterator[_Candidate]:
+    product = subject.product
+    if product is None or not subject.elements_read or min(product.rows, product.columns) < 2:
+        return
+    uses = 2 * product.volume / subject.elements_read
+    if uses >= _USED_ONCE:
+        return
+    line, tile = subject.busiest_line("global", Verb.LOAD), subject.tile
+    text = (
+        f"Line {line} fetches every element from global memory anew for each use. Load tiles of {tile} by {tile} into "
+        f"shared memory: that leaves one of {tile} of these loads."
+    )
+    cost = sum(access.ideal_sectors for _, access in subject.accesses("global", Verb.LOAD)) / _SECTORS_A_CYCLE
+    yield _Candidate(cost * (1 - 1 / max(2, tile)), Advice(text, line))
+
+
+def _queued_updates(subject: Subject) -> Iterator[_Candidate]:
+    for line, access in subject.accesses("global", Verb.ATOMIC):
+        if access.threads > subject.launch.blocks:
+            text = (
+                f"Line {line.line} updates {access.name or 'global memory'} atomically {access.threads:,} times, and "
+                "updates of one place queue up. Add up in shared memory first and update once a block."
+            )
+            yield _Candidate(float(access.threads), Advice(text, line.line))
+
+
+def _occupancy(subject: Subject) -> list[Advice]:
+    found = subject.occupancy
+    if found is None or found.share >= _LOW_OCCUPANCY:
+        return []
+    text = (
+        f"Only {found.warps_per_sm} warps fit on an SM at once, {100 * found.share:.0f} % of what it can hold; the "
+        f"limit is {found.limit}. That is fine only where each thread has much to do between its loads."
+    )
+    return [Advice(text)]
+
+
+def _next(subject: Subject) -> Advice:
+    """Nothing is wrong: what binds now, and what comes next in the course."""
+    binds = ""
+    if subject.light is not None:
+        titles = {item.resource: item.title for item in subject.light.resources}
+        binds = (
+            f" What binds it now, by the model, is {titles.get(subject.light.limit, subject.light.limit)}."
+        )
+    return Advice(f"Nothing stands out.{binds} {_step(subject)}".strip())
+
+
+def _step(subject: Subject) -> str:
+    if subject.product is None:
+        return ""
+    each = subject.output_elements / subject.threads
+    if not subject.shares:
+        return "Next in the course: tiles in shared memory."
+    if each < 2:
+        return f"Next in the course: thread coarsening, {COARSE} elements of the output a thread."
+    return (
+        "What is left is register tiling: let each thread make a small square of the output from registers."
+    )
