@@ -16,11 +16,14 @@ from kernels.device.access import memory_form
 from kernels.device.atomic import atomic_form
 from kernels.device.blocks import CodeBlock, code_blocks
 from kernels.device.copies import Copies
+from kernels.device.counted import CountedLowering, CountedRun
+from kernels.device.counts import Counts
 from kernels.device.dataflow import maybe_unset
 from kernels.device.findings import Findings
 from kernels.device.lower import LoweredStep, Lowering
 from kernels.device.machine import Geometry, Machine, special_registers
 from kernels.device.memory import Shape
+from kernels.device.observers.counting import Counting, Numbers
 from kernels.device.observers.nothing import NoRaces, NoStores
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.stores import StoreObserver
@@ -57,6 +60,7 @@ class Execution:
     instructions: executed by all threads together
     stored: buffer -> the lines that wrote to it
     state: module variable -> what the kernel left in it, for those that it wrote to
+    counts: what was counted, where that was asked for
     """
 
     findings: tuple[Finding, ...]
@@ -65,13 +69,14 @@ class Execution:
     instructions: int
     stored: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     state: Mapping[str, bytes] = field(default_factory=dict)
+    counts: Counts | None = None
 
 
 class _Prepared:
     """What of a program does not depend on the launch; made once."""
 
-    def __init__(self, program: Program, wrap: Wrap | None = None) -> None:
-        self.lowering = Lowering(program)
+    def __init__(self, program: Program, wrap: Wrap | None = None, *, count: bool = False) -> None:
+        self.lowering = CountedLowering(program) if count else Lowering(program)
         self.blocks: dict[int, CodeBlock] = code_blocks(self.lowering)
         if wrap is not None:
             self.blocks = {
@@ -89,10 +94,22 @@ class _Prepared:
         """Whether the program has an instruction of that kind."""
         return any(opcode.match(item.opcode) for item in self.lowering.program.instructions)
 
+    def counting(self, numbers: Numbers, threads: int) -> Counting | None:
+        """What counts a launch, where it is to be counted."""
+        if not isinstance(self.lowering, CountedLowering):
+            return None
+        return Counting(
+            numbers.tolist(),
+            threads,
+            self.lowering.program.instructions,
+            self.lowering.flops,
+            lambda first: range(first, self.blocks[first].end_pc + 1),
+        )
+
 
 @lru_cache(maxsize=8)
-def _prepared(program: Program) -> _Prepared:
-    return _Prepared(program)
+def _prepared(program: Program, count: bool) -> _Prepared:
+    return _Prepared(program, count=count)
 
 
 def _cell_size(program: Program) -> int:
@@ -109,7 +126,7 @@ def check(program: Program) -> None:
 
     raise (Unsupported): one is not known
     """
-    _prepared(program)
+    _prepared(program, False)
 
 
 def run(
@@ -125,6 +142,8 @@ def run(
     schedule: Schedule = Schedule.LOCKSTEP,
     warp_races: Severity = Severity.ERROR,
     observe: bool = True,
+    count: bool = False,
+    blocks: Sequence[int] | None = None,
     wrap: Wrap | None = None,
 ) -> Execution:
     """Runs a kernel to its end, whatever it does, and says what it showed.
@@ -134,13 +153,16 @@ def run(
     shapes: the extents of arrays as the source declares them, by their plain names, for naming elements
     state: what an earlier launch left in module variables: they live as long as the module is loaded
     observe: whether to look for races and unset values; bounds are always kept
+    count: whether to count accesses, branches and instructions
+    blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: what to put round every step, for a run that is looked at closely
     raise (Unsupported): the kernel needs something that the CPU device does not know
     """
     _keep_memory()
-    prepared = _prepared(program) if wrap is None else _Prepared(program, wrap)
+    numbers = np.arange(launch.blocks) if blocks is None else np.array(blocks, np.int64)
+    prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
     with np.errstate(all="ignore"):
-        return _Launch(prepared, launch, shapes or {}, budget, observe=observe).execute(
+        return _Launch(prepared, launch, numbers, shapes or {}, budget, observe=observe).execute(
             arguments, buffers, symbols or {}, state or {}, schedule, warp_races
         )
 
@@ -162,6 +184,7 @@ class _Launch:
         self,
         prepared: _Prepared,
         launch: Launch,
+        numbers: Numbers,
         shapes: Mapping[str, tuple[int, ...]],
         budget: Budget,
         *,
@@ -171,6 +194,8 @@ class _Launch:
         self._prepared = prepared
         self._program = prepared.lowering.program
         self._launch = launch
+        self._numbers = numbers
+        self._counting = prepared.counting(numbers, launch.threads)
         self._budget = budget
         self._layout = Layout(self._program, launch, shapes, observe=observe)
         self._findings = Findings()
@@ -219,6 +244,7 @@ class _Launch:
             self._instructions,
             {buffer.name: stores.lines_into(buffer.name) for buffer in buffers},
             self._layout.variables(stores.written()),
+            None if self._counting is None else self._counting.result(),
         )
 
     def _report_bounds(self) -> None:
@@ -230,11 +256,14 @@ class _Launch:
         self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), message))
 
     def _run_chunk(self, machine: Machine, schedule: Schedule, budget: int) -> int:
-        chunk = ChunkRun(self._prepared.lowering, self._prepared.blocks, machine, schedule, budget)
+        kind = ChunkRun if self._counting is None else CountedRun
+        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, schedule, budget)
         try:
             chunk.run()
         finally:
             self._instructions += chunk.instructions
+            if self._counting is not None:
+                self._counting.finish()
         return machine.steps
 
     def _report_total(self) -> None:
@@ -259,9 +288,11 @@ class _Launch:
 
     def _chunks(self, stores: StoreObserver, warp_races: Severity, clean: set[object]) -> Iterator[Machine]:
         columns = self._layout.columns()
-        for first in range(0, self._launch.blocks, columns):
-            shape = Shape(self._launch.threads, min(columns, self._launch.blocks - first))
-            machine = self._machine(Geometry(self._launch, shape, first))
+        for first in range(0, len(self._numbers), columns):
+            numbers = self._numbers[first : first + columns]
+            machine = self._machine(
+                Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers)
+            )
             lines = self._prepared.lines
             races = RaceObserver if self._observe else NoRaces
             machine.races = races(machine, lines, warp_races, self._prepared.unit, clean)
@@ -272,6 +303,9 @@ class _Launch:
                 if self._observe:
                     machine.unset.start(register)
             machine.copies = Copies()
+            if self._counting is not None:
+                self._counting.start(machine, first)
+                machine.counting = self._counting
             machine.output = self._printer
             yield machine
 

@@ -86,12 +86,14 @@ def locate(
             return known
     found = lanes.sites[key] = _locate(machine, site, address, displacement, address.range())
     if found is None and mask is not None and mask.count:
-        low, high = _active_bounds(lanes, mask)
+        low, high = active_bounds(lanes, mask)
         found = _locate(machine, site, address, displacement, (low + address.offset, high + address.offset))
     return found
 
 
-def _active_bounds(lanes: Lanes, mask: Mask) -> tuple[int, int]:
+def active_bounds(lanes: Lanes, mask: Mask) -> tuple[int, int]:
+    """The smallest and the largest element of the threads that take part."""
+
     def bounds() -> tuple[int, int]:
         active = mask.pick(lanes.array)
         return int(active.min()), int(active.max())

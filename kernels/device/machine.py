@@ -20,6 +20,7 @@ Coordinates = tuple[int, int, int]
 
 if TYPE_CHECKING:
     from kernels.device.copies import Copies
+    from kernels.device.observers.counting import Counting
     from kernels.device.observers.races import RaceObserver
     from kernels.device.observers.stores import StoreObserver
     from kernels.device.observers.unset import UnsetObserver
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Names of threads and blocks in one chunk: `first` is the number of the chunk's first block in the grid."""
+    """Names of threads and blocks in one chunk: `numbers` are those of its blocks in the grid."""
 
     launch: Launch
     shape: Shape
-    first: int
+    numbers: NDArray[np.int64]
 
     def thread(self, number: int) -> Coordinates:
         """The coordinates of a thread in its block."""
@@ -40,7 +41,7 @@ class Geometry:
 
     def block(self, column: int) -> Coordinates:
         """The coordinates in the grid of a block of this chunk."""
-        return _coordinates(self.first + column, self.launch.grid)
+        return _coordinates(int(self.numbers[column]), self.launch.grid)
 
 
 def _coordinates(number: int, extent: Coordinates) -> Coordinates:
@@ -56,8 +57,8 @@ class Machine:
     steps: how many instructions were issued
     """
 
-    __slots__ = ("_everyone", "copies", "epochs", "findings", "geometry", "launch", "memory", "output", "races",
-                 "registers", "shape", "steps", "stores", "unset")  # fmt: skip
+    __slots__ = ("_everyone", "copies", "counting", "epochs", "findings", "geometry", "launch", "memory", "output",
+                 "races", "registers", "shape", "steps", "stores", "unset")  # fmt: skip
 
     def __init__(self, geometry: Geometry, memory: Memory, findings: Findings, registers: int) -> None:
         self.launch = geometry.launch
@@ -70,6 +71,7 @@ class Machine:
         self.races: RaceObserver
         self.stores: StoreObserver
         self.copies: Copies
+        self.counting: Counting
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
@@ -139,7 +141,7 @@ def special_registers(geometry: Geometry) -> Mapping[str, Value]:
     """The device's own registers, as far as a kernel's result may depend on them."""
     launch, shape = geometry.launch, geometry.shape
     threads = np.arange(shape.threads, dtype=np.int32).reshape(-1, 1)
-    blocks = np.arange(geometry.first, geometry.first + shape.blocks, dtype=np.int64).reshape(1, -1)
+    blocks = geometry.numbers.reshape(1, -1)
     found: dict[str, Value] = {}
     for axis, letter in enumerate("xyz"):
         found[f"%tid.{letter}"] = from_array(_axis(threads, launch.block, axis).astype(np.int32))

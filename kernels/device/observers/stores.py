@@ -110,7 +110,7 @@ class StoreObserver:
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The threads' numbers in the grid, and how many barriers each has passed."""
         thread, column = np.divmod(lanes, machine.shape.blocks)
-        mine = (machine.geometry.first + column) * machine.shape.threads + thread
+        mine = machine.geometry.numbers[column] * machine.shape.threads + thread
         return mine.astype(np.int64), machine.epochs[0, column].astype(np.int32)
 
     def _unordered(

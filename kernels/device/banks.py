@@ -1,0 +1,62 @@
+"""How many passes through the banks of shared memory the requests of warps take: pure numbers from addresses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Addresses = NDArray[np.int64]
+Active = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+BANKS = 32
+_WORD = 4
+_NOBODY = np.iinfo(np.int64).max
+_LANES = 32
+_LANES_TOGETHER = {8: 16, 16: 8}
+"""How many threads a pass serves at most, by the bytes each of them wants; 32 of those that want 4 or fewer."""
+
+
+def wavefronts(addresses: Addresses, active: Active, width: int) -> Numbers:
+    """One column for each row of 32 threads that access `width` bytes each.
+
+    A pass moves one word from each bank, to as many threads as want it. Wide accesses are served half a warp or a
+    quarter of one at a time; two of these groups go together where neighbours want the same.
+
+    return: passes, and the passes that there would be if no two words met in a bank
+    """
+    together = _LANES_TOGETHER.get(width, _LANES)
+    if together == _LANES:
+        return _passes(addresses, active, width, together)
+    paired = _paired(addresses, active)
+    return np.where(
+        paired,
+        _passes(addresses, active, width, 2 * together),
+        _passes(addresses, active, width, together),
+    )
+
+
+def _paired(addresses: Addresses, active: Active) -> NDArray[np.bool_]:
+    """Whether each active thread's neighbour is idle or wants the same: for all the next one, or the one after."""
+    lane = np.arange(_LANES)
+    found = np.zeros(len(addresses), np.bool_)
+    for distance in (1, 2):
+        other = lane ^ distance
+        alike = ~active | ~active[:, other] | (addresses == addresses[:, other])
+        found |= alike.all(axis=1)
+    return found
+
+
+def _passes(addresses: Addresses, active: Active, width: int, together: int) -> Numbers:
+    rows = len(addresses)
+    pieces = max(1, width // _WORD)
+    words = (addresses[:, :, np.newaxis] >> 2) + np.arange(pieces, dtype=np.int64)
+    wanted = np.where(active[:, :, np.newaxis], words, _NOBODY).reshape(-1, together * pieces)
+    ordered = np.sort(wanted, axis=1)
+    fresh = ordered != _NOBODY
+    fresh[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    group, place = np.nonzero(fresh)
+    bank = group * BANKS + ordered[group, place] % BANKS
+    load = np.bincount(bank, minlength=len(ordered) * BANKS).reshape(-1, BANKS).max(axis=1)
+    each: Numbers = load.reshape(rows, -1)
+    return np.stack((each.sum(axis=1), (each > 0).sum(axis=1)))

@@ -1,0 +1,330 @@
+"""Counts what a launch does: accesses, branches and instructions, per instruction and per block.
+
+Little is counted twice. Threads that come back to a place with the same addresses give the same numbers, so each
+pattern is looked at once, and how often it came is multiplied out at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
+from kernels.device.locate import active_bounds
+from kernels.device.machine import WARP, Machine
+from kernels.device.mask import Mask
+from kernels.device.memory import GENERIC_SHIFT
+from kernels.device.naming import plain_name
+from kernels.device.observers.patterns import Patterns
+from kernels.device.ptx import Instruction
+from kernels.device.values import Value
+
+Numbers = NDArray[np.int64]
+Grid = NDArray[np.bool_]
+_GENERIC = {1: "shared", 2: "local"}
+_MOST_KNOWN = 4096
+_MOST_INTERVALS = 64
+_SEGMENT = 128
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """An access that is counted: an instruction's, or that of several which may be one.
+
+    space: "generic" where the address itself says which space is meant
+    """
+
+    pcs: tuple[int, ...]
+    line: int | None
+    space: str
+    verb: Verb
+    width: int
+    register: int
+    displacement: int
+
+
+class _Tally:
+    """How often something came, and its numbers: a row for each of them, a column for each block of the chunk."""
+
+    __slots__ = ("times", "values")
+
+    def __init__(self, values: Numbers) -> None:
+        self.times = 0
+        self.values = values
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """A branch, which threads come to it and where those go, in which interval between barriers."""
+
+    pc: int
+    present: int
+    ways: tuple[int, ...]
+    epochs: bytes
+
+
+class Counting:
+    """The counts of one launch, chunk by chunk.
+
+    blocks: the numbers of all blocks that run
+    flops: for each instruction the floating-point operations of one thread
+    extent: the instructions of the code block that begins at one
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[int],
+        threads: int,
+        instructions: Sequence[Instruction],
+        flops: Sequence[int],
+        extent: Callable[[int], range],
+    ) -> None:
+        self._blocks = tuple(int(number) for number in blocks)
+        self._instructions = instructions
+        self._flops = flops
+        self._extent = extent
+        self._patterns = Patterns(threads)
+        self._sums: dict[tuple[Counted, str, str], Numbers] = {}
+        self._work: dict[int | None, Numbers] = {}
+        self._branches: dict[int, Numbers] = {}
+        self._intervals: dict[int, Numbers] = {}
+        self._start(slice(0, 0), np.ones((1, 1), np.bool_))
+
+    # -- what the machine tells ---------------------------------------------------------------------------------------
+
+    def start(self, machine: Machine, first: int) -> None:
+        """Begins a chunk, whose first block has column `first` of the results."""
+        shape = machine.shape
+        self._start(slice(first, first + shape.blocks), np.ones((shape.threads, shape.blocks), np.bool_))
+
+    def _start(self, columns: slice, everyone: Grid) -> None:
+        self._columns = columns
+        self._everyone = everyone
+        self._uniform: dict[object, _Tally] = {}
+        self._accesses: list[tuple[Counted, str, str, _Tally]] = []
+        self._executed: dict[tuple[int, int | None], _Tally] = {}
+        self._guarded: dict[tuple[int, int | None], _Tally] = {}
+        self._decisions: dict[_Decision, _Tally] = {}
+
+    def executed(self, first: int, mask: Mask | None) -> None:
+        """The threads of the mask run the code block that begins at `first`."""
+        self._tally(self._executed, first, mask)
+
+    def guarded(self, pc: int, mask: Mask | None) -> None:
+        """The threads of the mask take part in a guarded instruction."""
+        self._tally(self._guarded, pc, mask)
+
+    def _tally(self, tallies: dict[tuple[int, int | None], _Tally], pc: int, mask: Mask | None) -> None:
+        key = pc, None if mask is None else mask.digest
+        tally = tallies.get(key)
+        if tally is None:
+            grid = self._whole(mask)
+            tally = tallies[key] = _Tally(np.stack((grid.sum(axis=0), _warps(grid).sum(axis=0))))
+        tally.times += 1
+
+    def _whole(self, mask: Mask | None) -> Grid:
+        return self._everyone if mask is None else mask.array
+
+    def decided(self, machine: Machine, pc: int, mask: Mask | None, ways: Sequence[Mask | None]) -> None:
+        """The threads of the mask come to a conditional branch; those in none of the ways have ended."""
+        present, parts = _digest(mask), tuple(_digest(way) for way in ways)
+        key = _Decision(pc, present, parts, machine.epochs.tobytes())
+        tally = self._decisions.get(key)
+        if tally is None:
+            tally = self._decisions[key] = _Tally(self._divided(mask, ways))
+        tally.times += 1
+
+    def _divided(self, mask: Mask | None, ways: Sequence[Mask | None]) -> Numbers:
+        """Warps that came, and warps whose threads parted."""
+        left = self._whole(mask)
+        came = _warps(left)
+        parts = np.zeros(came.shape, np.int64)
+        for way in ways:
+            parts += _warps(self._whole(way))
+            left = left & ~self._whole(way)
+        parts += _warps(left)
+        return np.stack((came.sum(axis=0), (parts > 1).sum(axis=0)))
+
+    # -- accesses -----------------------------------------------------------------------------------------------------
+
+    def access(self, machine: Machine, access: Counted, mask: Mask | None) -> None:
+        """The threads of the mask access what a register and a displacement say."""
+        value = machine.registers[access.register]
+        lanes = value.lanes
+        known = self._uniform if lanes is None else lanes.derive("counted", dict)
+        key = access, value.offset, None if mask is None else mask.digest
+        tally = known.get(key)
+        if tally is not None:
+            tally.times += 1
+            return
+        found = list(self._look(machine, access, value.integral(), mask))
+        for tally in found:
+            tally.times += 1
+        if len(found) == 1 and len(known) < _MOST_KNOWN:
+            known[key] = found[0]
+
+    def _look(self, machine: Machine, access: Counted, value: Value, mask: Mask | None) -> Iterator[_Tally]:
+        """A tally for each space that is accessed: nearly always one."""
+        low, high = _bounds(value, access.displacement, mask)
+        space = access.space
+        if space != "generic":
+            yield self._found(machine, access, space, value, mask, (low, high))
+        elif low >> GENERIC_SHIFT == high >> GENERIC_SHIFT:
+            number = low >> GENERIC_SHIFT
+            space = _GENERIC.get(number, "global")
+            base = 0 if space == "global" else number << GENERIC_SHIFT
+            yield self._found(machine, access, space, value, mask, (low - base, high - base))
+        else:
+            assert value.lanes is not None
+            windows = (value.lanes.array + (value.offset + access.displacement)) >> GENERIC_SHIFT
+            for number, space in ((0, "global"), *_GENERIC.items()):
+                chosen = windows == number if number else ~np.isin(windows, list(_GENERIC))
+                part = machine.narrow(mask, chosen)
+                if part is None or part.count:
+                    base = number << GENERIC_SHIFT
+                    low, high = _bounds(value, access.displacement, part)
+                    yield self._found(machine, access, space, value, part, (low - base, high - base))
+
+    def _found(
+        self,
+        machine: Machine,
+        access: Counted,
+        space: str,
+        value: Value,
+        mask: Mask | None,
+        bounds: tuple[int, int],
+    ) -> _Tally:
+        one, other = (machine.memory.find(space, bound) for bound in bounds)
+        name = "" if one is None or one is not other else _name(one.name)
+        lanes = value.lanes
+        known = self._uniform if lanes is None else lanes.derive("counted", dict)
+        shift = (value.offset + access.displacement) % _SEGMENT
+        key = access, space, name, shift, None if mask is None else mask.digest
+        tally: _Tally | None = known.get(key)
+        if tally is None:
+            addresses = np.full((1, 1), shift, np.int64) if lanes is None else lanes.array + np.int64(shift)
+            active = None if mask is None else mask.array
+            tally = _Tally(self._patterns.numbers(space, access.width, addresses, active))
+            self._accesses.append((access, space, name, tally))
+            if len(known) < _MOST_KNOWN:
+                known[key] = tally
+        return tally
+
+    # -- sums ---------------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Adds up the chunk."""
+        columns = self._columns
+        for access, space, name, tally in self._accesses:
+            key = access, space, name
+            if key not in self._sums:
+                self._sums[key] = self._zeros(len(ACCESS_FIELDS) + 1)
+            self._sums[key][:, columns] += tally.times * tally.values
+        for (first, _), tally in self._executed.items():
+            self._add_work(self._extent(first), tally.times * tally.values)
+        for (pc, _), tally in self._guarded.items():
+            self._line(pc)[2, columns] += tally.times * self._flops[pc] * tally.values[0]
+        for decision, tally in self._decisions.items():
+            self._add_decision(decision, tally)
+        self._start(slice(0, 0), np.ones((1, 1), np.bool_))
+
+    def _zeros(self, rows: int) -> Numbers:
+        return np.zeros((rows, len(self._blocks)), np.int64)
+
+    def _line(self, pc: int) -> Numbers:
+        line = self._instructions[pc].line
+        if line not in self._work:
+            self._work[line] = self._zeros(3)
+        return self._work[line]
+
+    def _add_work(self, pcs: range, values: Numbers) -> None:
+        """The instructions of a code block, line by line."""
+        for pc in pcs:
+            total = self._line(pc)[:, self._columns]
+            total[:2] += values
+            if self._flops[pc] and self._instructions[pc].guard is None:
+                total[2] += self._flops[pc] * values[0]
+
+    def _add_decision(self, decision: _Decision, tally: _Tally) -> None:
+        pc = decision.pc
+        if pc not in self._branches:
+            self._branches[pc] = self._zeros(2)
+            self._intervals[pc] = np.full((_MOST_INTERVALS, 2), -1, np.int64)
+        values = tally.times * tally.values
+        self._branches[pc][:, self._columns] += values
+        epochs = np.frombuffer(decision.epochs, np.int64)
+        for epoch in np.unique(epochs[epochs < _MOST_INTERVALS]):
+            row = self._intervals[pc][epoch]
+            row[:] = np.maximum(row, 0) + values[:, epochs == epoch].sum(axis=1)
+
+    def result(self) -> Counts:
+        """All that was counted, in the order of the instructions."""
+        single, merged = (
+            tuple(
+                AccessCount(
+                    access.pcs,
+                    access.line,
+                    space,
+                    access.verb,
+                    name,
+                    access.width,
+                    not values[-1].any(),
+                    values[:-1],
+                )
+                for (access, space, name), values in sorted(self._sums.items(), key=_order)
+                if (len(access.pcs) > 1) == several
+            )
+            for several in (False, True)
+        )
+        branches = tuple(
+            BranchCount(pc, self._instructions[pc].line, values, _intervals(self._intervals[pc]))
+            for pc, values in sorted(self._branches.items())
+        )
+        lines = tuple(
+            LineWork(line, values)
+            for line, values in sorted(self._work.items(), key=lambda item: item[0] or 0)
+        )
+        return Counts(self._blocks, single, merged, branches, lines)
+
+
+def _order(item: tuple[tuple[Counted, str, str], Numbers]) -> tuple[object, ...]:
+    access, space, name = item[0]
+    return access.pcs, access.verb.value, space, name
+
+
+def _intervals(rows: Numbers) -> tuple[tuple[int, int], ...]:
+    """The intervals up to the last in which the branch was come to."""
+    used = int(np.flatnonzero(rows[:, 0] >= 0).max(initial=-1)) + 1
+    return tuple((int(came), int(parted)) for came, parted in np.maximum(rows[:used], 0))
+
+
+def _digest(mask: Mask | None) -> int:
+    return 0 if mask is None else mask.digest
+
+
+def _warps(grid: Grid) -> Grid:
+    """For each warp and block whether any of its threads is among those given."""
+    missing = -len(grid) % WARP
+    filler = np.zeros((missing, grid.shape[1]), np.bool_)
+    whole = np.concatenate((grid, filler)) if missing else grid
+    found: Grid = np.logical_or.reduce(whole.reshape(-1, WARP, grid.shape[1]), axis=1)
+    return found
+
+
+def _bounds(value: Value, displacement: int, mask: Mask | None) -> tuple[int, int]:
+    """The smallest and the largest address of the threads that take part."""
+    shift = value.offset + displacement
+    if value.lanes is None:
+        return shift, shift
+    low, high = value.lanes.bounds if mask is None else active_bounds(value.lanes, mask)
+    return low + shift, high + shift
+
+
+@lru_cache(maxsize=1024)
+def _name(symbol: str) -> str:
+    name = plain_name(symbol)
+    return "" if name.startswith("__local_depot") else name
