@@ -32,8 +32,8 @@ class Style:
     unicode: bool = False
 
     def paint(self, text: str, code: str) -> str:
-        """The text in a colour, where there is colour."""
-        return f"\033[{code}m{text}\033[0m" if self.colour and text else text
+        """The text in a colour, where there is colour and a code for it."""
+        return f"\033[{code}m{text}\033[0m" if self.colour and text and code else text
 
 
 _RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"

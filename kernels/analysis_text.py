@@ -1,0 +1,285 @@
+"""An analysis as text for people: what to look at first, then every number that it rests on."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from kernels.analysis import Analysis
+from kernels.annotated_text import access_table, annotated
+from kernels.evidence import ChecklistRow, Evidence, Extent, Light, State, TheoryRow, Totals
+from kernels.phases_text import phases_text
+from kernels.report_text import Style
+from kernels.subject import sizes_text
+from kernels.table import percent, table
+from kernels.text_safety import cut, safe, safe_lines
+from kernels.verdict import Finding
+from kernels.wording import byte_size, plural
+
+_BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31;1", "32;1", "33;1"
+_MOST_FINDINGS = 5
+_AGREES = "agrees"
+
+
+def render_analysis(analysis: Analysis, source: str, file: str, style: Style) -> str:
+    """The whole analysis; `source` is the text that was analysed, `file` what the student calls it."""
+    evidence, lines = analysis.evidence, safe_lines(source.rstrip())
+    parts = [
+        _head(analysis, file, style),
+        _message(analysis, style),
+        _findings(analysis.findings, style),
+        _advice(evidence, style),
+        _titled("Line by line", "counted", annotated(lines, evidence.lines, style), style),
+        _titled("Each access", "counted", access_table(evidence.lines, style), style),
+        _titled("In sum", "counted", totals_text(evidence.totals), style) if evidence.extent else [],
+        _titled("The course's formulas beside the count", "", theory_text(evidence.theory, style), style),
+        _use(analysis, style),
+        *(_light(light, style) for light in evidence.light),
+        _titled("Checklist", "gains are modelled", checklist_text(evidence.checklist, style), style),
+        _titled("Goals of the exercise", "counted", _goals(evidence, style), style),
+        phases_text(evidence.phases, style) if evidence.phases is not None else [],
+        _notes(analysis, style),
+    ]
+    text = "\n\n".join("\n".join(part) for part in parts if part)
+    return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+
+
+def _titled(title: str, basis: str, body: list[str], style: Style) -> list[str]:
+    """A part with its title and what kind of number it holds; nothing where it is empty."""
+    if not body:
+        return []
+    return [style.paint(title, _BOLD) + (style.paint(f" ({basis})", _DIM) if basis else ""), *body]
+
+
+def _head(analysis: Analysis, file: str, style: Style) -> list[str]:
+    name = safe("standard input" if file == "-" else file)
+    where = f"exercise {analysis.exercise}, tile {analysis.tile}, {analysis.arch}, CPU device"
+    out = [style.paint(cut(name, style.width), _BOLD), style.paint(cut(where, style.width), _DIM)]
+    extent = analysis.evidence.extent
+    return out + (_wrap(extent_text(extent), style) if extent is not None else [])
+
+
+def extent_text(extent: Extent) -> str:
+    """What was counted, and how much of it really ran."""
+    launch = extent.launch
+    block = " x ".join(map(str, launch.block[: 2 if launch.block[2] == 1 else 3]))
+    text = f"Counted at {sizes_text(extent.sizes)}: {plural(launch.blocks, 'block')} of {block} threads"
+    if extent.blocks_run == launch.blocks:
+        text += ", all of which ran"
+    else:
+        kind = "exact for all" if extent.exact else "an estimate for all"
+        text += f"; {extent.blocks_run:,} of them ran, the totals are {kind}"
+    return f"{text}. {extent.note}".rstrip() if extent.note else f"{text}."
+
+
+def _message(analysis: Analysis, style: Style) -> list[str]:
+    return _wrap(safe(analysis.message), style) if analysis.message else []
+
+
+def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
+    out = []
+    for finding in findings[:_MOST_FINDINGS]:
+        place = f", line {finding.line}" if finding.line is not None else ""
+        out.append(style.paint(f"{finding.kind.value.replace('_', ' ')}{place}", _RED))
+        out += _wrap(safe(finding.message), style, "  ")
+    left = len(findings) - _MOST_FINDINGS
+    return [*out, *([f"... and {plural(left, 'more finding')}; --json shows all."] if left > 0 else [])]
+
+
+def _advice(evidence: Evidence, style: Style) -> list[str]:
+    body = []
+    for number, advice in enumerate(evidence.advice, 1):
+        body += textwrap.wrap(
+            f"{number}. {safe(advice.text)}", style.width, initial_indent="  ", subsequent_indent="     "
+        )
+    return _titled("What to look at first", "", body, style)
+
+
+def totals_text(totals: Totals) -> list[str]:
+    """The sums of the whole launch."""
+    t = totals
+    loads, stores = t.global_load_requests, t.global_store_requests
+    rows = [
+        ("global loads", f"{loads:,}", "requests", f"{t.global_load_sectors:,} sectors",
+         _each(t.global_load_sectors, loads), _of_bytes(t.global_load_efficiency, loads)),
+        ("global stores", f"{stores:,}", "requests", f"{t.global_store_sectors:,} sectors",
+         _each(t.global_store_sectors, stores), _of_bytes(t.global_store_efficiency, stores)),
+        ("global atomics", f"{t.global_atomic_requests:,}", "requests", "", "", ""),
+        ("shared loads", f"{t.shared_load_requests:,}", "requests", f"{t.shared_load_wavefronts:,} passes",
+         _each(t.shared_load_wavefronts, t.shared_load_requests),
+         f"{t.shared_load_conflicts:,} by conflicts"),
+        ("shared stores", f"{t.shared_store_requests:,}", "requests", f"{t.shared_store_wavefronts:,} passes",
+         _each(t.shared_store_wavefronts, t.shared_store_requests),
+         f"{t.shared_store_conflicts:,} by conflicts"),
+        ("branches", f"{t.branches:,}", "of warps", f"{t.divergent_branches:,} split", "", ""),
+        ("instructions", f"{t.warp_instructions:,}", "of warps", f"{t.thread_instructions:,} of threads",
+         "", f"{32 * t.warp_efficiency:.1f} of 32 threads at work"),
+        ("operations", f"{t.flops:,}", "flops", f"{t.global_bytes:,} bytes", "",
+         f"{t.compute_to_memory:.2f} flops per global access"),
+    ]  # fmt: skip
+    kept = [row for row in rows if row[1] != "0" or row[0] in {"global loads", "global stores"}]
+    return [*table(kept, "<><><<"), *_by_ptx(t)]
+
+
+def _each(amount: int, requests: int) -> str:
+    return f"{amount / requests:.2f} each" if requests else ""
+
+
+def _of_bytes(efficiency: float, requests: int) -> str:
+    return f"{percent(efficiency)} of the bytes used" if requests else ""
+
+
+def _by_ptx(t: Totals) -> list[str]:
+    """The counts by the PTX, where the assembler changed them."""
+    rows = [
+        (f"{space} {verb}s", f"{requests:,}", "requests", conflicts)
+        for space, verb, requests, executed, conflicts in (
+            ("global", "load", t.ptx_global_load_requests, t.global_load_requests, ""),
+            ("global", "store", t.ptx_global_store_requests, t.global_store_requests, ""),
+            ("shared", "load", t.ptx_shared_load_requests, t.shared_load_requests,
+             f"{t.ptx_shared_load_conflicts:,} passes by conflicts"),
+            ("shared", "store", t.ptx_shared_store_requests, t.shared_store_requests,
+             f"{t.ptx_shared_store_conflicts:,} passes by conflicts"),
+        )
+        if requests != executed
+    ]  # fmt: skip
+    if not rows:
+        return []
+    return [
+        "  Before the assembler merged neighbouring accesses, by the PTX:",
+        *table(rows, "<><<", indent=4),
+    ]
+
+
+def theory_text(rows: Sequence[TheoryRow], style: Style) -> list[str]:
+    """Formula and count side by side, and where they part."""
+    if not rows:
+        return []
+    cells = [("", "formula", "expected", "counted", "", "")]
+    cells += [
+        (row.title, safe(row.formula), _value(row.expected), "" if row.counted is None else _value(row.counted),
+         row.unit, departure_text(row))
+        for row in rows
+    ]  # fmt: skip
+    out = [cut(line, style.width) for line in table(cells, "<<>><<")]
+    out[0] = style.paint(out[0], _DIM)
+    for text in dict.fromkeys(_reason(row) for row in rows if row.note):
+        out += textwrap.wrap(text, style.width, initial_indent="  ", subsequent_indent="    ")
+    return out
+
+
+def departure_text(row: TheoryRow) -> str:
+    """How far the count is from the formula, and at which line."""
+    if row.counted is None:
+        return ""
+    if not row.departs:
+        return _AGREES
+    place = f", line {row.line}" if row.line is not None else ""
+    if abs(row.departs) >= 1:
+        return f"{row.departs + 1:.3g} times{place}"
+    return f"{100 * row.departs:+.1f} %{place}"
+
+
+def _reason(row: TheoryRow) -> str:
+    return f"{row.title}: {safe(row.note)}."
+
+
+def _value(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1000 or number == int(number) else f"{number:,.2f}"
+
+
+def _use(analysis: Analysis, style: Style) -> list[str]:
+    body, use, occupancy = [], analysis.resources, analysis.occupancy
+    if use is not None:
+        shared = use.shared_bytes + (analysis.launch.shared if analysis.launch is not None else 0)
+        text = f"{plural(use.registers, 'register')} a thread, {byte_size(shared)} of shared memory a block"
+        if use.local_bytes:
+            text += f", {byte_size(use.local_bytes)} of local memory a thread"
+        body += _wrap(f"Uses {text}.", style, "  ")
+    if occupancy is not None:
+        body += _wrap(
+            f"Occupancy {percent(occupancy.share)}: {plural(occupancy.blocks_per_sm, 'block')}, "
+            f"{plural(occupancy.warps_per_sm, 'warp')} on an SM; the limit is {occupancy.limit}.",
+            style,
+            "  ",
+        )
+    return _titled("Occupancy", "from the compiled kernel and the device's limits", body, style)
+
+
+def _light(light: Light, style: Style) -> list[str]:
+    longest = max((item.milliseconds for item in light.resources), default=0.0) or 1.0
+    rows = [
+        (item.title, f"{item.milliseconds:.4f} ms", _bar(item.milliseconds / longest, style),
+         "binds" if item.resource == light.limit else "")
+        for item in light.resources
+    ]  # fmt: skip
+    body = [cut(line, style.width) for line in table(rows, "<><<")]
+    speed = f", so at most {light.gflops:,.0f} GFLOPS" if light.gflops else ""
+    body += _wrap(
+        f"At {sizes_text(light.sizes)} it takes {light.milliseconds:.4f} ms or longer{speed}.", style, "  "
+    )
+    return _titled(f"Speed of light on {light.device}", f"{light.basis}, not measured", body, style)
+
+
+def _bar(share: float, style: Style) -> str:
+    return ("█" if style.unicode else "#") * round(20 * share)
+
+
+_MARKS = {State.YES: "yes", State.PARTLY: "partly", State.NO: "no", State.NOT_NEEDED: "not needed"}
+_PAINTS = {State.YES: _GREEN, State.PARTLY: _YELLOW, State.NO: _RED, State.NOT_NEEDED: _DIM}
+
+
+def checklist_text(rows: Sequence[ChecklistRow], style: Style, *, advice: bool = True) -> list[str]:
+    """Each optimisation with its state and what it rests on; what to do about it where `advice` is asked for."""
+    columns = max((len(row.title) for row in rows), default=0)
+    states = max((len(_MARKS[row.state]) for row in rows), default=0)
+    indent = columns + states + 6
+    out = []
+    for row in rows:
+        texts = [safe(row.evidence)]
+        if advice:
+            texts += [
+                safe(row.advice),
+                f"Worth up to {row.gain:.2f} times." if row.gain and row.gain > 1.005 else "",
+            ]
+        body = textwrap.wrap(" ".join(filter(None, texts)), max(20, style.width - indent))
+        mark = style.paint(f"{_MARKS[row.state]:<{states}}", _PAINTS[row.state])
+        out.append(f"  {row.title:<{columns}}  {mark}  {body[0] if body else ''}".rstrip())
+        out += [" " * indent + line for line in body[1:]]
+    return out
+
+
+def _goals(evidence: Evidence, style: Style) -> list[str]:
+    rows = [
+        (style.paint("met", _GREEN) if goal.met else style.paint("not met", _RED), safe(goal.text),
+         f"{_value(goal.counted)} (at most {_value(goal.at_most)})")
+        for goal in evidence.goals
+    ]  # fmt: skip
+    return [line for mark, text, figures in rows for line in _goal(mark, text, figures, style)]
+
+
+def _goal(mark: str, text: str, figures: str, style: Style) -> list[str]:
+    return textwrap.wrap(
+        f"{mark}: {text}: {figures}", style.width, initial_indent="  ", subsequent_indent="    "
+    )
+
+
+def _notes(analysis: Analysis, style: Style) -> list[str]:
+    out = []
+    for note in analysis.evidence.notes:
+        out += _wrap(safe(note), style)
+    for warning in analysis.warnings[:_MOST_FINDINGS]:
+        place = f"line {warning.line}: " if warning.line else ""
+        out += _wrap(f"The compiler warns: {place}{safe(warning.message)}", style)
+    if analysis.seconds:
+        steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in analysis.seconds.items())
+        out += _wrap(f"Seconds: {steps}.", style)
+    if analysis.isolation:
+        out += _wrap(f"Not enforced on this machine: {'; '.join(analysis.isolation)}.", style)
+    return out
+
+
+def _wrap(text: str, style: Style, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, style.width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
