@@ -1,0 +1,302 @@
+"""The phases of a tiled kernel, made from a run of it: who loads what, and what is added up before the next load.
+
+The text that the course prints for its own kernel comes from the student's: `phase_table` follows a small launch, and
+groups what happens between barriers. A phase is a load and the computation with what was loaded; where a kernel loads
+for the next phase while it computes, an element counts to the phase that uses it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from kernels.device.program import Program
+from kernels.device.provenance import Coordinates, Factor, Term, Trace, TracedFetch
+from kernels.device.ptx import Malformed, Unsupported
+from kernels.device.tracing import trace
+from kernels.evidence import Accumulation, BlockPhase, Fetch, Phase, PhaseTable
+from kernels.exercise import Layout
+from kernels.inputs import make_inputs
+from kernels.judge import arguments, buffers
+from kernels.plan import CasePlan, MatrixPlan, Plan
+
+PADDING = "0"
+_MOST_TERMS = 8
+_FIRST_TERMS = 4
+_MOST_RECORDS = 6_000
+_MOST_CELLS = 1_024
+_AHEAD = (
+    "Elements for the next phase are fetched while one is computed; they stand in the phase that uses them."
+)
+_NO_FETCHES = (
+    "No thread brings anything into shared memory: all operands come from global memory, in one phase."
+)
+
+
+def phase_table(
+    program: Program, plan: Plan, case: CasePlan, *, symbols: Mapping[str, str] | None = None
+) -> PhaseTable | None:
+    """The phases of one small case of the plan, from a run of the kernel; never raises for the kernel's sake.
+
+    case: of at most `kernels.device.tracing.MOST_THREADS` threads, else there is only a note; None without a launch
+    symbols: module variable -> matrix, as `kernels.device.run` takes them
+    """
+    if case.launch is None:
+        return None
+    inputs = make_inputs(case, int(plan.seed, 16))
+    try:
+        followed = trace(
+            program,
+            case.launch,
+            arguments(case),
+            buffers(case, inputs),
+            symbols=symbols,
+            shapes=plan.shapes,
+        )
+    except (Unsupported, Malformed):
+        followed = Trace(case.launch, note="the kernel does something here that cannot be followed")
+    return table_of(followed, case.matrices, sizes=case.sizes, tile=plan.tile)
+
+
+def table_of(
+    followed: Trace, matrices: Sequence[MatrixPlan], *, sizes: Mapping[str, int], tile: int
+) -> PhaseTable:
+    """The table of a trace; the matrices say how their elements are called."""
+    names = _Names({matrix.name: matrix for matrix in matrices})
+    notes = [followed.note] if followed.note else []
+    phases: dict[int, list[BlockPhase]] = defaultdict(list)
+    records = 0
+    blocks = _by_block(followed)
+    for number, (block, work) in enumerate(blocks):
+        made = _block_phases(block, work, names)
+        records += sum(len(each.fetches) + len(each.accumulations) for each in made.values())
+        if number and records > _MOST_RECORDS:
+            notes.append(f"Only the first {number} of {len(blocks)} blocks are listed.")
+            break
+        for phase, entry in made.items():
+            phases[phase].append(entry)
+    if any(_fetches_ahead(work) for _, work in blocks):
+        notes.append(_AHEAD)
+    if phases and not followed.fetches:
+        notes.append(_NO_FETCHES)
+    return PhaseTable(
+        sizes=dict(sizes),
+        tile=tile,
+        launch=followed.launch,
+        matrices={**names.extents(), **_cell_extents(followed)},
+        phases=tuple(Phase(number, tuple(phases[number])) for number in sorted(phases)),
+        note=" ".join(_sentence(note) for note in notes),
+    )
+
+
+def _sentence(note: str) -> str:
+    return note[:1].upper() + note[1:].rstrip(".") + "."
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """How elements are called: by row and column of their matrix, and by their place in memory."""
+
+    matrices: Mapping[str, MatrixPlan]
+
+    def extents(self) -> dict[str, tuple[int, int]]:
+        return {name: (matrix.rows, matrix.columns) for name, matrix in self.matrices.items()}
+
+    def element(self, name: str, index: int) -> str:
+        """`M[1][0]`."""
+        matrix = self.matrices.get(name)
+        if matrix is None:
+            return f"{name}[{index}]"
+        row, column = divmod(index, matrix.row_length)
+        if matrix.layout is Layout.COLUMN_MAJOR:
+            row, column = column, row
+        return f"{name}[{row}][{column}]"
+
+    def order(self, factor: Factor) -> int:
+        """Left operands stand left, whatever the compiler made of it."""
+        names = list(self.matrices)
+        known = factor.element is not None and factor.element.name in names
+        return names.index(factor.element.name) if known and factor.element else len(names)
+
+    def of_factor(self, factor: Factor) -> str:
+        """The element behind a factor; its cell where that is not known."""
+        if factor.element is not None:
+            return self.element(factor.element.name, factor.element.index)
+        return PADDING if factor.is_padding else factor.cell
+
+
+def _cell_extents(followed: Trace) -> dict[str, tuple[int, int]]:
+    """Rows and columns of the shared arrays. Of three extents, each first index has a picture of its own."""
+    found: dict[str, tuple[int, int]] = {}
+    for name, shape in followed.arrays.items():
+        if len(shape) < 2:
+            used = (cell_place(each.cell)[2] for each in followed.fetches if each.array == name)
+            found[name] = 1, max(used, default=0) + 1
+            continue
+        places = list(product(*(range(extent) for extent in shape[:-2]))) if len(shape) < 6 else []
+        for indices in places[:16]:
+            if shape[-2] * shape[-1] <= _MOST_CELLS:
+                found[name + "".join(f"[{index}]" for index in indices)] = shape[-2], shape[-1]
+    return found
+
+
+def cell_place(name: str) -> tuple[str, int, int]:
+    """The array, row and column of an element or cell: `Mds`, 1, 0 of `Mds[1][0]`; row 0 where there is one index."""
+    first, *indices = name.split("[")
+    numbers = [index.rstrip("]") for index in indices]
+    if not numbers or not all(number.lstrip("-").isdigit() for number in numbers[-2:]):
+        return name, 0, 0
+    array = "[".join([first, *indices[:-2]])
+    return array, int(numbers[-2]) if len(numbers) > 1 else 0, int(numbers[-1])
+
+
+# -- one block --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one block did. terms: by accumulator, whose target is in `targets`."""
+
+    fetches: list[TracedFetch] = field(default_factory=list)
+    terms: list[tuple[int, Term]] = field(default_factory=list)
+    targets: dict[int, tuple[str, int] | None] = field(default_factory=dict)
+
+
+def _by_block(followed: Trace) -> list[tuple[Coordinates, _Work]]:
+    """The work of each block, the blocks row by row."""
+    found: dict[Coordinates, _Work] = defaultdict(_Work)
+    used: set[int] = set()
+    for number, total in enumerate(followed.sums):
+        target = None if total.target is None else (total.target.name, total.target.index)
+        if target is None and not any(_is_product(term) for term in total.terms):
+            continue
+        for term in total.terms:
+            work = found[term.block]
+            work.terms.append((number, term))
+            work.targets[number] = target
+            used.update(factor.fetch for factor in term.factors)
+    for fetch in followed.fetches:
+        if fetch.element is not None or fetch.number in used:
+            found[fetch.block].fetches.append(fetch)
+    return sorted(found.items(), key=lambda item: item[0][::-1])
+
+
+def _is_product(term: Term) -> bool:
+    """Whether something may come of a term: threads outside the matrix only add up zeros."""
+    return len(term.factors) > 1 and all(factor.element is not None for factor in term.factors)
+
+
+def _block_phases(block: Coordinates, work: _Work, names: _Names) -> dict[int, BlockPhase]:
+    intervals = _phase_of_interval(work)
+    of_fetch = _phase_of_fetch(work, intervals)
+    fetches: dict[int, list[TracedFetch]] = defaultdict(list)
+    terms: dict[int, dict[tuple[Coordinates, int], list[Term]]] = defaultdict(lambda: defaultdict(list))
+    for fetch in work.fetches:
+        fetches[of_fetch[fetch.number]].append(fetch)
+    for number, term in work.terms:
+        terms[intervals[term.interval]][term.thread, number].append(term)
+    return {
+        phase: BlockPhase(
+            block,
+            tuple(
+                _fetch(each, names)
+                for each in sorted(fetches[phase], key=lambda f: (f.thread[::-1], f.number))
+            ),
+            _accumulations(terms[phase], work, names),
+        )
+        for phase in fetches.keys() | terms.keys()
+    }
+
+
+def _phase_of_interval(work: _Work) -> dict[int, int]:
+    """The phase of each interval between barriers in which something is added up.
+
+    A new one begins where cells are used for the first time, and something was fetched since the phase before began
+    to compute, or those cells were filled at another time.
+    """
+    versions: dict[int, set[int]] = defaultdict(set)
+    for _, term in work.terms:
+        versions[term.interval].update(factor.fetch for factor in term.factors if factor.fetch >= 0)
+    filled = {fetch.number: fetch.interval for fetch in work.fetches}
+    found: dict[int, int] = {}
+    phase, began, batch = 0, -1, set[int]()
+    known: set[int] = set()
+    for interval in sorted(versions):
+        new = versions[interval] - known
+        times = {filled[number] for number in new if number in filled}
+        loaded = any(began <= time <= interval for time in filled.values())
+        if began < 0:
+            began, batch = interval, times
+        elif new and (loaded or times != batch):
+            phase, began, batch = phase + 1, interval, times
+        known |= new
+        found[interval] = phase
+    return found
+
+
+def _phase_of_fetch(work: _Work, intervals: Mapping[int, int]) -> dict[int, int]:
+    """The phase that first uses what was fetched; of what nobody uses, that of what was fetched with it."""
+    found: dict[int, int] = {}
+    for _, term in sorted(work.terms, key=lambda item: item[1].number):
+        for factor in term.factors:
+            found.setdefault(factor.fetch, intervals[term.interval])
+    together: dict[int, int] = {}
+    for fetch in work.fetches:
+        if fetch.number in found:
+            phase = found[fetch.number]
+            together[fetch.interval] = min(phase, together.get(fetch.interval, phase))
+    last = max(intervals.values(), default=0)
+    for fetch in work.fetches:
+        later = (phase for interval, phase in intervals.items() if interval > fetch.interval)
+        beside = together.get(fetch.interval, min(later, default=last))
+        found.setdefault(fetch.number, beside)
+    return found
+
+
+def _fetches_ahead(work: _Work) -> bool:
+    """Whether a block loads for a later phase while it computes one."""
+    intervals = _phase_of_interval(work)
+    of_fetch = _phase_of_fetch(work, intervals)
+    return any(of_fetch[fetch.number] > intervals.get(fetch.interval, 1 << 30) for fetch in work.fetches)
+
+
+def _fetch(fetch: TracedFetch, names: _Names) -> Fetch:
+    element = linear = PADDING
+    if fetch.element is not None:
+        element = names.element(fetch.element.name, fetch.element.index)
+        linear = f"{fetch.element.name}[{fetch.element.index}]"
+    return Fetch(fetch.thread, element, linear, fetch.cell, fetch.line)
+
+
+def _accumulations(
+    terms: Mapping[tuple[Coordinates, int], list[Term]], work: _Work, names: _Names
+) -> tuple[Accumulation, ...]:
+    made: dict[tuple[Coordinates, str], list[Term]] = defaultdict(list)
+    for (thread, number), listed in terms.items():
+        target = work.targets[number]
+        made[thread, "PValue" if target is None else names.element(*target)].extend(listed)
+    order = sorted(made, key=lambda key: (key[0][::-1], cell_place(key[1])))
+    return tuple(_accumulation(thread, target, made[thread, target], names) for thread, target in order)
+
+
+def _accumulation(thread: Coordinates, target: str, terms: list[Term], names: _Names) -> Accumulation:
+    ordered = [
+        replace(term, factors=tuple(sorted(term.factors, key=names.order)))
+        for term in sorted(terms, key=lambda term: term.number)
+    ]
+    in_cells = any(factor.cell for term in ordered for factor in term.factors)
+    cells = _added("*".join(f.cell or names.of_factor(f) for f in term.factors) for term in ordered)
+    elements = _added("*".join(map(names.of_factor, term.factors)) for term in ordered)
+    return Accumulation(thread, target, cells if in_cells else "", elements, ordered[0].line)
+
+
+def _added(terms: Iterable[str]) -> str:
+    listed = list(terms)
+    if len(listed) <= _MOST_TERMS:
+        return " + ".join(listed)
+    return " + ".join([*listed[:_FIRST_TERMS], f"... ({len(listed)} terms)"])
