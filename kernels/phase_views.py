@@ -50,10 +50,31 @@ def fetch_text(fetch: Fetch) -> str:
     return f"{fetch.element} -> {fetch.cell}"
 
 
-def sum_text(sums: tuple[Accumulation, ...], one: Accumulation) -> str:
-    """`PValue += Mds[0][0]*Nds[0][0] + ...`; of a thread with several sums, each by the element that it ends in."""
-    several = len({each.target for each in sums if each.thread == one.thread}) > 1
+def sum_text(one: Accumulation, *, several: bool) -> str:
+    """`PValue += Mds[0][0]*Nds[0][0] + ...`; of a thread with several sums, by the element that each ends in."""
     return f"{one.target if several else 'PValue'} += {one.cells or one.elements}"
+
+
+def with_several_sums(table: PhaseTable, block: Coordinates) -> frozenset[Coordinates]:
+    """The threads of a block that keep more than one sum."""
+    targets: dict[Coordinates, set[str]] = {}
+    for phase in table.phases:
+        entry = block_phase(table, phase.number, block)
+        for one in entry.accumulations if entry else ():
+            targets.setdefault(one.thread, set()).add(one.target)
+    return frozenset(thread for thread, names in targets.items() if len(names) > 1)
+
+
+def shared_arrays(table: PhaseTable) -> tuple[str, ...]:
+    """The shared arrays among `table.matrices`."""
+    bases = {_array(fetch) for fetch in _fetches(table)}
+    return tuple(name for name in table.matrices if name.split("[", 1)[0] in bases)
+
+
+def operands(table: PhaseTable) -> tuple[str, ...]:
+    """The operands among `table.matrices`: left, right, output as a rule."""
+    shared = shared_arrays(table)
+    return tuple(name for name in table.matrices if name not in shared)
 
 
 def thread_header(table: PhaseTable) -> Row:
@@ -65,30 +86,30 @@ def thread_header(table: PhaseTable) -> Row:
 
 def thread_rows(table: PhaseTable, block: Coordinates) -> tuple[Row, ...]:
     """The execution phases of one block, a row for each thread; several entries of a column are joined by "; "."""
-    operand_of = _padding_operands(table)
+    operand_of, several = _padding_operands(table), with_several_sums(table, block)
     entries = [block_phase(table, phase.number, block) for phase in table.phases]
     rows = []
     for thread in _threads(entries):
         row = [course_place(thread, table.launch.block)]
         for entry in entries:
-            row.extend(_thread_columns(table, entry, thread, operand_of))
+            row.extend(_load_columns(table, entry, thread, operand_of))
+            sums = [each for each in entry.accumulations if each.thread == thread] if entry else []
+            row.append("; ".join(sum_text(each, several=thread in several) for each in sums))
         rows.append(tuple(row))
     return tuple(rows)
 
 
-def _thread_columns(
+def _load_columns(
     table: PhaseTable,
     entry: BlockPhase | None,
     thread: Coordinates,
     operand_of: Mapping[tuple[str, int | None], str],
 ) -> list[str]:
     fetches = [fetch for fetch in (entry.fetches if entry else ()) if fetch.thread == thread]
-    sums = entry.accumulations if entry else ()
     columns = []
     for operand in fetched_operands(table):
         chosen = [fetch for fetch in fetches if (_operand(fetch) or _guess(fetch, operand_of)) == operand]
         columns.append("; ".join(map(fetch_text, chosen)))
-    columns.append("; ".join(sum_text(sums, each) for each in sums if each.thread == thread))
     return columns
 
 
