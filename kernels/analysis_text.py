@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from kernels.analysis import Analysis
 from kernels.annotated_text import access_table, annotated
-from kernels.evidence import ChecklistRow, Evidence, Extent, Light, State, TheoryRow, Totals
-from kernels.phases_text import phases_text
+from kernels.evidence import ChecklistRow, Evidence, Extent, Light, PhaseTable, State, TheoryRow, Totals
+from kernels.phases_text import render_phases
 from kernels.report_text import Style
 from kernels.subject import sizes_text
 from kernels.table import percent, table
@@ -37,7 +37,7 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
         *(_light(light, style) for light in evidence.light),
         _titled("Checklist", "gains are modelled", checklist_text(evidence.checklist, style), style),
         _titled("Goals of the exercise", "counted", _goals(evidence, style), style),
-        phases_text(evidence.phases, style) if evidence.phases is not None else [],
+        _phases(evidence.phases, style),
         _notes(analysis, style),
     ]
     text = "\n\n".join("\n".join(part) for part in parts if part)
@@ -262,6 +262,12 @@ def _goal(mark: str, text: str, figures: str, style: Style) -> list[str]:
     return textwrap.wrap(
         f"{mark}: {text}: {figures}", style.width, initial_indent="  ", subsequent_indent="    "
     )
+
+
+def _phases(found: PhaseTable | None, style: Style) -> list[str]:
+    if found is None:
+        return []
+    return [cut(line, style.width) for line in safe_lines(render_phases(found).rstrip())]
 
 
 def _notes(analysis: Analysis, style: Style) -> list[str]:

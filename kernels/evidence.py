@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kernels.device.counts import Verb
 from kernels.launch import Launch
+from kernels.verbs import Verb
 
 
 class Basis(StrEnum):

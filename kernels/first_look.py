@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kernels.device.counts import Verb
 from kernels.evidence import AccessEvidence, Advice
 from kernels.remedies import COARSE
 from kernels.subject import WARP, Subject, line_of_most
+from kernels.verbs import Verb
 
 _MOST = 5
 _WORTH_IT = 0.03

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kernels.device.counts import Verb
 from kernels.evidence import Totals
 from kernels.subject import WARP, Subject
+from kernels.verbs import Verb
 
 Bound = Callable[[Totals], float]
 """The modelled lower bound of the time, in milliseconds, of a launch with these totals."""

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernels.device.counts import Verb
 from kernels.diagnostics import Resources
 from kernels.evidence import AccessEvidence, Light, LineEvidence, Totals
 from kernels.launch import Launch
 from kernels.plan import MatrixPlan
 from kernels.report import Occupancy
+from kernels.verbs import Verb
 
 FLOAT = 4
 WARP = 32

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from kernels.device.counts import Verb
 from kernels.evidence import TheoryRow
 from kernels.subject import FLOAT, WARP, Subject, block_tile
 from kernels.theory_sums import sum_rows
+from kernels.verbs import Verb
 
 COURSE_BANDWIDTHS = (150.0, 1000.0)
 """GB/s of the two memories that the course reckons with."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kernels.device.counts import Verb
 from kernels.evidence import LineEvidence, TheoryRow
 from kernels.subject import WARP, Subject, line_of_most
+from kernels.verbs import Verb
 
 
 def sum_rows(subject: Subject) -> Iterator[TheoryRow]:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.verbs import Verb
+
+__all__ = ["ACCESS_FIELDS", "AccessCount", "BranchCount", "Counts", "LineWork", "Numbers", "Verb"]
+
 Numbers = NDArray[np.int64]
-
-
-class Verb(StrEnum):
-    """What an access does."""
-
-    LOAD = "load"
-    STORE = "store"
-    ATOMIC = "atomic"
 
 
 ACCESS_FIELDS = (
