@@ -25,7 +25,7 @@ _SWATCH = 16
 _GAP = 34
 _LEFT, _TOP = 16, 30
 _ELEMENT = re.compile(r"\w+(?:\[\d+\])+")
-_FILLS = {"read": 0.42, "used": 0.16, "kept": 0.0, "summed": 0.28, "": 0.0}
+_FILLS = {"read": 0.34, "used": 0.12, "kept": 0.0, "summed": 0.2, "": 0.0}
 _KINDS = {
     "read": "brought into shared memory in this phase",
     "used": "used in this phase",
@@ -35,7 +35,10 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A matrix or tile to draw: kinds and texts of its cells by row and column."""
+    """A matrix or tile to draw: kinds and texts of its cells by row and column.
+
+    flat: whether it has one index, so that a row is called by its first element
+    """
 
     name: str
     rows: int
@@ -43,6 +46,7 @@ class _Grid:
     width: int
     kinds: Mapping[Place, str]
     texts: Mapping[Place, str]
+    flat: bool = False
 
     @property
     def extent(self) -> tuple[int, int]:
@@ -140,7 +144,7 @@ def _tiles(table: PhaseTable, phase: int, block: Coordinates) -> Iterable[_Grid]
                 place = divmod(row * columns + column, across)
                 kinds[place], texts[place] = kind, element
         if rows * columns <= MOST_CELLS:
-            yield _Grid(name, -(-rows * columns // across), across, _WIDE, kinds, texts)
+            yield _Grid(name, -(-rows * columns // across), across, _WIDE, kinds, texts, flat=rows == 1)
 
 
 # -- drawing ----------------------------------------------------------------------------------------------------------
@@ -151,11 +155,23 @@ def _drawn(grid: _Grid, x: int, y: int) -> str:
         f'<g transform="translate({x} {y})"><text x="{_LEFT}" y="12" font-weight="bold">{escape(grid.name)}</text>'
     ]
     parts += [
-        _text(_LEFT + column * grid.width + grid.width // 2, _TOP - 5, str(column), faint=True)
+        _text(
+            _LEFT + column * grid.width + grid.width // 2,
+            _TOP - 5,
+            f"+{column}" if grid.flat else str(column),
+            faint=True,
+        )
         for column in range(grid.columns)
     ]
     for row in range(grid.rows):
-        parts.append(_text(_LEFT // 2 - 1, _TOP + row * _SIDE + 15, str(row), faint=True))
+        parts.append(
+            _text(
+                _LEFT // 2 - 1,
+                _TOP + row * _SIDE + 15,
+                str(row * grid.columns if grid.flat else row),
+                faint=True,
+            )
+        )
         parts += [_cell(grid, row, column) for column in range(grid.columns)]
     return "".join(parts) + "</g>"
 
