@@ -1,0 +1,261 @@
+"""The analysis step: runs a compiled kernel once more and counts what it does, inside the sandbox.
+
+It only counts. What the counts mean is worked out by whoever asked, from plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from kernels.diagnostics import Resources
+from kernels.evidence import Evidence, Extent, LineEvidence, PhaseTable, Totals
+from kernels.plan import CasePlan, Plan
+from kernels.verdict import Finding, Verdict
+from kernels.wire import from_plain, to_plain
+
+if TYPE_CHECKING:
+    from kernels.device import Buffer, Execution, Program
+    from kernels.device.counts import Counts
+    from kernels.sass import Sass
+
+MOST_LINES = 400
+MOST_ELEMENTS = 3 * 2**24
+"""Elements of all operands together: 192 MiB, three matrices of 4,096 by 4,096."""
+
+_PROBED = (0,)
+_BARRIERS = ("bar.sync", "barrier.sync")
+_INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled kernel; globals: the mangled names of module globals, by their names in the source."""
+
+    ptx: str
+    entry: str
+    globals: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SmallRun:
+    """The run that the phase table is made from: its plan has one case."""
+
+    plan: Plan
+    compiled: Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisRequest:
+    """What to count.
+
+    plan: has one case, the one that is counted
+    sass: the disassembly, as `kernels.sass.read_sass` reads it; None where there is none, then `no_sass` says why
+    light: the case whose totals alone are wanted, for the speed of light; of the same compilation
+    affordable: instructions of threads that may be spent on each of the two
+    observe: whether to look for races and unset values too, where all blocks run
+    """
+
+    plan: Plan
+    compiled: Compiled
+    resources: Resources
+    sass: str | None = None
+    no_sass: str = ""
+    light: CasePlan | None = None
+    phases: SmallRun | None = None
+    affordable: int = 200_000_000
+    observe: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisResponse:
+    """What was counted.
+
+    evidence: extent, lines, totals, phases and notes; the rest is not for this step to fill in
+    barriers: executed by one block; None where that is not known
+    light: the totals of the second case
+    problem: why nothing was counted
+    """
+
+    evidence: Evidence = field(default_factory=Evidence)
+    findings: tuple[Finding, ...] = ()
+    barriers: float | None = None
+    light: Totals | None = None
+    problem: Finding | None = None
+
+
+def warm_up() -> None:
+    """Load all that the step needs: nothing can be opened afterwards."""
+    from kernels import hardware, phases, sass, scaling
+    from worker import steps
+
+    assert all((hardware, phases, sass, scaling))
+    steps.warm_up()
+
+
+def analysis_step(request: dict[str, Any]) -> dict[str, Any]:
+    """The step itself."""
+    plain: dict[str, Any] = to_plain(analyse(from_plain(AnalysisRequest, request)))
+    return plain
+
+
+def analyse(request: AnalysisRequest) -> AnalysisResponse:
+    """Count one case of a kernel; where nothing can be counted, say why."""
+    from kernels import device
+    from kernels.limits import launch_finding
+
+    case = request.plan.cases[0]
+    problem = case.problem or launch_finding(case, request.resources)
+    if case.launch is None or problem is not None:
+        return AnalysisResponse(problem=problem)
+    try:
+        program = device.load_program(request.compiled.ptx, request.compiled.entry)
+        device.check(program)
+        return _counted(request, program, case)
+    except device.Unsupported as reason:
+        return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, str(reason), reason.line))
+    except device.Malformed as reason:
+        message = f"The compiled kernel cannot be read: {reason}."
+        return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, message))
+
+
+def _counted(request: AnalysisRequest, program: Program, case: CasePlan) -> AnalysisResponse:
+    from kernels.hardware import as_executed
+
+    sass = _sass(request)
+    run = _run(request, program, case, observe=request.observe)
+    executed = as_executed(run.counts, sass)
+    notes = [] if request.sass is not None else [f"Counts are by PTX only: {request.no_sass}."]
+    lines, left = _bounded(executed.lines)
+    if left:
+        notes.append(f"The {left} lines that did least are left out.")
+    phases, light = _phases(request.phases), None
+    if request.light is not None:
+        light = as_executed(_run(request, program, request.light, observe=False).counts, sass).totals
+    evidence = Evidence(
+        extent=run.extent,
+        lines=lines,
+        totals=executed.totals,
+        phases=phases,
+        notes=tuple(dict.fromkeys([*notes, *executed.notes])),
+    )
+    return AnalysisResponse(evidence, run.findings, _barriers(program, run, case), light)
+
+
+def _sass(request: AnalysisRequest) -> Sass | None:
+    from kernels.sass import read_sass
+
+    return read_sass(request.sass, request.compiled.entry) if request.sass is not None else None
+
+
+def _bounded(lines: tuple[LineEvidence, ...]) -> tuple[tuple[LineEvidence, ...], int]:
+    if len(lines) <= MOST_LINES:
+        return lines, 0
+    busiest = sorted(lines, key=lambda line: -line.warp_instructions)[:MOST_LINES]
+    return tuple(sorted(busiest, key=lambda line: line.line)), len(lines) - MOST_LINES
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A counted run; counts are those of the whole launch."""
+
+    counts: Counts
+    extent: Extent
+    findings: tuple[Finding, ...]
+
+
+def _run(request: AnalysisRequest, program: Program, case: CasePlan, *, observe: bool) -> _Run:
+    """All blocks where that is affordable, else enough of them to know the rest."""
+    from kernels.scaling import plan_blocks, scaled
+
+    launch, memory = case.launch, _buffers(case)
+    assert launch is not None, "only a case that can be launched is counted"
+    probe = _execute(request, program, case, memory, _PROBED)
+    affordable = request.affordable // max(1, probe.instructions)
+    blocks = plan_blocks(launch, affordable) if not probe.findings else None
+    run = _execute(request, program, case, memory, blocks, observe=observe)
+    if blocks is not None and any(finding.kind in _INCOMPLETE for finding in run.findings):
+        # blocks that wait for others come to an end only where all of them run
+        blocks, run = None, _execute(request, program, case, memory, None, observe=observe)
+    assert run.counts is not None, "a run that counts has counts"
+    if blocks is None:
+        extent = Extent(case.sizes, request.plan.tile, launch, launch.blocks, not run.findings)
+        return _Run(run.counts, extent, run.findings)
+    whole = scaled(run.counts, launch)
+    note = whole.note[:1].upper() + whole.note[1:] + "." if whole.note else ""
+    extent = Extent(case.sizes, request.plan.tile, launch, len(blocks), whole.exact, note)
+    return _Run(whole.counts, extent, run.findings)
+
+
+def _execute(
+    request: AnalysisRequest,
+    program: Program,
+    case: CasePlan,
+    memory: Sequence[Buffer],
+    blocks: Sequence[int] | None,
+    *,
+    observe: bool = False,
+) -> Execution:
+    from kernels import device
+    from kernels.judge import arguments, full_budget
+
+    assert case.launch is not None, "only a case that can be launched is counted"
+    plan = request.plan
+    return device.run(
+        program,
+        case.launch,
+        arguments(case),
+        [replace(buffer, values=buffer.values.copy()) for buffer in memory],
+        symbols={request.compiled.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()},
+        shapes=plan.shapes,
+        budget=full_budget(case),
+        warp_races=plan.warp_races,
+        observe=observe and blocks is None,
+        count=blocks is not _PROBED,
+        blocks=blocks,
+    )
+
+
+def _buffers(case: CasePlan) -> list[Buffer]:
+    """The operands: inputs of small whole numbers, none of them 0, the same at every analysis."""
+    import numpy as np
+
+    from kernels.exercise import Role
+    from kernels.judge import buffers
+
+    numbers = np.random.default_rng(1).integers(1, 8, 4093).astype(np.float32)
+    inputs = {
+        matrix.name: np.resize(numbers, (matrix.rows, matrix.columns))
+        for matrix in case.matrices
+        if matrix.role is Role.INPUT
+    }
+    return buffers(case, inputs)
+
+
+def _barriers(program: Program, run: _Run, case: CasePlan) -> float | None:
+    """How many barriers one block executed, from the lines that hold nothing but barriers."""
+    assert case.launch is not None, "only a case that was launched was counted"
+    waits = {item.line for item in program.instructions if item.opcode.startswith(_BARRIERS)}
+    if not waits:
+        return 0.0
+    others = {item.line for item in program.instructions if not item.opcode.startswith(_BARRIERS)}
+    if None in waits or waits & others:
+        return None
+    warps = sum(int(work.values[1].sum()) for work in run.counts.lines if work.line in waits)
+    return warps / (-(-case.launch.threads // 32) * case.launch.blocks)
+
+
+def _phases(small: SmallRun | None) -> PhaseTable | None:
+    from kernels import device
+    from kernels.phases import phase_table
+
+    if small is None:
+        return None
+    try:
+        program = device.load_program(small.compiled.ptx, small.compiled.entry)
+    except (device.Unsupported, device.Malformed):
+        return None
+    plan = small.plan
+    symbols = {small.compiled.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()}
+    return phase_table(program, plan, plan.cases[0], symbols=symbols)
