@@ -9,11 +9,15 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from kernels.exercise_checks import check_whole
 from kernels.exercise_model import (
     JUDGE_VERSION,
+    AnalysisRule,
     Binding,
     CaseRule,
+    Constant,
     Exercise,
+    GoalRule,
     InputKind,
     Layout,
     Metric,
@@ -23,15 +27,14 @@ from kernels.exercise_model import (
     Role,
 )
 from kernels.exercise_table import ExerciseError, Table
-from kernels.expression import Expression, ExpressionError
-from kernels.launch import LaunchError, LaunchRule
+from kernels.launch import LaunchRule
 from kernels.verdict import Severity
 
 DEFINITION = "exercise.toml"
 _FILES = (DEFINITION, "handout.md", "starter.cu", "solution.cu")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 # Fields that change no verdict and no measurement.
-_OUTSIDE_DIGEST = {"title"}
+_OUTSIDE_DIGEST = {"title", "analysis", "phases", "goals"}
 
 
 def load_exercise(folder: Path) -> Exercise:
@@ -49,12 +52,12 @@ def load_exercise(folder: Path) -> Exercise:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
     exercise = _read(Table(path, "", data), folder, _digest(data))
-    _check_whole(exercise, path)
+    check_whole(exercise, path)
     return exercise
 
 
 def _digest(data: Mapping[str, object]) -> str:
-    """A hash of what verdicts and measurements depend on: the fields but the title, and the judge's version."""
+    """A hash of what verdicts and measurements depend on: all fields but those that only describe."""
     fields = {key: value for key, value in data.items() if key not in _OUTSIDE_DIGEST}
     text = json.dumps({"judge": JUDGE_VERSION, "exercise": fields}, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -63,6 +66,10 @@ def _digest(data: Mapping[str, object]) -> str:
 def _read(table: Table, folder: Path, digest: str) -> Exercise:
     sizes = table.names("sizes")
     tile = table.table("tile")
+    tile_name = tile.name("name", default="TILE_WIDTH")
+    macros, largest_macros = _macros(table.table("macros", optional=True), {*sizes, tile_name})
+    own = (tile_name, *macros)
+    names = (*sizes, *own)
     exercise = Exercise(
         name=folder.name,
         title=table.text("title"),
@@ -71,19 +78,26 @@ def _read(table: Table, folder: Path, digest: str) -> Exercise:
         parameters=tuple(_parameter(entry) for entry in table.tables("parameters", may_be_empty=True)),
         sizes=sizes,
         size_macros=table.expressions("size_macros", sizes, optional=True),
-        operands=tuple(_operand(entry, sizes) for entry in table.tables("operands")),
+        macros=macros,
+        largest_macros=largest_macros,
+        constants=tuple(_constant(entry, names) for entry in table.tables("constants", may_be_empty=True)),
+        operands=tuple(_operand(entry, names) for entry in table.tables("operands")),
         operation=table.choice("operation", Operation),
-        tile_name=tile.name("name", default="TILE_WIDTH"),
+        section=table.expression("section", names) if table.has("section") else None,
+        tile_name=tile_name,
         tile=tile.integer("default"),
         tiles=tile.integers("allowed"),
         largest_tile=tile.integer("largest"),
-        launch=_launch(table.table("launch"), (*sizes, tile.name("name", default="TILE_WIDTH"))),
-        case_rules=tuple(_case_rule(entry, sizes, tile) for entry in table.tables("cases")),
+        launch=_launch(table.table("launch"), names),
+        case_rules=tuple(_case_rule(entry, sizes, own) for entry in table.tables("cases")),
         largest_on_cpu=table.integer("largest_on_cpu"),
         ranking=table.table("ranking").integer_of_each(sizes),
         metric=table.choice("metric", Metric),
         fmad=table.boolean("fmad", default=True),
         warp_races=table.choice("warp_races", Severity, default=Severity.ERROR),
+        analysis=_analysis(table, "analysis", sizes),
+        phases=_analysis(table, "phases", sizes),
+        goals=tuple(_goal(entry, names) for entry in table.tables("goals", may_be_empty=True)),
         digest=digest,
     )
     tile.finish()
@@ -107,16 +121,18 @@ def _parameter(table: Table) -> Parameter:
     return parameter
 
 
-def _operand(table: Table, sizes: tuple[str, ...]) -> Operand:
+def _operand(table: Table, names: tuple[str, ...]) -> Operand:
     name = table.name("name")
+    vector = not table.has("cols")
     operand = Operand(
         name=name,
         role=table.choice("role", Role),
-        rows=table.expression("rows", sizes),
-        cols=table.expression("cols", sizes),
+        rows=table.expression("rows", names),
+        cols=table.expression("cols", names, default="1"),
         layout=table.choice("layout", Layout, default=Layout.ROW_MAJOR),
         binding=table.choice("binding", Binding, default=Binding.PARAMETER),
         symbol=table.name("symbol", default=name),
+        vector=vector,
     )
     table.finish()
     return operand
@@ -132,8 +148,7 @@ def _launch(table: Table, names: tuple[str, ...]) -> LaunchRule:
     return rule
 
 
-def _case_rule(table: Table, sizes: tuple[str, ...], tile: Table) -> CaseRule:
-    names = (tile.name("name", default="TILE_WIDTH"),)
+def _case_rule(table: Table, sizes: tuple[str, ...], names: tuple[str, ...]) -> CaseRule:
     given = table.expressions("sizes", names)
     if set(given) != set(sizes):
         raise table.error("sizes", f"every size must be given, and no other: {', '.join(sizes)}")
@@ -142,64 +157,44 @@ def _case_rule(table: Table, sizes: tuple[str, ...], tile: Table) -> CaseRule:
     return rule
 
 
-def _check_whole(exercise: Exercise, path: Path) -> None:
-    """What holds between fields."""
-    if exercise.tile not in exercise.tiles:
-        raise ExerciseError(path, "tile.default", "it must be one of `tile.allowed`")
-    if not 1 <= min(exercise.tiles) <= max(exercise.tiles) <= exercise.largest_tile:
-        raise ExerciseError(path, "tile.allowed", "tiles lie between 1 and `tile.largest`")
-    _check_operands(exercise, path)
-    _check_parameters(exercise, path)
-    for tile in exercise.tiles:
-        _check_cases(exercise, tile, path)
+def _macros(table: Table, taken: set[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """The default and the largest value of each macro."""
+    defaults, largest = {}, {}
+    for name in table.fields():
+        if name in taken:
+            raise table.error(name, "this is the name of a size or of the tile already")
+        entry = table.table(name)
+        defaults[name], largest[name] = entry.integer("default"), entry.integer("largest")
+        if defaults[name] > largest[name]:
+            raise entry.error("default", "it must not be larger than `largest`")
+        entry.finish()
+    return defaults, largest
 
 
-def _check_operands(exercise: Exercise, path: Path) -> None:
-    names = [operand.name for operand in exercise.operands]
-    if len(set(names)) != len(names):
-        raise ExerciseError(path, "operands", "two operands have the same name")
-    roles = [operand.role for operand in exercise.operands]
-    if sorted(roles) != [Role.INPUT, Role.INPUT, Role.OUTPUT]:
-        raise ExerciseError(path, "operands", "a matmul has two inputs (left, then right) and one output")
+def _constant(table: Table, names: tuple[str, ...]) -> Constant:
+    constant = Constant(table.name("symbol"), table.expression("value", names))
+    table.finish()
+    return constant
 
 
-def _check_parameters(exercise: Exercise, path: Path) -> None:
-    bound = [parameter.operand for parameter in exercise.parameters if parameter.operand]
-    expected = [operand.name for operand in exercise.operands if operand.binding is Binding.PARAMETER]
-    if sorted(bound) != sorted(expected):
-        reason = f"each operand bound as a parameter needs exactly one: {', '.join(expected) or 'none'}"
-        raise ExerciseError(path, "parameters", reason)
-    for parameter in exercise.parameters:
-        if parameter.size and parameter.size not in exercise.sizes:
-            raise ExerciseError(path, "parameters", f"`{parameter.size}` is not one of `sizes`")
+def _analysis(table: Table, key: str, sizes: tuple[str, ...]) -> AnalysisRule | None:
+    if not table.has(key):
+        return None
+    entry = table.table(key)
+    tile = entry.integer_or_none("tile")
+    return AnalysisRule(entry.integer_of_each(sizes), tile)
 
 
-def _check_cases(exercise: Exercise, tile: int, path: Path) -> None:
-    """Every case must have a shape that fits, and some case must run on the CPU device."""
-    try:
-        cases = exercise.cases(tile)
-        for case in cases:
-            _check_shapes(exercise, case.sizes, path)
-            exercise.launch.resolve({exercise.tile_name: tile, **case.sizes})
-    except LaunchError as error:
-        raise ExerciseError(path, "launch", f"with {exercise.tile_name} {tile}: {error}") from None
-    except ExpressionError as error:
-        raise ExerciseError(path, "cases", f"with {exercise.tile_name} {tile}: {error}") from None
-    if not any(case.on_cpu for case in cases):
-        reason = f"with {exercise.tile_name} {tile} no case is small enough for the CPU device"
-        raise ExerciseError(path, "largest_on_cpu", reason)
+def _goal(table: Table, names: tuple[str, ...]) -> GoalRule:
+    goal = GoalRule(
+        text=table.text("text"),
+        counter=table.name("counter"),
+        at_most=table.number_or_expression("at_most", names),
+    )
+    # the counters come with the counting device, which takes its time to load: only where there is a goal
+    from kernels.goals import COUNTERS
 
-
-def _check_shapes(exercise: Exercise, sizes: Mapping[str, int], path: Path) -> None:
-    left, right = (_shape(operand, sizes) for operand in exercise.inputs)
-    output = _shape(exercise.output, sizes)
-    if min(*left, *right, *output) < 1 or left[1] != right[0] or output != (left[0], right[1]):
-        given = ", ".join(f"{name}={value}" for name, value in sizes.items())
-        product = " times ".join(f"{rows}x{cols}" for rows, cols in (left, right))
-        reason = f"with {given}, {product} does not give {output[0]}x{output[1]}"
-        raise ExerciseError(path, "operands", reason)
-
-
-def _shape(operand: Operand, sizes: Mapping[str, int]) -> tuple[int, int]:
-    rows: Expression = operand.rows
-    return rows.evaluate(sizes), operand.cols.evaluate(sizes)
+    if goal.counter not in COUNTERS:
+        raise table.error("counter", f"there is no such counter; there are: {', '.join(sorted(COUNTERS))}")
+    table.finish()
+    return goal

@@ -13,6 +13,7 @@ from kernels.launch import Triple, parse_dimensions
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LARGEST = 1 << 20
+_MOST_COUNTED = 1e18
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -87,9 +88,31 @@ class Table:
         """A whole number from 1 up."""
         return self._positive(key, self._get(key))
 
+    def integer_or_none(self, key: str) -> int | None:
+        """A whole number from 1 up, where there is one."""
+        return self.integer(key) if self.has(key) else None
+
+    def has(self, key: str) -> bool:
+        """Whether the field is given."""
+        self._asked.add(key)
+        return key in self._data
+
     def integers(self, key: str) -> tuple[int, ...]:
         """A list of whole numbers from 1 up, at least one."""
         return tuple(self._positive(key, item) for item in self._list(key))
+
+    def number_or_expression(self, key: str, names: Sequence[str]) -> float | Expression:
+        """A number of any kind from 0 up, or an expression in a string."""
+        value = self._get(key)
+        if isinstance(value, str):
+            return self._expression(key, value, names)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_COUNTED:
+            raise self.error(key, "expected a number from 0 up or an expression in a string")
+        return float(value)
+
+    def integers_by_name(self) -> dict[str, int]:
+        """This whole table as numbers under identifiers."""
+        return {field: self.integer(field) for field in self.fields()}
 
     def integer_of_each(self, names: Sequence[str]) -> dict[str, int]:
         """This whole table as a number for each of the names."""
@@ -105,9 +128,9 @@ class Table:
         """A list of an enumeration's values, at least one."""
         return tuple(self._choice(key, kind, item) for item in self._list(key))
 
-    def table(self, key: str) -> Table:
-        """A table inside this one."""
-        return self._table(key, self._get(key))
+    def table(self, key: str, *, optional: bool = False) -> Table:
+        """A table inside this one; an empty one where it is optional and not there."""
+        return self._table(key, self._get(key, {} if optional else None))
 
     def tables(self, key: str, *, may_be_empty: bool = False) -> list[Table]:
         """A list of tables."""

@@ -122,12 +122,13 @@ def select_cases(plan: Plan, text: str) -> Plan:
 
 
 def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case, turn: int) -> CasePlan:
+    names = exercise.names(tile, case.sizes, source.macros if source is not None else None)
     matrices = tuple(
         MatrixPlan(
             name=operand.name,
             role=operand.role,
-            rows=operand.rows.evaluate(case.sizes),
-            columns=operand.cols.evaluate(case.sizes),
+            rows=operand.rows.evaluate(names),
+            columns=operand.cols.evaluate(names),
             layout=operand.layout,
             binding=operand.binding,
             symbol=operand.symbol if operand.binding is Binding.GLOBAL else None,

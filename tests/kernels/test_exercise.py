@@ -16,6 +16,7 @@ from kernels.exercise import (
     ExerciseError,
     InputKind,
     Layout,
+    Operation,
     find_exercise,
     list_exercises,
     load_exercise,
@@ -82,7 +83,7 @@ def test_every_kind_of_input_is_tried_at_two_sizes_and_at_one_that_is_no_multipl
     widths = defaultdict(set)
     for case in EXERCISES[name].cases(tile):
         widths[case.inputs].add(case.sizes["Width"])
-    for kind in InputKind:
+    for kind in InputKind.of(Operation.MATMUL):
         assert len(widths[kind]) >= 2
         assert any(width % tile and width > 2 for width in widths[kind])
 
