@@ -217,24 +217,25 @@ def _phase_of_interval(work: _Work) -> dict[int, int]:
     """The phase of each interval between barriers in which something is added up.
 
     A new one begins where cells are used for the first time, and something was fetched since the phase before began
-    to compute, or those cells were filled at another time.
+    to compute, or those cells were filled at another time, or belong to other tiles.
     """
     versions: dict[int, set[int]] = defaultdict(set)
     for _, term in work.terms:
-        versions[term.interval].update(factor.fetch for factor in term.factors if factor.fetch >= 0)
-    filled = {fetch.number: fetch.interval for fetch in work.fetches}
+        versions[term.interval].update(factor.fetch for factor in term.factors)
+    filled = {fetch.number: fetch for fetch in work.fetches}
     found: dict[int, int] = {}
-    phase, began, batch = 0, -1, set[int]()
+    phase, began = 0, -1
     known: set[int] = set()
+    batch: tuple[set[int], set[str]] = set(), set()
     for interval in sorted(versions):
-        new = versions[interval] - known
-        times = {filled[number] for number in new if number in filled}
-        loaded = any(began <= time <= interval for time in filled.values())
+        new = [filled[number] for number in versions[interval] - known if number in filled]
+        times, tiles = {fetch.interval for fetch in new}, {cell_place(fetch.cell)[0] for fetch in new}
+        loaded = any(began <= fetch.interval <= interval for fetch in work.fetches)
         if began < 0:
-            began, batch = interval, times
-        elif new and (loaded or times != batch):
-            phase, began, batch = phase + 1, interval, times
-        known |= new
+            began, batch = interval, (times, tiles)
+        elif new and (loaded or times != batch[0] or not tiles & batch[1]):
+            phase, began, batch = phase + 1, interval, (times, tiles)
+        known |= versions[interval]
         found[interval] = phase
     return found
 

@@ -58,13 +58,11 @@ def picture(table: PhaseTable, phase: int, block: Coordinates) -> str:
     """An SVG of one phase of one block (x, y, z); "" where there is nothing to draw or it would be too large."""
     work = block_phase(table, phase, block)
     names = operands(table)
-    if work is None or len(names) != 3 or any(_cells(table, name) > MOST_CELLS for name in names):
+    if work is None or not names or any(_cells(table, name) > MOST_CELLS for name in names):
         return ""
     kinds = _kinds(work)
-    left, right, output = (_operand_grid(table, name, kinds) for name in names)
-    across, down = left.extent[0] + _GAP, right.extent[1] + _GAP // 2
-    placed = [(left, 0, down), (right, across, 0), (output, across, down)]
-    x, y = across + right.extent[0] + _GAP, 0
+    placed = _placed([_operand_grid(table, name, kinds) for name in names])
+    x, y = max(at + grid.extent[0] for grid, at, _ in placed) + _GAP, 0
     for tile in _tiles(table, phase, block):
         placed.append((tile, x, y))
         y += tile.extent[1] + _GAP // 2
@@ -76,6 +74,16 @@ def picture(table: PhaseTable, phase: int, block: Coordinates) -> str:
     return _svg(
         _title(table, phase, block), _description(work), body, max(width, 330), height + 14 + 20 * len(used)
     )
+
+
+def _placed(grids: list[_Grid]) -> list[tuple[_Grid, int, int]]:
+    """Where the operands stand: of three, the output right of the left operand and below the right one."""
+    if len(grids) == 3:
+        left, right, output = grids
+        across, down = left.extent[0] + _GAP, right.extent[1] + _GAP // 2
+        return [(left, 0, down), (right, across, 0), (output, across, down)]
+    starts = [sum(grid.extent[0] + _GAP for grid in grids[:number]) for number in range(len(grids))]
+    return [(grid, start, 0) for grid, start in zip(grids, starts, strict=True)]
 
 
 def _svg(title: str, description: str, body: str, width: int, height: int) -> str:
