@@ -12,6 +12,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 
+from bench.counting import Cost, costs
 from bench.device import Rate, Subject, rates
 from bench.grade import Grading, grading
 from bench.table import table
@@ -40,12 +41,13 @@ def main() -> None:
     rounds, widths, simulated_width = (2, WIDTHS[:-1], 64) if options.quick else (5, WIDTHS, 128)
     subjects = [Subject(*each) for each in _product(widths)]
     measured = list(rates(subjects, rounds, _progress))
+    counted = costs(rounds, _progress)
     graded = grading(rounds, _progress)
     simulated = _simulate(simulated_width)
     if options.json:
-        print(json.dumps(_figures(measured, graded, simulated), indent=2))
+        print(json.dumps(_figures(measured, counted, graded, simulated), indent=2))
     else:
-        print(_tables(measured, graded, simulated))
+        print(_tables(measured, counted, graded, simulated))
 
 
 def _product(widths: tuple[int, ...]) -> list[tuple[str, int, bool]]:
@@ -77,7 +79,9 @@ def _times_faster(measured: list[Rate], simulated: Simulated) -> tuple[float, fl
     return simulated.seconds / rate.seconds, simulated.waited / rate.waited
 
 
-def _figures(measured: list[Rate], graded: Grading, simulated: Simulated) -> dict[str, object]:
+def _figures(
+    measured: list[Rate], counted: tuple[Cost, ...], graded: Grading, simulated: Simulated
+) -> dict[str, object]:
     processor, clock = _times_faster(measured, simulated)
     return {
         "device": [
@@ -91,6 +95,7 @@ def _figures(measured: list[Rate], graded: Grading, simulated: Simulated) -> dic
             for rate in measured
         ],
         "numpy_multiply_adds_per_second": measured[0].numpy_rate,
+        "counting": [asdict(cost) | {"ratio": cost.ratio} for cost in counted],
         "simulator": asdict(simulated)
         | {"device_times_faster": clock, "device_times_faster_in_processor_time": processor},
         "grade": {
@@ -101,7 +106,7 @@ def _figures(measured: list[Rate], graded: Grading, simulated: Simulated) -> dic
     }
 
 
-def _tables(measured: list[Rate], graded: Grading, simulated: Simulated) -> str:
+def _tables(measured: list[Rate], counted: tuple[Cost, ...], graded: Grading, simulated: Simulated) -> str:
     processor, clock = _times_faster(measured, simulated)
     ceiling = f"{measured[0].numpy_rate / 1e6:,.0f} M/s"
     pairs = list(zip(measured[::2], measured[1::2], strict=True))
@@ -123,6 +128,18 @@ def _tables(measured: list[Rate], graded: Grading, simulated: Simulated) -> str:
             for with_checks, without in pairs
         ],
     )
+    counting = table(
+        ("tiled, N=256", "plain ms", "counted ms", "counting costs"),
+        [
+            (
+                "with all checks" if cost.observe else "without checks",
+                f"{cost.plain * 1e3:,.1f}",
+                f"{cost.counted * 1e3:,.1f}",
+                f"{cost.ratio:.2f}x",
+            )
+            for cost in counted
+        ],
+    )
     profile = table(
         ("where a grading's time goes", "s", "share"),
         [(name, f"{s:.3f}", f"{s / graded.total:.0%}") for name, s in graded.profile.items()],
@@ -132,6 +149,10 @@ The CPU device: thread-instructions per second of processor time on one core, ti
 "of numpy" is the share of what numpy's float32 multiply-add reached between them: {ceiling}.
 
 {device}
+
+Counting accesses, branches and instructions beside that:
+
+{counting}
 
 Numba's CUDA simulator, tiled, N={simulated.width}: {simulated.waited:.1f} s by the clock, {simulated.seconds:.1f} s \
 of processor time; the device with all checks is {clock:,.0f} and {processor:,.0f} times faster.

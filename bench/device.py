@@ -26,11 +26,12 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One kernel at one size, with all checks (`observe`) or without."""
+    """One kernel at one size, with all checks (`observe`) or without, counted or not."""
 
     kernel: str
     width: int
     observe: bool
+    count: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Bench:
         """
         made = self._compilation(subject.kernel)
         program = device.load_program(made.ptx, made.entry)
-        device.check(program)
+        device.check(program, count=subject.count)
         width = subject.width
         blocks = -(-width // TILE)
         left, right = _inputs(width)
@@ -110,7 +111,13 @@ class Bench:
         gc.collect()  # what earlier launches left behind is not this one's to clear away
         begin, since = time.process_time(), time.perf_counter()
         execution = device.run(
-            program, launch, ("M", "N", "P", width), buffers, budget=_BUDGET, observe=subject.observe
+            program,
+            launch,
+            ("M", "N", "P", width),
+            buffers,
+            budget=_BUDGET,
+            observe=subject.observe,
+            count=subject.count,
         )
         seconds, waited = time.process_time() - begin, time.perf_counter() - since
         if execution.findings or not np.array_equal(

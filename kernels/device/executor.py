@@ -121,12 +121,12 @@ def _cell_size(program: Program) -> int:
     return 4
 
 
-def check(program: Program) -> None:
-    """Looks at every instruction before anything runs.
+def check(program: Program, *, count: bool = False) -> None:
+    """Looks at every instruction before anything runs, which is then ready to run, counted or not.
 
     raise (Unsupported): one is not known
     """
-    _prepared(program, False)
+    _prepared(program, count)
 
 
 def run(
