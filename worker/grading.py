@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernels.bundle import header_texts
 from kernels.compile import Compilation
 from kernels.exercise import Exercise
 from kernels.plan import Plan, make_plan, select_cases
@@ -16,12 +14,15 @@ from kernels.report import CPU_DEVICE, Report, message_for
 from kernels.source import Source, read_source
 from kernels.source_loops import name_loops
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide
-from worker.sandbox.compiling import CompileRequest
+from worker.clock import Clock
+from worker.compiling import HeadersUnavailable, compile_request
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.stages import Stages
 from worker.steps import CheckRequest, CheckResponse
 
 WARNING_LIMIT = 10
+
+__all__ = ["WARNING_LIMIT", "HeadersUnavailable", "Job", "NoSuchCase", "Progress", "grade"]
 
 logger = logging.getLogger(__name__)
 
@@ -31,10 +32,6 @@ Progress = Callable[[str], None]
 
 class NoSuchCase(ValueError):
     """No case of the exercise has the asked name; the text lists those there are."""
-
-
-class HeadersUnavailable(RuntimeError):
-    """The compiler's own headers, which the source includes, cannot be unpacked; the text says where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +53,13 @@ class Job:
     case: str | None = None
 
 
-@dataclass(slots=True)
-class _Clock:
-    """Seconds per step."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    _since: float = field(default_factory=time.perf_counter)
-
-    def lap(self, step: str) -> None:
-        """End a step: what passed since the last one was its."""
-        now = time.perf_counter()
-        self.seconds[step] = round(now - self._since, 4)
-        self._since = now
-
-
 def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Report:
     """The report on one source.
 
     raise (NoSuchCase): where `job.case` names none
     raise (NVRTCUnavailable, HeadersUnavailable): where the compiler or its headers are missing
     """
-    clock = _Clock()
+    clock = Clock()
     source = read_source(job.source, job.exercise)
     if not isinstance(source, Source):
         plan = _select(make_plan(job.exercise, None, job.tile, job.seed), job.case)
@@ -111,9 +94,9 @@ def _check_one_compilation(exercise: Exercise, plan: Plan) -> None:
         raise NoSuchCase(f"the macros of {exercise.name} differ from case to case; choose one of: {known}")
 
 
-def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: _Clock, progress: Progress) -> Report:
+def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, progress: Progress) -> Report:
     progress("compiling")
-    compiled = stages.compile(_compile_request(job, plan, source))
+    compiled = stages.compile(compile_request(job.exercise, source, plan, job.arch, job.cache))
     clock.lap("compile")
     if not isinstance(compiled, Compilation):
         return _stopped(job, plan, (*compiled, *source.warnings), clock.seconds, stages.isolation())
@@ -124,29 +107,6 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: _Clock, pr
     checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *source.warnings))
     clock.lap("check")
     return _report(job, plan, compiled, checked, clock.seconds, stages.isolation())
-
-
-def _compile_request(job: Job, plan: Plan, source: Source) -> CompileRequest:
-    exercise = job.exercise
-    return CompileRequest(
-        text=source.text,
-        kernel=exercise.kernel,
-        arch=job.arch,
-        defines=source.defines(exercise, plan.tile, plan.cases[0].sizes),
-        fmad=exercise.fmad,
-        symbols=tuple(dict.fromkeys(plan.symbols)),
-        headers=_headers(source, job.cache),
-        # a kernel that is declared through a macro is not among those that the text shows
-        kernels=tuple(dict.fromkeys((exercise.kernel, *source.kernels))),
-        parameters=tuple(parameter.ctype for parameter in exercise.parameters),
-    )
-
-
-def _headers(source: Source, cache: Path) -> Mapping[str, str]:
-    try:
-        return header_texts(source.text, cache)
-    except OSError as error:
-        raise HeadersUnavailable(f"the CUDA headers cannot be kept in {cache} ({error.strerror})") from error
 
 
 def _report(

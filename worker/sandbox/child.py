@@ -20,6 +20,7 @@ from worker.sandbox import lockdown
 STEPS = {
     "compile": ("worker.sandbox.compile_step", "compile_step"),
     "check": ("worker.steps", "check_step"),
+    "analyze": ("worker.analysis_step", "analysis_step"),
 }
 _CHUNK = 2**20
 

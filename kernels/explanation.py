@@ -1,0 +1,37 @@
+"""What the counts of a kernel mean: theory, checklist and advice put beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernels.checklist import checklist
+from kernels.evidence import Evidence, GoalResult, Light
+from kernels.first_look import first_look
+from kernels.remedies import Bound
+from kernels.subject import Subject
+from kernels.theory import theory
+
+
+def explained(
+    evidence: Evidence,
+    subject: Subject,
+    *,
+    bound: Bound | None = None,
+    light: Sequence[Light] = (),
+    goals: Sequence[GoalResult] = (),
+    broken: bool = False,
+) -> Evidence:
+    """The evidence with all that follows from its counts.
+
+    bound: the model of the device that the checklist's gains are for
+    broken: the counted run showed errors
+    """
+    return replace(
+        evidence,
+        theory=theory(subject),
+        light=tuple(light),
+        checklist=checklist(subject, bound),
+        advice=first_look(subject, broken=broken),
+        goals=tuple(goals),
+    )

@@ -1,0 +1,20 @@
+"""How long each step of a job took."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Clock:
+    """Seconds per step."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _since: float = field(default_factory=time.perf_counter)
+
+    def lap(self, step: str) -> None:
+        """End a step: what passed since the last one was its."""
+        now = time.perf_counter()
+        self.seconds[step] = round(now - self._since, 4)
+        self._since = now

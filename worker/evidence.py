@@ -1,0 +1,90 @@
+"""Evidence for one compiled kernel: what has to be counted, and what the counts mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from kernels.compile import Compilation
+from kernels.diagnostics import Resources
+from kernels.evidence import Evidence
+from kernels.exercise import Case, Exercise, Operation, Role
+from kernels.explanation import explained
+from kernels.goals import goals
+from kernels.plan import Plan, _plan_case, make_plan
+from kernels.report import Occupancy
+from kernels.source import Source
+from kernels.subject import Subject, product_of
+from kernels.verdict import Severity
+from worker.analysis_step import MOST_ELEMENTS, AnalysisResponse, Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the numbers are for.
+
+    device: class of the device for the speed of light, such as "h200"
+    cc: compute capability for the occupancy; None for the device's
+    """
+
+    device: str = "h200"
+    cc: str | None = None
+
+
+def plan_for(exercise: Exercise, source: Source, tile: int, sizes: Mapping[str, int]) -> Plan:
+    """A plan with one case, at these sizes."""
+    name = " ".join(f"{name}={value}" for name, value in sizes.items())
+    case = Case(name, dict(sizes), exercise.plain_inputs, on_cpu=True)
+    plan = make_plan(exercise, source, tile, "0")
+    return replace(plan, tile=tile, cases=(_plan_case(exercise, source, tile, case, 0),))
+
+
+def elements(plan: Plan) -> int:
+    """Elements of all operands of the plan's one case."""
+    return sum(matrix.rows * matrix.columns for matrix in plan.cases[0].matrices)
+
+
+def fits(plan: Plan) -> bool:
+    """Whether the operands are small enough to be held in memory here."""
+    return elements(plan) <= MOST_ELEMENTS
+
+
+def compiled(made: Compilation) -> Compiled:
+    """Of a compilation what a run needs."""
+    return Compiled(made.ptx, made.entry, made.globals)
+
+
+def meaning(
+    counted: AnalysisResponse,
+    exercise: Exercise,
+    source: Source,
+    plan: Plan,
+    resources: Resources,
+    target: Target,
+) -> tuple[Evidence, Occupancy | None]:
+    """The evidence of a counted run with all that follows from it, and the occupancy."""
+    case = plan.cases[0]
+    assert case.launch is not None, "only a case that was launched was counted"
+    inputs = tuple(matrix for matrix in case.matrices if matrix.role is Role.INPUT)
+    totals = counted.evidence.totals
+    occupancy = None
+    subject = Subject(
+        operation=exercise.operation.value,
+        tile=plan.tile,
+        launch=case.launch,
+        resources=resources,
+        lines=counted.evidence.lines,
+        totals=totals,
+        inputs=inputs,
+        outputs=tuple(matrix for matrix in case.matrices if matrix.role is Role.OUTPUT),
+        product=product_of(inputs) if exercise.operation is Operation.MATMUL else None,
+        barriers=counted.barriers,
+        occupancy=occupancy,
+    )
+    evidence = explained(
+        counted.evidence,
+        subject,
+        goals=goals(exercise, case.sizes, plan.tile, totals, source.macros),
+        broken=any(finding.severity is Severity.ERROR for finding in counted.findings),
+    )
+    return evidence, occupancy
