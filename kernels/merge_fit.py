@@ -114,9 +114,12 @@ def _choose(group: _Group, there: Counter[int]) -> tuple[tuple[AccessCount, ...]
     if not there:
         return (), Match.NONE_THERE, 0
     written = Counter(item.width for item in group.accesses)
-    wide = [width for width in sorted(there, reverse=True) if there[width] and width > min(written)]
+    wide = [width for width in sorted(there, reverse=True) if width > min(written)]
     copies, left = divmod(_bytes(there), _bytes(written))
     whole = copies > 0 and not left and all(number % copies == 0 for number in there.values())
+    if not whole:
+        # A loop that was unrolled holds most of the accesses, and its remainders may be joined in another way.
+        wide.sort(key=lambda width: width * there[width], reverse=True)
     chosen: list[AccessCount] = []
     free = {item.pcs[0] for item in group.accesses}
     for width in wide:
