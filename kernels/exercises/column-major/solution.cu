@@ -1,0 +1,17 @@
+// Matrix multiplication, P = M * N, where N lies in memory column by column: one thread computes one element of P.
+//
+// Element (k, col) of N is N[col * Width + k], so the threads of a warp, which differ in Col, read addresses that lie
+// Width elements apart. The product is right; the access is as far from coalesced as it can be.
+
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    int Row = blockIdx.y * blockDim.y + threadIdx.y;
+    int Col = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (Row < Width && Col < Width) {
+        float Pvalue = 0.0f;
+        for (int k = 0; k < Width; ++k) {
+            Pvalue += M[Row * Width + k] * N[Col * Width + k];
+        }
+        P[Row * Width + Col] = Pvalue;
+    }
+}
