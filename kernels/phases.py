@@ -8,7 +8,7 @@ for the next phase while it computes, an element counts to the phase that uses i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -291,13 +291,14 @@ def _accumulation(thread: Coordinates, target: str, terms: list[Term], names: _N
         for term in sorted(terms, key=lambda term: term.number)
     ]
     in_cells = any(factor.cell for term in ordered for factor in term.factors)
-    cells = _added("*".join(f.cell or names.of_factor(f) for f in term.factors) for term in ordered)
-    elements = _added("*".join(map(names.of_factor, term.factors)) for term in ordered)
+    cells = _added(ordered, lambda factor: factor.cell or names.of_factor(factor))
+    elements = _added(ordered, names.of_factor)
     return Accumulation(thread, target, cells if in_cells else "", elements, ordered[0].line)
 
 
-def _added(terms: Iterable[str]) -> str:
-    listed = list(terms)
-    if len(listed) <= _MOST_TERMS:
-        return " + ".join(listed)
-    return " + ".join([*listed[:_FIRST_TERMS], f"... ({len(listed)} terms)"])
+def _added(terms: Sequence[Term], name: Callable[[Factor], str]) -> str:
+    """`Mds[0][0]*Nds[0][0] + Mds[0][1]*Nds[1][0]`; of many terms the first."""
+    shown = terms if len(terms) <= _MOST_TERMS else terms[:_FIRST_TERMS]
+    text = "".join(f" {'-' if term.negative else '+'} {'*'.join(map(name, term.factors))}" for term in shown)
+    text = text.removeprefix(" + ") if not shown[0].negative else "-" + text.removeprefix(" - ")
+    return text if len(shown) == len(terms) else f"{text} + ... ({len(terms)} terms)"

@@ -6,7 +6,7 @@ A tracing run hangs one of these on whatever a register or a place in memory hol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernels.launch import Launch
 
@@ -28,11 +28,13 @@ class Factor:
     element: None where it is none: a padding zero, or something computed
     cell: "" where it comes straight from global memory
     fetch: the number of the fetch that filled the cell, -1 where there is none
+    negative: whether its sign was turned since
     """
 
     element: Element | None
     cell: str = ""
     fetch: int = -1
+    negative: bool = False
 
     @property
     def is_padding(self) -> bool:
@@ -42,7 +44,11 @@ class Factor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """What a thread of a block adds to a sum: a product, or a single value; `interval` counts barriers passed."""
+    """What a thread of a block adds to a sum: a product, or a single value.
+
+    interval: barriers that the block has passed
+    negative: whether it is taken away
+    """
 
     number: int
     block: Coordinates
@@ -50,6 +56,7 @@ class Term:
     interval: int
     line: int | None
     factors: tuple[Factor, ...]
+    negative: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,13 +135,23 @@ class Sums:
         return self._new((), self._make((tag,)) if isinstance(tag, Factor) else tag)
 
     def added(self, *tags: Tag | None) -> Sum | None:
-        """What an addition, or subtraction, of such values gives."""
+        """What an addition of such values gives."""
         terms = [tag for tag in tags if isinstance(tag, Term)]
-        if len(terms) == 1:
-            parents = [known for tag in tags if tag is not terms[0] and (known := self.of(tag))]
-            return self._new(tuple(parents), terms[0])
-        known = [each for tag in tags if (each := self.of(tag))]
-        return known[0] if len(known) == 1 else self._new(tuple(known), None) if known else None
+        term = terms[0] if len(terms) == 1 else None
+        sums = [self.of(tag) for tag in tags if term is None or tag is not term]
+        parents = tuple(each for each in sums if each is not None)
+        if term is None and len(parents) < 2:
+            return parents[0] if parents else None
+        return self._new(parents, term)
+
+    def subtracted(self, one: Tag | None, two: Tag | None) -> Sum | None:
+        """`one - two`; of a whole sum that is taken away, the sign is not followed."""
+        return self.added(one, self.negated(two))
+
+    @staticmethod
+    def negated(tag: Tag | None) -> Tag | None:
+        """The value with its sign turned, as far as that is followed."""
+        return replace(tag, negative=not tag.negative) if isinstance(tag, Factor | Term) else tag
 
     def multiplied(self, one: Tag | None, two: Tag | None) -> Single | None:
         """What a multiplication gives; with something unknown, or a sum with anything, the value counts as scaled."""

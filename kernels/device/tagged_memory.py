@@ -117,7 +117,7 @@ class TaggedMemory:
     def _shared(self, machine: Machine, spot: Spot, tag: Single | None, line: int | None) -> Single | None:
         """A value comes into a cell: a fetch, where it is an element straight from global memory or a zero."""
         if not isinstance(tag, Factor) or tag.cell:
-            return replace(tag, cell="") if isinstance(tag, Factor) else tag
+            return replace(tag, cell="", negative=False) if isinstance(tag, Factor) else tag
         allocation, number = spot.allocation, len(self.fetches)
         block, thread = machine.who(spot.lane)
         name = plain_name(allocation.name)

@@ -31,8 +31,8 @@ from kernels.launch import Launch
 from kernels.verdict import Verdict
 
 MOST_THREADS = 1024
-_MOST_EVENTS = 400_000
-_BUDGET = Budget(40_000)
+_MOST_EVENTS = 250_000
+_BUDGET = Budget(20_000)
 _WORD = 4
 
 Action = Callable[[Machine, Mask | None], None]
@@ -135,7 +135,8 @@ class _Tracer:
         machine, lane, line = self._where
         block, thread = machine.who(lane)
         self._terms += 1
-        return Term(self._terms, block, thread, self._interval(machine, lane), line, factors)
+        negative = sum(factor.negative for factor in factors) % 2 == 1
+        return Term(self._terms, block, thread, self._interval(machine, lane), line, factors, negative)
 
     def _each(self, machine: Machine, mask: Mask | None, line: int | None) -> Iterator[int]:
         """The threads that take part, each of them an event."""
@@ -177,8 +178,12 @@ class _Tracer:
             return lambda tags: sums.fused(tags[0], tags[1], tags[2])
         if head == "mul":
             return lambda tags: sums.multiplied(tags[0], tags[1])
-        if head in {"add", "sub"}:
+        if head == "add":
             return lambda tags: sums.added(*tags)
+        if head == "sub":
+            return lambda tags: sums.subtracted(tags[0], tags[1])
+        if head == "neg":
+            return lambda tags: sums.negated(tags[0])
         if head in {"setp", "set", "testp"}:
             return lambda tags: None
         if head == "mov" and len(item.operands) == 2 and isinstance(item.operands[1], Vector):

@@ -277,6 +277,11 @@ def test_every_product_of_a_right_kernel_is_followed_to_its_element(name):
             assert len(found) == 4
 
 
+def test_what_is_taken_away_is_not_said_to_be_added():
+    table = table_of(SQUARE.replace("Pvalue +=", "Pvalue -="))
+    assert thread_rows(table, FIRST)[0][3] == "PValue += -Mds[0][0]*Nds[0][0] - Mds[0][1]*Nds[1][0]"
+
+
 def test_a_missing_barrier_does_not_break_the_table():
     text = SQUARE.replace("__syncthreads();  // the tiles are complete before anyone reads them", "")
     assert text != SQUARE
