@@ -199,6 +199,13 @@ def test_s4c_elements_of_m_loaded_by_each_block(text, exercise):
     assert (block_header(table), *block_rows(table, "M")) == rows_of(LOADED_BY_BLOCKS)
 
 
+def test_s4c_column_major_elements_are_named_by_row_and_column_and_by_their_place():
+    text = (ROOT / "kernels/exercises/corner-turning/solution.cu").read_text()
+    rows = block_rows(table_of(text, "corner-turning"), "N")
+    assert rows[0][2] == "N[0][2], N[1][2], N[0][3], N[1][3]"
+    assert rows[1][2] == "N[8], N[9], N[12], N[13]"
+
+
 # -- S0b: loading and computing alternate -----------------------------------------------------------------------------
 
 
