@@ -19,15 +19,16 @@ from kernels.device.machine import WARP, Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import GENERIC_SHIFT
 from kernels.device.naming import plain_name
-from kernels.device.observers.patterns import Patterns
+from kernels.device.observers.patterns import Columns, Patterns
 from kernels.device.ptx import Instruction
-from kernels.device.values import Value
+from kernels.device.values import Lanes, Value
 
 Numbers = NDArray[np.int64]
 Grid = NDArray[np.bool_]
 _GENERIC = {1: "shared", 2: "local"}
 _MOST_KNOWN = 4096
 _MOST_INTERVALS = 64
+_MOST_COLUMNS = 64
 _SEGMENT = 128
 
 
@@ -206,13 +207,26 @@ class Counting:
         key = access, space, name, shift, None if mask is None else mask.digest
         tally: _Tally | None = known.get(key)
         if tally is None:
-            addresses = np.full((1, 1), shift, np.int64) if lanes is None else lanes.array + np.int64(shift)
-            active = None if mask is None else mask.array
-            tally = _Tally(self._patterns.numbers(space, access.width, addresses, active))
+            columns = self._columns_of(lanes, mask)
+            tally = _Tally(self._patterns.numbers(space, access.width, columns, shift))
             self._accesses.append((access, space, name, tally))
             if len(known) < _MOST_KNOWN:
                 known[key] = tally
         return tally
+
+    def _columns_of(self, lanes: Lanes | None, mask: Mask | None) -> Columns:
+        """The kinds of blocks by addresses and threads that take part; remembered with the lanes."""
+        active = None if mask is None else mask.array
+        if lanes is None:
+            return self._patterns.columns(np.zeros((1, 1), np.int64), active)
+        known = lanes.derive("columns", dict)
+        key = None if mask is None else mask.digest
+        if key not in known:
+            if len(known) >= _MOST_COLUMNS:
+                known.clear()
+            known[key] = self._patterns.columns(lanes.array.astype(np.int64), active)
+        found: Columns = known[key]
+        return found
 
     # -- sums ---------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import count
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +18,21 @@ Active = NDArray[np.bool_]
 _MOST_BYTES = 64 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The different columns of an array of addresses, one for each kind of block.
+
+    addresses, active: a row for each kind, a column for each thread or one; all take part where `active` is None
+    numbers: what each kind is known by, the same wherever it comes up again
+    kinds: for each block its kind; one where all blocks are of one
+    """
+
+    addresses: Numbers
+    active: Active | None
+    numbers: tuple[int, ...]
+    kinds: NDArray[np.intp]
+
+
 class Patterns:
     """The numbers of one block's access, by what decides about them.
 
@@ -23,30 +41,53 @@ class Patterns:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._known: dict[tuple[str, int, bytes], Numbers] = {}
         self._most = max(64, _MOST_BYTES // (16 * threads))
+        self._seen: dict[bytes, int] = {}
+        self._next = count()
+        self._known: dict[tuple[str, int, int, int], Numbers] = {}
 
-    def numbers(self, space: str, width: int, addresses: Numbers, active: Active | None) -> Numbers:
-        """A row for each of ACCESS_FIELDS and one for whether an address is misaligned; a column for each block.
-
-        addresses, active: a row for each thread or one, a column for each block or one; likewise the result
-        """
+    def columns(self, addresses: Numbers, active: Active | None) -> Columns:
+        """Sorts blocks by their addresses: a row for each thread or one, a column for each block or one."""
         moved = addresses - (addresses[:1] // SEGMENT * SEGMENT)
         if active is None and (moved.shape[1] == 1 or bool((moved == moved[:, :1]).all())):
             moved = moved[:, :1]
-        columns = max(moved.shape[1], 1 if active is None else active.shape[1])
-        by_block = np.ascontiguousarray(np.broadcast_to(moved, (len(moved), columns)).T)
+        blocks = max(moved.shape[1], 1 if active is None else active.shape[1])
+        by_block = np.ascontiguousarray(np.broadcast_to(moved, (len(moved), blocks)).T)
         parts = None if active is None else np.ascontiguousarray(active.T)
-        keys = [(space, width, _content(by_block, parts, column)) for column in range(columns)]
-        missing = {key: column for column, key in enumerate(keys) if key not in self._known}
-        if len(self._known) + len(missing) > self._most:
-            self._known.clear()
-            missing = {key: column for column, key in enumerate(keys)}
+        first: dict[bytes, int] = {}
+        kinds = np.empty(blocks, np.intp)
+        chosen: list[int] = []
+        for block in range(blocks):
+            kind = first.setdefault(_content(by_block, parts, block), len(first))
+            kinds[block] = kind
+            if kind == len(chosen):
+                chosen.append(block)
+        numbers = tuple(self._number(content) for content in first)
+        return Columns(by_block[chosen], None if parts is None else parts[chosen], numbers, kinds)
+
+    def _number(self, content: bytes) -> int:
+        if content not in self._seen:
+            if len(self._seen) >= self._most:
+                self._seen.clear()
+            self._seen[content] = next(self._next)
+        return self._seen[content]
+
+    def numbers(self, space: str, width: int, columns: Columns, shift: int) -> Numbers:
+        """A row for each of ACCESS_FIELDS and one for whether an address is misaligned; a column for each block.
+
+        shift: what all addresses are moved on by
+        """
+        keys = [(space, width, number, shift % SEGMENT) for number in columns.numbers]
+        missing = [at for at, key in enumerate(keys) if key not in self._known]
         if missing:
-            chosen = list(missing.values())
-            found = self._look(space, width, by_block[chosen], None if parts is None else parts[chosen])
-            self._known.update(zip(missing, found.T, strict=True))
-        return np.stack([self._known[key] for key in keys], axis=1)
+            active = None if columns.active is None else columns.active[missing]
+            found = self._look(space, width, columns.addresses[missing] + shift, active)
+            if len(self._known) > self._most:
+                self._known.clear()
+                return self.numbers(space, width, columns, shift)
+            self._known.update((keys[at], one) for at, one in zip(missing, found.T, strict=True))
+        each = np.array([self._known[key] for key in keys])
+        return each[columns.kinds].T
 
     def _look(self, space: str, width: int, addresses: Numbers, active: Active | None) -> Numbers:
         """A column for each row of addresses, which are those of one block."""

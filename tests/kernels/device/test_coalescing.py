@@ -80,10 +80,13 @@ def test_what_is_remembered_of_patterns_is_what_counting_by_hand_gives(data, thr
         active = None
         if bits is not None:
             active = np.array([bits >> at & 1 for at in range(3 * threads)], np.bool_).reshape(threads, 3)
-        found = patterns.numbers(space, width, addresses, active)
+        shift = width * data.draw(st.integers(0, 300))
+        found = patterns.numbers(space, width, patterns.columns(addresses, active), shift)
         whole = np.broadcast_to(found, (9, 3))
         for block in range(3):
-            assert whole[:8, block].tolist() == by_hand(space, width, addresses, active, threads, block)
+            assert whole[:8, block].tolist() == by_hand(
+                space, width, addresses + shift, active, threads, block
+            )
 
 
 def by_hand(space, width, addresses, active, threads, block):
