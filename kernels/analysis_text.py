@@ -19,6 +19,7 @@ from kernels.wording import byte_size, plural
 _BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31;1", "32;1", "33;1"
 _MOST_FINDINGS = 5
 _AGREES = "agrees"
+_SHOWN_UNITS = frozenset({"GFLOPS", "bytes"})  # other units are in the titles
 
 
 def render_analysis(analysis: Analysis, source: str, file: str, style: Style) -> str:
@@ -155,33 +156,34 @@ def theory_text(rows: Sequence[TheoryRow], style: Style) -> list[str]:
     """Formula and count side by side, and where they part."""
     if not rows:
         return []
-    cells = [("", "formula", "expected", "counted", "", "")]
+    cells = [("", "formula", "expected", "counted", "")]
     cells += [
-        (row.title, safe(row.formula), _value(row.expected), "" if row.counted is None else _value(row.counted),
-         row.unit, departure_text(row))
+        (row.title + (f", {row.unit}" if row.unit in _SHOWN_UNITS else ""), safe(row.formula),
+         _value(row.expected), "" if row.counted is None else _value(row.counted), departure_text(row))
         for row in rows
     ]  # fmt: skip
-    out = [cut(line, style.width) for line in table(cells, "<<>><<")]
+    out = [cut(line, style.width) for line in table(cells, "<<>><")]
     out[0] = style.paint(out[0], _DIM)
     for text in dict.fromkeys(_reason(row) for row in rows if row.note):
         out += textwrap.wrap(text, style.width, initial_indent="  ", subsequent_indent="    ")
     return out
 
 
+def _reason(row: TheoryRow) -> str:
+    """Why a count departs, and at which line; what a row without a count stands for."""
+    about = row.title if row.line is None else f"line {row.line}"
+    return f"{about}: {safe(row.note)}."
+
+
 def departure_text(row: TheoryRow) -> str:
-    """How far the count is from the formula, and at which line."""
+    """How far the count is from the formula."""
     if row.counted is None:
         return ""
     if not row.departs:
         return _AGREES
-    place = f", line {row.line}" if row.line is not None else ""
     if abs(row.departs) >= 1:
-        return f"{row.departs + 1:.3g} times{place}"
-    return f"{100 * row.departs:+.1f} %{place}"
-
-
-def _reason(row: TheoryRow) -> str:
-    return f"{row.title}: {safe(row.note)}."
+        return f"{row.departs + 1:.3g} times"
+    return f"{100 * row.departs:+.1f} %"
 
 
 def _value(number: float) -> str:
@@ -267,7 +269,7 @@ def _goal(mark: str, text: str, figures: str, style: Style) -> list[str]:
 def _phases(found: PhaseTable | None, style: Style) -> list[str]:
     if found is None:
         return []
-    return [cut(line, style.width) for line in safe_lines(render_phases(found).rstrip())]
+    return safe_lines(render_phases(found).rstrip())
 
 
 def _notes(analysis: Analysis, style: Style) -> list[str]:

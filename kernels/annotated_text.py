@@ -25,7 +25,9 @@ def annotated(source: Sequence[str], lines: Sequence[LineEvidence], style: Style
         return []
     shown = _shown(by_number, len(source))
     cells = {number: _cells(by_number.get(number)) for number in shown}
-    margin = table([_GROUPS, _HEAD, *cells.values()], ">>>>>>", indent=0)
+    used = [i for i in range(len(_HEAD)) if any(row[i] for row in cells.values())]
+    rows = [[row[i] for i in used] for row in (_GROUPS, _HEAD, *cells.values())]
+    margin = table(rows, ">" * len(used), gap=1, indent=0)
     columns = max(map(len, margin))
     digits = len(str(shown[-1]))
     bar = "│" if style.unicode else "|"
@@ -40,6 +42,10 @@ def annotated(source: Sequence[str], lines: Sequence[LineEvidence], style: Style
         line = cut(safe(source[number - 1]), room)
         gutter = style.paint(f"{number:>{digits}} {bar}", _DIM)
         out.append(f"  {style.paint(text.ljust(columns), code)} {gutter} {line}".rstrip())
+    if any(_predicated(line) for line in by_number.values()):
+        out.append(
+            "  * by the PTX; the assembler switches threads off instead, so no warp really splits here"
+        )
     return out
 
 
@@ -91,15 +97,23 @@ def ways_text(number: float) -> str:
 def _split(line: LineEvidence) -> str:
     if line.branches is None or not line.branches.warps:
         return ""
-    mark = "*" if line.branches.predicated and line.branches.divergent else ""
+    mark = "*" if _predicated(line) else ""
     return f"{short(line.branches.divergent)}{mark}"
+
+
+def _predicated(line: LineEvidence) -> bool:
+    return line.branches is not None and line.branches.predicated and line.branches.divergent > 0
 
 
 def _bad(line: LineEvidence | None) -> bool:
     """Whether the line is one to look at."""
     if line is None:
         return False
-    return any(a.sectors > 1.5 * a.ideal_sectors or ways(a) > 1.5 for a in line.accesses if a.requests)
+    return any(
+        a.sectors > 1.5 * a.ideal_sectors + 2 * a.requests or ways(a) > 1.5
+        for a in line.accesses
+        if a.requests
+    )
 
 
 def access_table(lines: Sequence[LineEvidence], style: Style) -> list[str]:

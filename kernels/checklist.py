@@ -74,16 +74,17 @@ _OCCUPANCY_ADVICE = {
 def _coalescing(subject: Subject, bound: Bound | None) -> ChecklistRow:
     accesses = list(subject.accesses("global", Verb.LOAD, Verb.STORE))
     moved = sum(access.sectors for _, access in accesses)
-    ideal = sum(access.ideal_sectors for _, access in accesses)
-    requests = sum(access.requests for _, access in accesses)
-    share = ideal / moved if moved else 1.0
+    wasted = [(line.line, subject.wasted_sectors(access)) for line, access in accesses]
+    share = 1 - sum(count for _, count in wasted) / moved if moved else 1.0
     state = _graded(share, _GOOD_SECTORS, _FAIR_SECTORS)
-    worst = line_of_most([(line.line, access.sectors - access.ideal_sectors) for line, access in accesses])
+    worst = line_of_most(wasted)
     if not moved:
         state, evidence = State.NOT_NEEDED, "It makes no access to global memory."
     else:
-        per = moved / requests
-        evidence = f"{per:.2f} sectors a request where {ideal / requests:.2f} would do: {_percent(share)} are needed."
+        requests = sum(access.requests for _, access in accesses)
+        evidence = f"{moved / requests:.2f} sectors a request, {_percent(share)} of them needed."
+        if worst is not None:
+            evidence += f" Line {worst} moves most of the others."
     return ChecklistRow(
         key="coalescing",
         title="Coalesced global accesses",
@@ -108,11 +109,12 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
     divergent = sum(count for _, count in splits)
     lanes = totals.warp_efficiency
     state = _graded(lanes, _GOOD_LANES, _FAIR_LANES)
-    if divergent:
-        evidence = f"Warps split at {divergent:,} of {totals.branches:,} branches; "
-    else:
-        evidence = "No warp splits at a branch; "
-    evidence += f"{32 * lanes:.1f} of 32 threads are at work in an instruction."
+    evidence = (
+        f"Warps split at {divergent:,} of {totals.branches:,} branches" if divergent else "No warp splits"
+    )
+    evidence += f"; {32 * lanes:.1f} of 32 threads are at work in an instruction."
+    if subject.has_edges and state is not State.YES:
+        evidence += " Blocks at the edge reach past the matrix."
     return ChecklistRow(
         key="divergence",
         title="Minimizing control divergence",

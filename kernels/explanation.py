@@ -27,11 +27,12 @@ def explained(
     bound: the model of the device that the checklist's gains are for
     broken: the counted run showed errors
     """
+    rows = theory(subject)
     return replace(
         evidence,
-        theory=theory(subject),
+        theory=rows,
         light=tuple(light),
         checklist=checklist(subject, bound),
-        advice=first_look(subject, broken=broken),
+        advice=first_look(subject, rows, goals, broken=broken),
         goals=tuple(goals),
     )

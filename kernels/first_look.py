@@ -5,10 +5,10 @@ Costs are rough, in cycles of one multiprocessor: they put things in an order, t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kernels.evidence import AccessEvidence, Advice
+from kernels.evidence import AccessEvidence, Advice, GoalResult, TheoryRow
 from kernels.remedies import COARSE
 from kernels.subject import WARP, Subject, line_of_most
 from kernels.verbs import Verb
@@ -19,6 +19,7 @@ _SECTORS_A_CYCLE = 2
 _INSTRUCTIONS_A_CYCLE = 4
 _LOW_OCCUPANCY = 0.5
 _USED_ONCE = 1.5
+_TOO_OFTEN = 0.1
 _VERBS = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
 _NOUNS = {Verb.LOAD: "load", Verb.STORE: "store", Verb.ATOMIC: "update"}
 
@@ -31,21 +32,30 @@ class _Candidate:
     advice: Advice
 
 
-def first_look(subject: Subject, *, broken: bool = False) -> tuple[Advice, ...]:
+def first_look(
+    subject: Subject,
+    rows: Sequence[TheoryRow] = (),
+    goals: Sequence[GoalResult] = (),
+    *,
+    broken: bool = False,
+) -> tuple[Advice, ...]:
     """At most five things, the most promising first; what comes next in the course where nothing is wrong.
 
+    rows: the course's formulas beside the count
+    goals: what the exercise asks for
     broken: the run showed errors, which come before any speed
     """
     least = _WORTH_IT * _whole_cost(subject)
     found = sorted(
-        (candidate for candidate in _candidates(subject) if candidate.cost > least),
+        (each for each in (*_candidates(subject), *_read_too_often(subject, rows)) if each.cost > least),
         key=lambda candidate: -candidate.cost,
     )
     advice = [candidate.advice for candidate in found]
     advice += _occupancy(subject)
+    advice[:0] = [_unmet(goal) for goal in goals if not goal.met]
     if broken:
         advice.insert(0, Advice("The run showed errors: put those right before you look at speed."))
-    elif not found:
+    elif not found and all(goal.met for goal in goals):
         advice.insert(0, _next(subject))
     return tuple(advice[:_MOST])
 
@@ -59,7 +69,7 @@ def _whole_cost(subject: Subject) -> float:
 
 def _candidates(subject: Subject) -> Iterator[_Candidate]:
     for line, access in subject.accesses("global", Verb.LOAD, Verb.STORE):
-        yield _uncoalesced(line.line, access)
+        yield _uncoalesced(subject, line.line, access)
     for line, access in subject.accesses("shared", Verb.LOAD, Verb.STORE):
         yield _conflicts(line.line, access)
     for line, access in subject.accesses("local"):
@@ -69,12 +79,12 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
             "loops that are unrolled and indices that are constant."
         )
         yield _Candidate(cost, Advice(text, line.line))
-    yield _divided(subject)
+    yield from _divided(subject)
     yield from _used_once(subject)
     yield from _queued_updates(subject)
 
 
-def _uncoalesced(line: int, access: AccessEvidence) -> _Candidate:
+def _uncoalesced(subject: Subject, line: int, access: AccessEvidence) -> _Candidate:
     ideal = access.ideal_sectors / access.requests if access.requests else 0
     name = access.name or "global memory"
     remedy = (
@@ -84,9 +94,9 @@ def _uncoalesced(line: int, access: AccessEvidence) -> _Candidate:
     )
     text = (
         f"Line {line} {_VERBS[access.verb]} {name} uncoalesced: a request of a warp touches "
-        f"{access.sectors_per_request:.4g} sectors where {ideal:.4g} would do. {remedy}"
+        f"{access.sectors_per_request:.2f} sectors where {ideal:.2f} would do. {remedy}"
     )
-    return _Candidate((access.sectors - access.ideal_sectors) / _SECTORS_A_CYCLE, Advice(text, line))
+    return _Candidate(subject.wasted_sectors(access) / _SECTORS_A_CYCLE, Advice(text, line))
 
 
 def _conflicts(line: int, access: AccessEvidence) -> _Candidate:
@@ -101,7 +111,7 @@ def _conflicts(line: int, access: AccessEvidence) -> _Candidate:
     return _Candidate(float(access.conflicts), Advice(text, line))
 
 
-def _divided(subject: Subject) -> _Candidate:
+def _divided(subject: Subject) -> Iterator[_Candidate]:
     totals = subject.totals
     idle = totals.warp_instructions - totals.thread_instructions / WARP
     splits = [
@@ -120,11 +130,11 @@ def _divided(subject: Subject) -> _Candidate:
             f"A block of {subject.launch.threads} threads leaves lanes of its last warp empty: {at_work:.1f} of 32 are "
             "at work. Take a multiple of 32."
         )
+    elif subject.has_edges:
+        return  # that is a matter of the size
     else:
-        text = (
-            f"Only {at_work:.1f} of 32 threads of a warp are at work: many leave early or are switched off."
-        )
-    return _Candidate(idle / _INSTRUCTIONS_A_CYCLE, Advice(text, line))
+        text = f"Only {at_work:.1f} of 32 threads of a warp are at work: many are switched off or have left."
+    yield _Candidate(idle / _INSTRUCTIONS_A_CYCLE, Advice(text, line))
 
 
 def _used_once(subject: Subject) -> Iterator[_Candidate]:
@@ -141,6 +151,26 @@ def _used_once(subject: Subject) -> Iterator[_Candidate]:
     )
     cost = sum(access.ideal_sectors for _, access in subject.accesses("global", Verb.LOAD)) / _SECTORS_A_CYCLE
     yield _Candidate(cost * (1 - 1 / max(2, tile)), Advice(text, line))
+
+
+def _read_too_often(subject: Subject, rows: Sequence[TheoryRow]) -> Iterator[_Candidate]:
+    """A kernel with tiles that reads more than its blocks would need to."""
+    row = next((row for row in rows if row.key == "element_reads"), None)
+    if row is None or row.counted is None or not subject.shares or row.departs < _TOO_OFTEN:
+        return
+    text = (
+        f"Line {row.line} and others read {row.counted:,.0f} elements from global memory, where a block that keeps "
+        f"what it has loaded needs {row.expected:,.0f}. Look for a tile that is loaded again though it has not changed."
+    )
+    share = row.departs / (1 + row.departs)
+    yield _Candidate(share * subject.totals.global_load_sectors / _SECTORS_A_CYCLE, Advice(text, row.line))
+
+
+def _unmet(goal: GoalResult) -> Advice:
+    counted, most = (
+        f"{value:,.0f}" if value == int(value) else f"{value:,.2f}" for value in (goal.counted, goal.at_most)
+    )
+    return Advice(f"The exercise asks for more: {goal.text}. Counted {counted}, at most {most} is asked.")
 
 
 def _queued_updates(subject: Subject) -> Iterator[_Candidate]:

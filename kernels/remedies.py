@@ -25,11 +25,16 @@ def gain(subject: Subject, bound: Bound | None, better: Totals) -> float | None:
 
 
 def coalesced(subject: Subject) -> Totals:
-    """Every request moves as few sectors as can hold what it asks for."""
+    """No request moves more sectors than can hold what it asks for."""
+    totals = subject.totals
+    loads, stores = (
+        sum(subject.wasted_sectors(access) for _, access in subject.accesses("global", verb))
+        for verb in (Verb.LOAD, Verb.STORE)
+    )
     return replace(
-        subject.totals,
-        global_load_sectors=sum(a.ideal_sectors for _, a in subject.accesses("global", Verb.LOAD)),
-        global_store_sectors=sum(a.ideal_sectors for _, a in subject.accesses("global", Verb.STORE)),
+        totals,
+        global_load_sectors=totals.global_load_sectors - loads,
+        global_store_sectors=totals.global_store_sectors - stores,
     )
 
 

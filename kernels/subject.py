@@ -15,6 +15,8 @@ from kernels.verbs import Verb
 
 FLOAT = 4
 WARP = 32
+_SECTOR = 32
+_SPARE_SECTORS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,31 @@ class Subject:
             for access in line.accesses:
                 if access.space == space and (not verbs or access.verb in verbs):
                     yield line, access
+
+    def wasted_sectors(self, access: AccessEvidence) -> int:
+        """Sectors that an access moves for want of coalescing.
+
+        One sector more at each end of a row's piece is no such want: that is what rows cost which begin in the middle
+        of a sector, and what a broadcast from two rows costs.
+        """
+        ideal, moved = access.ideal_sectors, access.sectors
+        spare = _SPARE_SECTORS * access.requests
+        if self.misaligned:
+            spare = max(spare, ideal)
+        return moved - ideal if moved - ideal > max(spare, ideal // 2) else 0
+
+    @property
+    def misaligned(self) -> bool:
+        """Whether rows of an operand begin in the middle of sectors."""
+        return any(each.row_length % (_SECTOR // FLOAT) for each in (*self.inputs, *self.outputs))
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether the last blocks reach past the output, so that some of their threads have nothing to do."""
+        if self.product is None:
+            return self.threads > self.output_elements > self.launch.blocks
+        rows, columns = block_tile(self)
+        return bool(self.product.rows % rows or self.product.columns % columns)
 
     def busiest_line(self, space: str, verb: Verb) -> int | None:
         """The line with the most requests of a kind."""

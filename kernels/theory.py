@@ -68,16 +68,16 @@ def _naive_rows(subject: Subject) -> Iterator[TheoryRow]:
     line = subject.busiest_line("global", Verb.LOAD)
     volume = _volume(subject)
     yield TheoryRow(
-        "element_reads", "elements read from global memory", f"2 {volume}",
+        "element_reads", "elements read", f"2 x {volume}",
         2 * product.volume, subject.elements_read, "elements", line=line, note=_why(subject),
     )  # fmt: skip
     yield TheoryRow(
-        "load_requests", "global load requests", f"2 {volume} / 32",
+        "load_requests", "load requests", f"2 x {volume} / 32",
         2 * product.volume / WARP, subject.totals.global_load_requests, "requests", line=line,
         note=_why(subject),
     )  # fmt: skip
     yield TheoryRow(
-        "element_reads_tiled", f"elements read with tiles of {tile}", f"2 {volume} / {tile}",
+        "element_reads_tiled", f"elements read with tiles of {tile}", f"2 x {volume} / {tile}",
         2 * product.volume / tile, None, "elements",
         note=f"what sharing tiles of {tile} by {tile} would leave",
     )  # fmt: skip
@@ -92,16 +92,16 @@ def _tiled_rows(subject: Subject) -> Iterator[TheoryRow]:
     volume = _volume(subject)
     reads = product.volume / rows + product.volume / columns
     yield TheoryRow(
-        "element_reads_naive", "elements read without tiles", f"2 {volume}", 2 * product.volume, None,
-        "elements", note="what the plain kernel reads",
+        "element_reads_naive", "elements read without tiles", f"2 x {volume}", 2 * product.volume, None,
+        "elements",
     )  # fmt: skip
     yield TheoryRow(
-        "element_reads", "elements read from global memory", _reads_formula(volume, rows, columns),
+        "element_reads", "elements read", _reads_formula(volume, rows, columns),
         reads, subject.elements_read, "elements", line=line, note=_why(subject),
     )  # fmt: skip
     fill, filled = _fill(subject)
     yield TheoryRow(
-        "load_requests", "global load requests", _requests_formula(subject, volume, rows, columns) + filled,
+        "load_requests", "load requests", _requests_formula(subject, volume, rows, columns) + filled,
         reads / WARP * fill, subject.totals.global_load_requests, "requests", line=line, note=_why(subject),
     )  # fmt: skip
     yield _reuse(subject, 2 * product.volume / reads, _reuse_formula(rows, columns))
@@ -113,13 +113,13 @@ def _volume(subject: Subject) -> str:
     assert product is not None, "only a product has a volume"
     if product.square:
         return f"{product.rows}^3"
-    return f"({product.rows} x {product.depth} x {product.columns})"
+    return f"{product.rows} x {product.depth} x {product.columns}"
 
 
 def _reads_formula(volume: str, rows: int, columns: int) -> str:
     if rows == columns:
-        return f"2 {volume} / {rows}"
-    return f"{volume} (1/{rows} + 1/{columns})"
+        return f"2 x {volume} / {rows}"
+    return f"{volume} x (1/{rows} + 1/{columns})"
 
 
 def _requests_formula(subject: Subject, volume: str, rows: int, columns: int) -> str:
@@ -127,8 +127,8 @@ def _requests_formula(subject: Subject, volume: str, rows: int, columns: int) ->
     if rows == columns:
         return f"{volume} / (16 x {rows})"
     if rows == subject.tile and columns % rows == 0:
-        return f"{volume} / (32 x {rows}) (1 + 1/{columns // rows})"
-    return f"{volume} / 32 (1/{rows} + 1/{columns})"
+        return f"{volume} / (32 x {rows}) x (1 + 1/{columns // rows})"
+    return f"{volume} / 32 x (1/{rows} + 1/{columns})"
 
 
 def _reuse_formula(rows: int, columns: int) -> str:
@@ -166,8 +166,8 @@ def _compute_to_memory(subject: Subject) -> TheoryRow:
     assert product is not None, "only a product has this row"
     reads, stores = _expected_reads(subject), product.rows * product.columns
     return TheoryRow(
-        "compute_to_memory", "operations per access to global memory",
-        f"2 {_volume(subject)} / ({reads:,.0f} reads + {stores:,} stores)",
+        "compute_to_memory", "flops per global access",
+        f"2 x {_volume(subject)} / (reads + stores)",
         2 * product.volume / (reads + stores), subject.totals.compute_to_memory, "operations",
         line=subject.busiest_line("global", Verb.LOAD), note=_why(subject),
     )  # fmt: skip
@@ -182,8 +182,8 @@ def _rooflines(subject: Subject, bandwidths: Sequence[float]) -> Iterator[Theory
     for bandwidth in bandwidths:
         named = f"{bandwidth / 1000:g} TB/s" if bandwidth >= 1000 else f"{bandwidth:g} GB/s"
         yield TheoryRow(
-            f"roofline_{bandwidth:.0f}", f"bound by a memory of {named}",
-            f"{named} / 4 bytes x {expected:.4g}",
+            f"roofline_{bandwidth:.0f}", f"bound at {named}",
+            f"{named} / 4 B x {expected:.4g}",
             bandwidth / FLOAT * expected, None if counted is None else bandwidth / FLOAT * counted, "GFLOPS",
             line=subject.busiest_line("global", Verb.LOAD), note=_why(subject),
         )  # fmt: skip
@@ -236,11 +236,11 @@ def _copy_rows(subject: Subject) -> Iterator[TheoryRow]:
     read, written, totals = subject.input_elements, subject.output_elements, subject.totals
     load, store = (subject.busiest_line("global", verb) for verb in (Verb.LOAD, Verb.STORE))
     yield TheoryRow(
-        "element_reads", "elements read from global memory", "each element once", read,
+        "element_reads", "elements read", "each element once", read,
         subject.elements_read, "elements", line=load, note="elements are read more than once, or not at all",
     )  # fmt: skip
     yield TheoryRow(
-        "element_stores", "elements written to global memory", "each element once", written,
+        "element_stores", "elements written", "each element once", written,
         totals.global_store_bytes / FLOAT, "elements", line=store,
         note="elements are written more than once, or not at all",
     )  # fmt: skip

@@ -12,7 +12,7 @@ from kernels.verbs import Verb
 def sum_rows(subject: Subject) -> Iterator[TheoryRow]:
     """Rows for a kernel that adds up all elements of an array."""
     yield TheoryRow(
-        "element_reads", "elements read from global memory", "each element once", subject.input_elements,
+        "element_reads", "elements read", "each element once", subject.input_elements,
         subject.elements_read, "elements", line=subject.busiest_line("global", Verb.LOAD),
         note="elements are read more than once, or not at all",
     )  # fmt: skip

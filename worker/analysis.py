@@ -17,7 +17,7 @@ from worker.analysis_stages import Stages
 from worker.analysis_step import AnalysisRequest, SmallRun
 from worker.clock import Clock
 from worker.compiling import compile_request
-from worker.evidence import Target, compiled, fits, meaning, plan_for
+from worker.evidence import Target, analysis_tile, compiled, fits, meaning, plan_for
 from worker.grading import WARNING_LIMIT, Progress
 from worker.sandbox.limits import Failure, SandboxFailure
 
@@ -66,7 +66,7 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
     tile = job.tile or job.exercise.tile
     if not isinstance(source, Source):
         return _stopped(Analysis(job.exercise.name, job.arch, tile), tuple(source), clock)
-    tile = source.tile(job.exercise, job.tile)
+    tile = analysis_tile(job.exercise, source, job.tile)
     sizes = job.sizes or job.exercise.analysis_sizes(tile, source.macros)
     plan = plan_for(job.exercise, source, tile, sizes)
     _check_size(plan)

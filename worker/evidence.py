@@ -84,7 +84,24 @@ def meaning(
     evidence = explained(
         counted.evidence,
         subject,
-        goals=goals(exercise, case.sizes, plan.tile, totals, source.macros),
+        goals=goals(exercise, case.sizes, plan.tile, totals, source.macros)
+        if _has_goals(exercise, plan)
+        else (),
         broken=any(finding.severity is Severity.ERROR for finding in counted.findings),
     )
     return evidence, occupancy
+
+
+def _has_goals(exercise: Exercise, plan: Plan) -> bool:
+    """Goals are numbers for the exercise's own sizes and tile; elsewhere they say nothing."""
+    rule = exercise.analysis
+    return rule is not None and (dict(rule.sizes), rule.tile or plan.tile) == (
+        dict(plan.cases[0].sizes),
+        plan.tile,
+    )
+
+
+def analysis_tile(exercise: Exercise, source: Source, asked: int | None) -> int:
+    """The tile to count with: the one that was asked for, else the exercise's for analysis; a file may set its own."""
+    rule = exercise.analysis
+    return source.tile(exercise, asked or (rule.tile if rule is not None else None))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
+from worker.commands.submission import ARCHES, cache_folder, find, read_file
 from worker.sandbox.limits import SandboxFailure
 from worker.stages import SandboxedStages
 
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
     from kernels.exercise import Exercise
     from kernels.report import Report
 
-# The source rules refuse a longer file; reading one byte more than they allow is enough to tell.
-_READ_LIMIT = 64 * 1024 + 1
 _SEED_BYTES = 16
-_ARCHES = tuple(f"sm_{number}" for number in (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121))
 _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
 _DEVICE = re.compile(r"auto|cpu|cuda:\d+")
 
@@ -65,9 +63,9 @@ def grade(
       tilelab grade my.cu --case "Width=17" --json
     """  # noqa: D301 - click reads the escape
     _check_options(device, arch, seed)
-    source = _read(file)
+    source = read_file(file)
     with stages or _stages() as ready:
-        report = _grade(ready, source, _exercise(exercise, folder, tile), tile, arch, case, seed)
+        report = _grade(ready, source, find(exercise, folder, tile), tile, arch, case, seed)
     if as_json:
         from kernels.report import to_json
 
@@ -90,44 +88,10 @@ def _check_options(device: str, arch: str, seed: str | None) -> None:
         raise WrongUse(f"--device {device!r}: it is auto, cpu or cuda:N.")
     if device.startswith("cuda:"):
         raise WrongUse(f"--device {device}: this build has no GPU backend; use --device cpu.")
-    if arch not in _ARCHES:
-        raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(_ARCHES)}.")
+    if arch not in ARCHES:
+        raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
     if seed is not None and not _SEED.fullmatch(seed):
         raise WrongUse(f"--seed {seed!r}: it is up to 32 hex digits.")
-
-
-def _read(file: str) -> bytes:
-    """The source, or one line that says why there is none."""
-    if file == "-":
-        if sys.stdin is None:
-            raise WrongUse("-: there is no standard input to read.")
-        return sys.stdin.buffer.read(_READ_LIMIT)
-    path = Path(file)
-    if not path.exists():
-        raise WrongUse(f"{file}: there is no such file.")
-    if not path.is_file():
-        raise WrongUse(
-            f"{file}: this is {'a folder' if path.is_dir() else 'no plain file'};"
-            " give one .cu file, or - for standard input."
-        )
-    try:
-        with path.open("rb") as stream:
-            return stream.read(_READ_LIMIT)
-    except OSError as error:
-        raise WrongUse(f"{file}: it cannot be read ({error.strerror}).") from error
-
-
-def _exercise(name: str, folder: Path | None, tile: int | None) -> Exercise:
-    from kernels.exercise import ExerciseError, find_exercise
-
-    try:
-        exercise = find_exercise(name, () if folder is None else (folder,))
-    except ExerciseError as error:
-        raise WrongUse(str(error)) from error
-    if tile is not None and tile not in exercise.tiles:
-        allowed = ", ".join(map(str, exercise.tiles))
-        raise WrongUse(f"--tile {tile}: {exercise.name} is graded with {allowed}.")
-    return exercise
 
 
 def _grade(
@@ -144,7 +108,7 @@ def _grade(
     from worker.grading import HeadersUnavailable, Job, NoSuchCase
     from worker.grading import grade as grade_job
 
-    job = Job(source, exercise, arch, _seed(seed), _cache(), tile, case)
+    job = Job(source, exercise, arch, _seed(seed), cache_folder(), tile, case)
     try:
         with Progress() as progress:
             return grade_job(job, stages, progress.show)
@@ -156,12 +120,6 @@ def _grade(
 
 def _seed(given: str | None) -> str:
     return given.lower().zfill(2 * _SEED_BYTES) if given else os.urandom(_SEED_BYTES).hex()
-
-
-def _cache() -> Path:
-    """Where a user's programs keep what they can make again."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "tilelab"
 
 
 def _options(asked: Mapping[str, object]) -> list[str]:

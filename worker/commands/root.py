@@ -13,6 +13,7 @@ import click
 from worker.commands.ending import FAULT, calmly, discard_output
 
 _VERBS: Mapping[str, str] = {
+    "analyze": "Show what a kernel does, line by line, and what to look at first.",
     "exercises": "List the exercises, show a handout, or write a starter file.",
     "grade": "Grade one .cu file on this machine.",
 }

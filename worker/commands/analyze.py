@@ -1,0 +1,148 @@
+"""`tilelab analyze`: what a kernel does, line by line, and what that means."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.analysis_stages import AnalysisStages
+from worker.commands.root import Exit, SystemFault, WrongUse, leave
+from worker.commands.submission import ARCHES, cache_folder, find, read_file
+from worker.sandbox.limits import SandboxFailure
+
+if TYPE_CHECKING:
+    from kernels.analysis import Analysis
+    from kernels.exercise import Exercise
+    from worker.evidence import Target
+
+_CC = re.compile(r"\d{1,2}\.\d")
+_LARGEST_SIZE = 1_000_000
+_WIDTH, _NARROWEST, _WIDEST = 100, 60, 160
+
+
+@click.command(epilog="Exit code: 0 analysed, 1 it cannot be analysed, 2 wrong use, 3 the system's fault.")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--exercise", "-e", default="tiled", show_default=True, help="Name of an exercise, or its folder."
+)
+@click.option(
+    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
+)
+@click.option("--size", type=int, help="Value of every size, such as Width; the exercise's own otherwise.")
+@click.option("--tile", type=int, help="Tile width, for a file that does not set its own.")
+@click.option("--device", default="h200", show_default=True, help="Device class for the speed of light.")
+@click.option("--cc", help='Compute capability for the occupancy, such as "8.6"; the device\'s otherwise.')
+@click.option("--arch", default="sm_90", show_default=True, help="Architecture to compile for.")
+@click.option("--json", "as_json", is_flag=True, help="Print the analysis as one JSON object.")
+@click.option("--html", "page", type=click.Path(path_type=Path), help="Write it as one page to this file.")
+def analyze(
+    file: str,
+    exercise: str,
+    folder: Path | None,
+    size: int | None,
+    tile: int | None,
+    device: str,
+    cc: str | None,
+    arch: str,
+    as_json: bool,
+    page: Path | None,
+) -> None:
+    """Show what FILE (`-` for standard input) does to memory and to warps, line by line, and what to look at first.
+
+    \b
+    Examples:
+      tilelab analyze my.cu
+      tilelab analyze my.cu --size 1024 --tile 32
+      tilelab analyze my.cu --exercise naive --html my.html
+    """  # noqa: D301 - click reads the escape
+    _check_options(arch, cc, size, page)
+    source = read_file(file)
+    with _stages() as stages:
+        chosen = find(exercise, folder, tile)
+        analysis = _analyse(stages, source, chosen, size, tile, arch, _target(device, cc))
+    if page is not None:
+        _write(page, analysis, source, file, chosen)
+    if as_json:
+        from kernels.analysis import to_json
+
+        click.echo(json.dumps(to_json(analysis), ensure_ascii=True))
+    else:
+        _show(analysis, source, file)
+        if page is not None:
+            click.echo(f"\nThe page is in {page}.")
+    leave(Exit.NOT_ACCEPTED if analysis.message else Exit.ACCEPTED)
+
+
+def _check_options(arch: str, cc: str | None, size: int | None, page: Path | None) -> None:
+    if arch not in ARCHES:
+        raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
+    if cc is not None and not _CC.fullmatch(cc):
+        raise WrongUse(f'--cc {cc!r}: it is a compute capability such as "9.0".')
+    if size is not None and not 1 <= size <= _LARGEST_SIZE:
+        raise WrongUse(f"--size {size}: it is at least 1 and at most {_LARGEST_SIZE:,}.")
+    if page is not None and (page.is_dir() or not page.parent.is_dir()):
+        raise WrongUse(f"--html {page}: no file can be written there.")
+
+
+def _target(device: str, cc: str | None) -> Target:
+    from worker.evidence import Target
+
+    return Target(device, cc)
+
+
+def _stages() -> AnalysisStages:
+    try:
+        return AnalysisStages(compilers=2)
+    except SandboxFailure as failure:
+        raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
+
+
+def _analyse(
+    stages: AnalysisStages,
+    source: bytes,
+    exercise: Exercise,
+    size: int | None,
+    tile: int | None,
+    arch: str,
+    target: Target,
+) -> Analysis:
+    from kernels.nvrtc import NVRTCUnavailable
+    from worker.analysis import AnalysisFailed, AnalysisJob, TooLarge, analyse
+    from worker.commands.progress import Progress
+    from worker.compiling import HeadersUnavailable
+
+    sizes = None if size is None else dict.fromkeys(exercise.sizes, size)
+    job = AnalysisJob(source, exercise, arch, cache_folder(), sizes, tile, target)
+    try:
+        with Progress() as progress:
+            return analyse(job, stages, progress.show)
+    except TooLarge as error:
+        raise WrongUse(f"--size {size}: {error}" if size is not None else str(error)) from error
+    except (NVRTCUnavailable, HeadersUnavailable, AnalysisFailed) as error:
+        raise SystemFault(str(error)) from error
+
+
+def _write(page: Path, analysis: Analysis, source: bytes, file: str, exercise: Exercise) -> None:
+    from kernels.page import render_page
+
+    html = render_page(analysis, source.decode("utf-8", "replace"), file)
+    try:
+        page.write_text(html, "utf-8")
+    except OSError as error:
+        raise WrongUse(f"--html {page}: it cannot be written ({error.strerror}).") from error
+
+
+def _show(analysis: Analysis, source: bytes, file: str) -> None:
+    from kernels.analysis_text import render_analysis
+    from worker.commands.terminal import style_of
+
+    columns = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
+    style = replace(style_of(sys.stdout), width=max(_NARROWEST, min(columns, _WIDEST)))
+    click.echo(render_analysis(analysis, source.decode("utf-8", "replace"), file, style))
