@@ -1,0 +1,28 @@
+#ifndef TILE_WIDTH
+#define TILE_WIDTH 32
+#endif
+
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float Nds[TILE_WIDTH][TILE_WIDTH + 1];
+
+    int tx = threadIdx.x;
+    int ty = threadIdx.y;
+    int Row = blockIdx.y * TILE_WIDTH + ty;
+    int Col = blockIdx.x * TILE_WIDTH + tx;
+    const float* column = N + (blockIdx.x * TILE_WIDTH + threadIdx.y) * Width + threadIdx.x;
+
+    float Pvalue = 0.0f;
+    for (int ph = 0; ph < Width / TILE_WIDTH; ++ph) {
+        Mds[ty][tx] = M[Row * Width + ph * TILE_WIDTH + tx];
+        // ty picks the column and tx the row, so that tx runs along memory
+        Nds[ty][tx] = column[ph * TILE_WIDTH];
+        __syncthreads();
+
+        for (int k = 0; k < TILE_WIDTH; ++k) {
+            Pvalue += Mds[ty][k] * Nds[tx][k];
+        }
+        __syncthreads();
+    }
+    P[Row * Width + Col] = Pvalue;
+}
