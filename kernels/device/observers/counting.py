@@ -28,7 +28,7 @@ Grid = NDArray[np.bool_]
 _GENERIC = {1: "shared", 2: "local"}
 _MOST_KNOWN = 4096
 _MOST_INTERVALS = 64
-_MOST_COLUMNS = 64
+_MOST_KINDS = 64
 _SEGMENT = 128
 
 
@@ -106,6 +106,7 @@ class Counting:
         self._columns = columns
         self._everyone = everyone
         self._uniform: dict[object, _Tally] = {}
+        self._kinds: dict[tuple[int | None, int | None], Columns] = {}
         self._accesses: list[tuple[Counted, str, str, _Tally]] = []
         self._executed: dict[tuple[int, int | None], _Tally] = {}
         self._guarded: dict[tuple[int, int | None], _Tally] = {}
@@ -215,17 +216,15 @@ class Counting:
         return tally
 
     def _columns_of(self, lanes: Lanes | None, mask: Mask | None) -> Columns:
-        """The kinds of blocks by addresses and threads that take part; remembered with the lanes."""
-        active = None if mask is None else mask.array
-        if lanes is None:
-            return self._patterns.columns(np.zeros((1, 1), np.int64), active)
-        known = lanes.derive("columns", dict)
-        key = None if mask is None else mask.digest
-        if key not in known:
-            if len(known) >= _MOST_COLUMNS:
-                known.clear()
-            known[key] = self._patterns.columns(lanes.array.astype(np.int64), active)
-        found: Columns = known[key]
+        """The kinds of blocks by addresses and threads that take part, remembered for equal ones."""
+        digests = None if lanes is None else lanes.digest, None if mask is None else mask.digest
+        found = self._kinds.get(digests)
+        if found is None:
+            addresses = np.zeros((1, 1), np.int64) if lanes is None else lanes.array.astype(np.int64)
+            found = self._patterns.columns(addresses, None if mask is None else mask.array)
+            if len(self._kinds) >= _MOST_KINDS:
+                self._kinds.clear()
+            self._kinds[digests] = found
         return found
 
     # -- sums ---------------------------------------------------------------------------------------------------------

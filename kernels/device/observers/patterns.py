@@ -23,12 +23,14 @@ class Columns:
     """The different columns of an array of addresses, one for each kind of block.
 
     addresses, active: a row for each kind, a column for each thread or one; all take part where `active` is None
-    numbers: what each kind is known by, the same wherever it comes up again
+    starts: for each kind the remainder of its first address by 128; `addresses` are relative to it
+    numbers: what each kind is known by beside that, the same wherever it comes up again
     kinds: for each block its kind; one where all blocks are of one
     """
 
     addresses: Numbers
     active: Active | None
+    starts: tuple[int, ...]
     numbers: tuple[int, ...]
     kinds: NDArray[np.intp]
 
@@ -48,22 +50,25 @@ class Patterns:
 
     def columns(self, addresses: Numbers, active: Active | None) -> Columns:
         """Sorts blocks by their addresses: a row for each thread or one, a column for each block or one."""
-        moved = addresses - (addresses[:1] // SEGMENT * SEGMENT)
-        if active is None and (moved.shape[1] == 1 or bool((moved == moved[:, :1]).all())):
-            moved = moved[:, :1]
+        starts = addresses[0] % SEGMENT
+        moved = addresses - addresses[:1]
+        if bool((starts == starts[0]).all()) and bool((moved == moved[:, :1]).all()):
+            moved, starts = moved[:, :1], starts[:1]
         blocks = max(moved.shape[1], 1 if active is None else active.shape[1])
         by_block = np.ascontiguousarray(np.broadcast_to(moved, (len(moved), blocks)).T)
         parts = None if active is None else np.ascontiguousarray(active.T)
-        first: dict[bytes, int] = {}
+        remainders = np.broadcast_to(starts, blocks).tolist()
+        first: dict[tuple[bytes, int], int] = {}
         kinds = np.empty(blocks, np.intp)
         chosen: list[int] = []
         for block in range(blocks):
-            kind = first.setdefault(_content(by_block, parts, block), len(first))
+            kind = first.setdefault((_content(by_block, parts, block), remainders[block]), len(first))
             kinds[block] = kind
             if kind == len(chosen):
                 chosen.append(block)
-        numbers = tuple(self._number(content) for content in first)
-        return Columns(by_block[chosen], None if parts is None else parts[chosen], numbers, kinds)
+        numbers = tuple(self._number(content) for content, _ in first)
+        starting = tuple(start for _, start in first)
+        return Columns(by_block[chosen], None if parts is None else parts[chosen], starting, numbers, kinds)
 
     def _number(self, content: bytes) -> int:
         if content not in self._seen:
@@ -77,11 +82,13 @@ class Patterns:
 
         shift: what all addresses are moved on by
         """
-        keys = [(space, width, number, shift % SEGMENT) for number in columns.numbers]
+        shifts = [(shift + start) % SEGMENT for start in columns.starts]
+        keys = [(space, width, *pair) for pair in zip(columns.numbers, shifts, strict=True)]
         missing = [at for at, key in enumerate(keys) if key not in self._known]
         if missing:
             active = None if columns.active is None else columns.active[missing]
-            found = self._look(space, width, columns.addresses[missing] + shift, active)
+            moved = np.array([[shifts[at]] for at in missing])
+            found = self._look(space, width, columns.addresses[missing] + moved, active)
             if len(self._known) > self._most:
                 self._known.clear()
                 return self.numbers(space, width, columns, shift)
