@@ -12,17 +12,32 @@ import datetime as dt
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from kernels.compile import DEFAULT_ARCH, NVRTCUnavailable
-from tests.gpu.agreement import agree
+from tests.gpu import counters, occupancy, page, races
 from tests.gpu.driver import GPU, NoGPU, driver_version
-from tests.gpu.page import Machine, page, problems, summary, table
 from tests.gpu.prepare import prepare, read
+from tests.gpu.result import Machine, NotRun, Result
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "build" / "gpu"
+
+PREPARE: Mapping[str, Callable[[Path, str], object]] = {
+    "agreement": prepare,
+    "counters": counters.prepare,
+    "races": races.prepare,
+}
+"""What is compiled beforehand, each into a folder of its own."""
+
+COMPARE: Mapping[str, tuple[str, Callable[[Path, Machine, dt.date], Result]]] = {
+    "gpu-agreement": ("agreement", page.compare),
+    "gpu-counters": ("counters", counters.compare),
+    "gpu-races": ("races", races.compare),
+    "gpu-occupancy": ("agreement", occupancy.compare),
+}
+"""Page -> the folder that it needs, and what makes it."""
 
 
 def main() -> int:
@@ -30,13 +45,14 @@ def main() -> int:
     asked = _arguments()
     try:
         if asked.do == "prepare":
-            made = prepare(asked.folder, asked.arch)
-            print(f"{len(made.kernels)} compilations for {made.architecture} in {asked.folder}")
+            _prepare(asked.folder, asked.arch)
             return 0
         with GPU() as gpu:
-            if asked.do == "all":
-                prepare(asked.folder, gpu.architecture)
-            failed = _compare(gpu, asked.folder, asked.page)
+            name, architecture = gpu.name, gpu.architecture
+        if asked.do == "all":
+            _prepare(asked.folder, architecture)
+        compiler = read(asked.folder / "agreement").compiler
+        failed = _compare(asked.folder, Machine(name, driver_version(), architecture, compiler), asked.pages)
     except (NoGPU, NVRTCUnavailable) as reason:
         print(f"not run: {reason}")
         return 0
@@ -50,19 +66,29 @@ def _arguments() -> argparse.Namespace:
         "folder", nargs="?", type=Path, default=FOLDER, help="where the compiled kernels are kept"
     )
     parser.add_argument("--arch", default=DEFAULT_ARCH, help="for `prepare`; otherwise that of the GPU here")
-    parser.add_argument("--page", type=Path, help="also write the result to this file")
+    parser.add_argument("--pages", type=Path, default=ROOT / "docs", help="where the pages are written")
     return parser.parse_args()
 
 
-def _compare(gpu: GPU, folder: Path, target: Path | None) -> int:
-    prepared = read(folder)
-    with _silent_kernels():
-        rows = agree(folder, prepared, gpu)
-    if target is not None:
-        machine = Machine(gpu.name, driver_version(), prepared.architecture, prepared.compiler)
-        target.write_text(page(rows, machine, dt.datetime.now(tz=dt.UTC).date()), encoding="utf-8")
-    print("\n".join([*table(rows), "", *problems(rows), summary(rows)]))
-    return int(not all(row.agrees for row in rows))
+def _prepare(folder: Path, architecture: str) -> None:
+    for name, make in PREPARE.items():
+        make(folder / name, architecture)
+        print(f"{name}: {len(read(folder / name).kernels)} compilations for {architecture}")
+
+
+def _compare(folder: Path, machine: Machine, pages: Path) -> int:
+    failed = False
+    for name, (part, compare) in COMPARE.items():
+        try:
+            with _silent_kernels():
+                result = compare(folder / part, machine, dt.datetime.now(tz=dt.UTC).date())
+        except NotRun as reason:
+            print(f"{name}: not run: {reason}")
+            continue
+        (pages / f"{name}.md").write_text(result.page, encoding="utf-8")
+        print("\n".join(result.lines))
+        failed = failed or result.failed
+    return int(failed)
 
 
 def _marked_tests() -> int:

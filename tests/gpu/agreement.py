@@ -14,7 +14,8 @@ import numpy as np
 
 from kernels import device
 from kernels.device.arithmetic import operation
-from kernels.inputs import Matrix, product
+from kernels.exercise import Role
+from kernels.inputs import Matrix
 from kernels.judge import arguments, buffers, full_budget
 from kernels.plan import CasePlan
 from tests.gpu.driver import GPU
@@ -127,10 +128,13 @@ def on_gpu(folder: Path, gpu: GPU, kernel: Prepared) -> list[Matrix]:
         for case, kind in runs_of(kernel):
             assert case.launch is not None
             arrays = {each.name: each.values for each in buffers(case, dict(make_factors(case, kind)))}
-            outputs.append(
-                loaded.run(case.launch, arguments(case), arrays, kernel.symbols)[product(case).name]
-            )
+            outputs.append(_output(case, loaded.run(case.launch, arguments(case), arrays, kernel.symbols)))
     return outputs
+
+
+def _output(case: CasePlan, values: Mapping[str, Matrix]) -> Matrix:
+    """All that the case has the kernel write, one behind the other."""
+    return np.concatenate([values[matrix.name] for matrix in case.matrices if matrix.role is Role.OUTPUT])
 
 
 def on_cpu(folder: Path, kernel: Prepared) -> CPUSide:
@@ -160,7 +164,7 @@ def _run_all(program: device.Program, kernel: Prepared) -> tuple[list[Matrix], l
             symbols=kernel.symbols,
             warp_races=kernel.plan.warp_races,
         )
-        outputs.append(execution.values[product(case).name])
+        outputs.append(_output(case, execution.values))
         objections += [
             f"{finding.kind}, line {finding.line}: {finding.message}" for finding in execution.findings
         ]
@@ -204,6 +208,9 @@ def _difference(case: CasePlan, kind: Kind, found: Comparison) -> Difference | N
     if found.first is None:
         return None
     at, ours, theirs = found.first
-    matrix = product(case)
+    for matrix in case.matrices:
+        if matrix.role is Role.OUTPUT and at < matrix.rows * matrix.columns:
+            break
+        at -= matrix.rows * matrix.columns if matrix.role is Role.OUTPUT else 0
     row, column = divmod(at, matrix.row_length)
     return Difference(_size_text(case), kind, f"{matrix.name}[{row}][{column}]", ours, theirs)

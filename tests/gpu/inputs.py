@@ -9,7 +9,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.inputs import Matrix, factors
+from kernels.exercise import Role
+from kernels.inputs import Matrix
 from kernels.plan import CasePlan
 
 _EDGES = np.array(
@@ -31,19 +32,24 @@ class Kind(StrEnum):
 
 
 def make_factors(case: CasePlan, kind: Kind) -> Mapping[str, Matrix]:
-    """Both factors by name, row by row; always the same for the same sizes and kind."""
-    left, right = factors(case)
+    """All inputs by name, row by row; always the same for the same sizes and kind."""
+    inputs = [matrix for matrix in case.matrices if matrix.role is Role.INPUT]
     seed = zlib.crc32(f"{sorted(case.sizes.items())} {kind}".encode())
     random = np.random.Generator(np.random.Philox(seed))
-    shapes = (left.rows, left.columns), (right.rows, right.columns)
-    made = _tiny(random, *shapes) if kind is Kind.TINY else [_values(random, kind, shape) for shape in shapes]
-    return {left.name: made[0], right.name: made[1]}
+    shapes = [(matrix.rows, matrix.columns) for matrix in inputs]
+    if kind is Kind.TINY and len(shapes) == 2:
+        made = _tiny(random, *shapes)
+    else:
+        made = [_values(random, kind, shape) for shape in shapes]
+    return {matrix.name: values for matrix, values in zip(inputs, made, strict=True)}
 
 
 def _values(random: np.random.Generator, kind: Kind, shape: tuple[int, int]) -> Matrix:
     if kind is Kind.WHOLE:
         return random.integers(-8, 9, shape).astype(np.float32)
     values = random.standard_normal(shape)
+    if kind is Kind.TINY:
+        values = np.ldexp(values, random.integers(-133, -120, shape))
     if kind is Kind.WIDE:
         values = np.ldexp(values, random.integers(-60, 61, shape))
     made = values.astype(np.float32)

@@ -2,38 +2,85 @@
 
 from __future__ import annotations
 
-import argparse
-import json
+import datetime as dt
+from dataclasses import dataclass
 from pathlib import Path
 
+from kernels.occupancy import Limits, limits_of, occupancy
 from tests.gpu.driver import GPU
 from tests.gpu.prepare import Prepared, read
+from tests.gpu.result import Machine, Result
 
 BLOCK_SIZES = (*range(32, 1025, 32), 1, 31, 33, 100, 500, 1000)
-_ANSWERS = "occupancy.json"
+DYNAMIC = (0, 1_024, 10_000, 40_000)
+"""Bytes of dynamic shared memory that are tried with every kernel."""
 
 
-def run(folder: Path) -> None:
-    """Ask the driver, on the machine with the GPU: blocks per multiprocessor for each kernel and block size."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Blocks per multiprocessor of one kernel with one launch, as Tilelab and the driver say."""
+
+    name: str
+    tile: int
+    threads: int
+    dynamic: int
+    ours: int
+    theirs: int
+
+
+def compare(folder: Path, machine: Machine, day: dt.date) -> Result:
+    """Ask both about every kernel, block size and amount of dynamic shared memory."""
+    digits = machine.architecture.removeprefix("sm_")
+    limits = limits_of(f"{digits[:-1]}.{digits[-1]}")
     with GPU() as gpu:
-        found = {kernel.stem: _ask(folder, gpu, kernel) for kernel in read(folder).kernels}
-    (folder / _ANSWERS).write_text(json.dumps(found), encoding="utf-8")
+        found = [each for kernel in read(folder).kernels for each in _answers(folder, gpu, kernel, limits)]
+    different = [each for each in found if each.ours != each.theirs]
+    kernels = len({(each.name, each.tile) for each in found})
+    total = (
+        f"{len(found):,} launches of {kernels} compilations: blocks per multiprocessor equal the driver's in"
+        f" {len(found) - len(different):,}, differ in {len(different):,}"
+    )
+    lines = [
+        f"{each.name}, tile {each.tile}, {each.threads} threads, {each.dynamic:,} bytes of dynamic shared memory:"
+        f" {each.ours} blocks, the driver says {each.theirs}"
+        for each in different[:_MOST_SHOWN]
+    ]
+    shown = [f"- {line}" for line in lines]
+    text = "\n".join([_INTRODUCTION.format(made_on=machine.made_on(day), total=total), *shown, ""])
+    return Result(text, (*lines, total), bool(different))
 
 
-def _ask(folder: Path, gpu: GPU, kernel: Prepared) -> dict[int, int]:
+def _answers(folder: Path, gpu: GPU, kernel: Prepared, limits: Limits) -> list[Answer]:
+    """What both say about one kernel."""
+    needs = kernel.resources
+    found = []
     with gpu.load((folder / f"{kernel.stem}.cubin").read_bytes(), kernel.entry) as loaded:
-        return {
-            threads: loaded.blocks_per_multiprocessor(threads, shared_of(kernel)) for threads in BLOCK_SIZES
-        }
+        for dynamic in DYNAMIC:
+            if needs.shared_bytes + dynamic > _WITHOUT_OPT_IN:
+                continue
+            for threads in BLOCK_SIZES:
+                ours = occupancy(
+                    limits, threads, needs.registers, needs.shared_bytes, dynamic, barriers=needs.barriers
+                )
+                theirs = loaded.blocks_per_multiprocessor(threads, dynamic)
+                found.append(
+                    Answer(kernel.name, kernel.plan.tile, threads, dynamic, ours.blocks_per_sm, theirs)
+                )
+    return found
 
 
-def shared_of(kernel: Prepared) -> int:
-    """The dynamic shared memory of its first launch."""
-    return next((case.launch.shared for case in kernel.plan.cases if case.launch is not None), 0)
+_WITHOUT_OPT_IN = 49_152
+_MOST_SHOWN = 20
+_INTRODUCTION = """\
+# The occupancy calculation beside a driver
 
+Every right kernel of `tests/corpus` and every exercise's solution with every tile, block sizes from 1 to 1,024 threads,
+and several amounts of dynamic shared memory: how many blocks a multiprocessor holds, by Tilelab's own table and by the
+driver.
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m tests.gpu.occupancy", description=__doc__)
-    parser.add_argument("do", choices=["run"])
-    parser.add_argument("folder", type=Path)
-    run(parser.parse_args().folder)
+`make test-gpu` makes this comparison and writes this page.
+
+{made_on}
+
+{total}.
+"""

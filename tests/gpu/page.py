@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from tests.gpu.agreement import Row
+from tests.gpu.agreement import Row, agree
+from tests.gpu.driver import GPU
 from tests.gpu.inputs import Kind
+from tests.gpu.prepare import read
+from tests.gpu.result import Machine, Result
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What the comparison ran with."""
-
-    gpu: str
-    driver: str
-    architecture: str
-    compiler: str
+def compare(folder: Path, machine: Machine, day: dt.date) -> Result:
+    """Run everything on both devices."""
+    with GPU() as gpu:
+        rows = agree(folder, read(folder), gpu)
+    failed = not all(row.agrees for row in rows)
+    return Result(page(rows, machine, day), (*problems(rows), summary(rows)), failed)
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -53,7 +54,7 @@ def page(rows: Sequence[Row], machine: Machine, day: dt.date) -> str:
     found = problems(rows)
     differences = ["## What differs", "", *(f"- {line}" for line in found), ""] if found else []
     kinds = "\n".join(f"- {kind}: {text}" for kind, text in _KINDS.items())
-    text = _INTRODUCTION.format(day=day.isoformat(), machine=machine, kinds=kinds, summary=summary(rows))
+    text = _INTRODUCTION.format(made_on=machine.made_on(day), kinds=kinds, summary=summary(rows))
     return "\n".join([text, *table(rows), "", *differences])
 
 
@@ -112,10 +113,9 @@ not -0, a subnormal number is not zero; only all NaN count as one. A kernel with
 PTX promises a bound and no bits, is listed with them and not held to this; one whose sums depend on the order in which
 threads arrive (`tests/gpu/order.toml`) is held to it with whole numbers only.
 
-`make test-gpu` makes this comparison; `python -m tests.gpu --page docs/gpu-agreement.md` writes this page.
+`make test-gpu` makes this comparison and writes this page.
 
-Made on {day} with one {machine.gpu}, driver {machine.driver}, kernels compiled for {machine.architecture} by NVRTC
-{machine.compiler}.
+{made_on}
 
 Values of the inputs:
 

@@ -6,7 +6,7 @@ import contextlib
 import json
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,16 @@ _INDEX = "kernels.json"
 
 class NotTaken(ValueError):
     """A kernel that should be right is refused or does not compile; the text says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A kernel that is to be compared, with one tile."""
+
+    name: str
+    path: Path
+    exercise: Exercise
+    tile: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,7 @@ def prepare(folder: Path, architecture: str) -> Folder:
     """Compile everything into `folder`; raises NVRTCUnavailable and NotTaken."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as headers:
-        kernels = tuple(_compile(folder, Path(headers), architecture, *each) for each in _sources())
+        kernels = tuple(compile_one(folder, Path(headers), architecture, each) for each in right_kernels())
     made = Folder(nvrtc.installed_version(), architecture, kernels)
     write(folder, made)
     return made
@@ -75,12 +85,9 @@ def compile_corpus(folder: Path, architecture: str) -> Folder:
             for entry in tomllib.loads((CORPUS / f"{kind}.toml").read_text(encoding="utf-8"))["kernel"]:
                 exercise = find_exercise(entry["exercise"])
                 path = CORPUS / kind / f"{entry['name']}.cu"
+                chosen = Chosen(entry["name"], path, exercise, exercise.tile)
                 with contextlib.suppress(NotTaken):
-                    kernels.append(
-                        _compile(
-                            folder, Path(headers), architecture, entry["name"], path, exercise, exercise.tile
-                        )
-                    )
+                    kernels.append(compile_one(folder, Path(headers), architecture, chosen))
     return Folder(nvrtc.installed_version(), architecture, tuple(kernels))
 
 
@@ -94,31 +101,41 @@ def read(folder: Path) -> Folder:
     return from_plain(Folder, json.loads((folder / _INDEX).read_text(encoding="utf-8")))
 
 
-def _sources() -> Iterator[tuple[str, Path, Exercise, int]]:
+PlanOf = Callable[[Exercise, Source, int], Plan]
+"""Exercise, source and tile to what is to be run."""
+
+
+def _own_plan(exercise: Exercise, source: Source, tile: int) -> Plan:
+    return make_plan(exercise, source, tile, seed="0")
+
+
+def right_kernels() -> Iterator[Chosen]:
     """Every kernel with every tile: the exercises' solutions, the corpus of right kernels, the probes."""
     for exercise in list_exercises():
         for tile in _tiles(exercise):
-            yield f"{exercise.name}: solution.cu", exercise.solution, exercise, tile
+            yield Chosen(f"{exercise.name}: solution.cu", exercise.solution, exercise, tile)
     for entry in tomllib.loads((CORPUS / "right.toml").read_text(encoding="utf-8"))["kernel"]:
         exercise = find_exercise(entry["exercise"])
         for tile in _tiles(exercise):
-            yield entry["name"], CORPUS / "right" / f"{entry['name']}.cu", exercise, tile
+            yield Chosen(entry["name"], CORPUS / "right" / f"{entry['name']}.cu", exercise, tile)
     naive = find_exercise("naive")
     for path in sorted(PROBES.glob("*.cu")):
-        yield f"probe: {path.stem}", path, naive, naive.tile
+        yield Chosen(f"probe: {path.stem}", path, naive, naive.tile)
 
 
 def _tiles(exercise: Exercise) -> list[int]:
     return [tile for tile in TILES if tile in exercise.tiles]
 
 
-def _compile(
-    folder: Path, headers: Path, architecture: str, name: str, path: Path, exercise: Exercise, tile: int
+def compile_one(
+    folder: Path, headers: Path, architecture: str, chosen: Chosen, plan_of: PlanOf = _own_plan
 ) -> Prepared:
-    source = read_source(path.read_bytes(), exercise)
+    """Compile one kernel into the folder; raises NotTaken."""
+    name, exercise = chosen.name, chosen.exercise
+    source = read_source(chosen.path.read_bytes(), exercise)
     if not isinstance(source, Source):
         raise NotTaken(f"{name} is not taken: {source[0].message}")
-    plan = make_plan(exercise, source, tile, seed="0")
+    plan = plan_of(exercise, source, chosen.tile)
     made = compile_source(
         source.text,
         exercise.kernel,
@@ -131,7 +148,7 @@ def _compile(
     )
     if not isinstance(made, Compilation):
         raise NotTaken(f"{name} does not compile: {made[0].message}")
-    stem = f"{name.replace(': ', '-').removesuffix('.cu')}-{tile}"
+    stem = f"{name.replace(': ', '-').removesuffix('.cu')}-{chosen.tile}"
     (folder / f"{stem}.ptx").write_text(made.ptx, encoding="utf-8")
     (folder / f"{stem}.cubin").write_bytes(made.cubin)
     symbols = {made.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kernels.inputs import make_inputs
 from kernels.judge import arguments, buffers
+from kernels.limits import launch_finding
 from kernels.plan import CasePlan
 from tests.gpu.driver import GPU
 from tests.gpu.prepare import Prepared, read
@@ -17,7 +18,7 @@ def launches(kernels: tuple[Prepared, ...]) -> Iterator[tuple[Prepared, CasePlan
     """Every kernel with every case of its plan that can be launched: the order of what the profiler reports."""
     for kernel in kernels:
         for case in kernel.plan.cases:
-            if case.launch is not None:
+            if case.launch is not None and launch_finding(case, kernel.resources) is None:
                 yield kernel, case
 
 

@@ -1,15 +1,15 @@
 """Compares the races that the CPU device finds with those that compute-sanitizer's racecheck finds on a GPU.
 
-`prepare FOLDER` where there is a compiler, `run FOLDER` on the GPU machine (racecheck watches each kernel in a process
-of its own), `compare FOLDER` where you like.
+Racecheck watches each kernel in a process of its own.
 """
 
 from __future__ import annotations
 
-import argparse
+import datetime as dt
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,11 +20,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels import device
+from kernels.device.naming import plain_name
 from kernels.inputs import make_inputs
 from kernels.judge import arguments, buffers, full_budget
-from kernels.plan import CasePlan
-from kernels.verdict import Severity, Verdict
+from kernels.verdict import Finding, Severity, Verdict
 from tests.gpu.prepare import CORPUS, Folder, Prepared, compile_corpus, read, write
+from tests.gpu.result import Machine, NotRun, Result
 
 REASONS = Path(__file__).parent / "races.toml"
 _FINDINGS = "races.json"
@@ -77,8 +78,9 @@ def _shared_races(folder: Path, kernel: Prepared) -> int:
     assert case.launch is not None
     text = (folder / f"{kernel.stem}.ptx").read_text(encoding="utf-8")
     try:
+        program = device.load_program(text, kernel.entry)
         execution = device.run(
-            device.load_program(text, kernel.entry),
+            program,
             case.launch,
             arguments(case),
             buffers(case, make_inputs(case, seed=1)),
@@ -88,12 +90,15 @@ def _shared_races(folder: Path, kernel: Prepared) -> int:
         )
     except (device.Unsupported, device.Malformed):
         return -1
-    races = [each for each in execution.findings if each.kind is Verdict.DATA_RACE]
-    return sum(not _global(each.example.element if each.example else None, case) for each in races)
+    shared = {plain_name(name) for name, each in program.variables.items() if each.space == "shared"}
+    races = (each for each in execution.findings if each.kind is Verdict.DATA_RACE)
+    return sum(_variable(each) in shared for each in races)
 
 
-def _global(element: str | None, case: CasePlan) -> bool:
-    return element is not None and element.split("[")[0] in {matrix.name for matrix in case.matrices}
+def _variable(finding: Finding) -> str:
+    """The variable that a finding's example is an element of."""
+    element = finding.example.element if finding.example is not None else None
+    return (element or "").split("[")[0]
 
 
 def run(folder: Path) -> None:
@@ -144,39 +149,62 @@ def _expected() -> dict[str, str]:
 
 
 def page(found: Sequence[Row], reasons: Mapping[str, str]) -> list[str]:
-    """The table: a line of sums, then every disagreement with its reason."""
-    both = sum(row.agrees and bool(row.ours) for row in found)
-    neither = sum(row.agrees and not row.ours for row in found)
-    differ = len(found) - both - neither
+    """Two tables: sums by expected verdict, and every disagreement with its reason."""
     lines = [
-        f"{len(found)} kernels: both find a race in {both}, neither in {neither}, they differ in {differ}.",
+        "| expected verdict | kernels | both find a race | neither does | they differ | racecheck came to no end |",
+        "|---|---|---|---|---|---|",
+        *(_sum(verdict, [row for row in found if row.expected == verdict]) for verdict in _verdicts(found)),
+        _sum("**all**", found),
         "",
         "| kernel | expected verdict | CPU device: pairs of lines | racecheck: hazards | why they differ |",
         "|---|---|---|---|---|",
     ]
     for row in found:
-        if not row.agrees:
-            theirs = "did not end" if row.theirs is None else row.theirs
+        if row.theirs is not None and not row.agrees:
             why = reasons.get(row.name, "")
-            lines.append(f"| {row.name} | {row.expected} | {row.ours} | {theirs} | {why} |")
+            lines.append(f"| `{row.name}` | {row.expected} | {row.ours} | {row.theirs} | {why} |")
     return lines
 
 
-def main() -> None:
-    """Prepare, run or compare."""
-    parser = argparse.ArgumentParser(prog="python -m tests.gpu.races", description=__doc__)
-    parser.add_argument("do", choices=["prepare", "run", "compare"])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--arch", default="sm_90")
-    asked = parser.parse_args()
-    if asked.do == "prepare":
-        prepare(asked.folder, asked.arch)
-    elif asked.do == "run":
-        run(asked.folder)
-    else:
-        reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
-        print("\n".join(page(rows(asked.folder), reasons)))
+def _verdicts(found: Sequence[Row]) -> list[str]:
+    order = [verdict.value for verdict in Verdict]
+    return sorted({row.expected for row in found}, key=order.index)
 
 
-if __name__ == "__main__":
-    main()
+def _sum(title: str, found: Sequence[Row]) -> str:
+    ended = [row for row in found if row.theirs is not None]
+    same = [row for row in ended if row.agrees]
+    both = sum(bool(row.ours) for row in same)
+    numbers = len(found), both, len(same) - both, len(ended) - len(same), len(found) - len(ended)
+    return f"| {title} | {' | '.join(map(str, numbers))} |"
+
+
+def compare(folder: Path, machine: Machine, day: dt.date) -> Result:
+    """Let racecheck watch every kernel and put what it finds beside ours; raises NotRun where it cannot."""
+    if shutil.which("compute-sanitizer") is None:
+        raise NotRun("no compute-sanitizer here")
+    run(folder)
+    found = rows(folder)
+    reasons = tomllib.loads(REASONS.read_text(encoding="utf-8"))
+    different = [row.name for row in found if row.theirs is not None and not row.agrees]
+    unexplained = [name for name in different if name not in reasons]
+    lines = [f"{name}: they differ about races, and nothing says why" for name in unexplained]
+    total = (
+        f"racecheck on {len(found)} kernels: {len(different)} disagreements, {len(unexplained)} unexplained"
+    )
+    text = "\n".join([_INTRODUCTION.format(made_on=machine.made_on(day)), *page(found, reasons), ""])
+    return Result(text, (*lines, total), bool(unexplained))
+
+
+_INTRODUCTION = """\
+# Races that the CPU device finds, beside racecheck
+
+Every kernel of `tests/corpus` that compiles, right and wrong, at one size: races in shared memory that the CPU device
+finds, and hazards that compute-sanitizer's racecheck finds on a GPU. Racecheck looks at shared memory only, so races
+in global memory count for neither. It comes to no end where a kernel faults or hangs on the GPU; kernels that run
+forever are left out.
+
+`make test-gpu` makes this comparison and writes this page.
+
+{made_on}
+"""

@@ -14,8 +14,9 @@ from kernels.exercise import find_exercise
 from kernels.plan import make_plan
 from tests.gpu.agreement import Comparison, CPUSide, compare_outputs, order_dependent, row_of, runs_of
 from tests.gpu.inputs import Kind
-from tests.gpu.page import Machine, page, problems
+from tests.gpu.page import page, problems
 from tests.gpu.prepare import CORPUS, Prepared
+from tests.gpu.result import Machine
 
 RESOURCES = Resources(32, 0, 0, 0, 0, 0, 0)
 

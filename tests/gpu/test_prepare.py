@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
 def test_what_is_prepared_runs_on_the_cpu_device_without_the_source(tmp_path, monkeypatch):
     naive = find_exercise("naive")
-    probes = [(f"probe: {path.stem}", path, naive, 16) for path in sorted(prepare.PROBES.glob("*.cu"))]
-    monkeypatch.setattr(prepare, "_sources", lambda: iter(probes))
+    paths = sorted(prepare.PROBES.glob("*.cu"))
+    probes = [prepare.Chosen(f"probe: {path.stem}", path, naive, 16) for path in paths]
+    monkeypatch.setattr(prepare, "right_kernels", lambda: iter(probes))
 
     made = prepare.prepare(tmp_path / "here", "sm_90")
     folder = (tmp_path / "here").rename(tmp_path / "there")
@@ -34,7 +35,7 @@ def test_what_is_prepared_runs_on_the_cpu_device_without_the_source(tmp_path, mo
 
 
 def test_every_right_kernel_and_every_solution_is_compared():
-    names = [name for name, *_ in prepare._sources()]
+    names = [each.name for each in prepare.right_kernels()]
     for expected in ("naive: solution.cu", "tiled: solution.cu", "tiled_kahan", "probe: global_atomic_add"):
         assert expected in names
     assert names.count("tiled_kahan") == len(prepare.TILES)

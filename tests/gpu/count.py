@@ -1,0 +1,81 @@
+"""What the CPU device counts of right kernels, as `tilelab analyze` shows it, for comparison with a GPU's counters."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from kernels import device, nvrtc
+from kernels.evidence import Totals
+from kernels.exercise import Exercise
+from kernels.hardware import as_executed
+from kernels.inputs import make_inputs
+from kernels.judge import arguments, buffers
+from kernels.plan import CasePlan, Plan, make_plan, plan_at
+from kernels.sass import Sass, read_sass
+from kernels.source import Source
+from tests.gpu.prepare import Chosen, Folder, Prepared, compile_one, right_kernels, write
+from tests.gpu.profile import launches
+from worker.sandbox.disassembling import disassemble
+
+_TILE = 16
+_SIZE, _DIVISIBLE, _RAGGED = 128, 64, 100
+_ENDLESS = device.Budget(1 << 40)
+
+
+def prepare_counted(folder: Path, architecture: str) -> list[Totals]:
+    """Compile every right kernel into the folder; what each of its launches counts, in order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as headers:
+        compiled = tuple(
+            compile_one(folder, Path(headers), architecture, each, _at_two_sizes) for each in _chosen()
+        )
+    made = Folder(nvrtc.installed_version(), architecture, compiled)
+    write(folder, made)
+    with ProcessPoolExecutor() as pool:
+        each_kernel = pool.map(partial(_count, folder), made.kernels)
+        return [totals for several in each_kernel for totals in several]
+
+
+def _chosen() -> Iterator[Chosen]:
+    """Solutions with every tile, the rest with one."""
+    for each in right_kernels():
+        if each.tile == _TILE or each.path == each.exercise.solution:
+            yield each
+
+
+def _at_two_sizes(exercise: Exercise, source: Source, tile: int) -> Plan:
+    """A size of whole tiles, and one that is not where the exercise has such; one only where macros hold the size."""
+    plan = make_plan(exercise, source, tile, seed="0")
+    ragged = any(size % plan.tile for case in plan.cases for size in case.sizes.values())
+    sizes = [_SIZE] if exercise.size_macros else [_SIZE, _RAGGED if ragged else _DIVISIBLE]
+    plans = (plan_at(exercise, source, plan.tile, dict.fromkeys(exercise.sizes, size)) for size in sizes)
+    return replace(plan, cases=tuple(case for each in plans for case in each.cases))
+
+
+def _count(folder: Path, kernel: Prepared) -> list[Totals]:
+    program = device.load_program((folder / f"{kernel.stem}.ptx").read_text(encoding="utf-8"), kernel.entry)
+    text = disassemble((folder / f"{kernel.stem}.cubin").read_bytes()).text
+    assert text is not None, "the disassembler must be there: without it there is nothing to compare"
+    sass = read_sass(text, kernel.entry)
+    return [_totals(program, kernel, case, sass) for _, case in launches((kernel,))]
+
+
+def _totals(program: device.Program, kernel: Prepared, case: CasePlan, sass: Sass) -> Totals:
+    assert case.launch is not None
+    execution = device.run(
+        program,
+        case.launch,
+        arguments(case),
+        buffers(case, make_inputs(case, seed=1)),
+        budget=_ENDLESS,
+        symbols=kernel.symbols,
+        observe=False,
+        count=True,
+    )
+    assert execution.counts is not None
+    return as_executed(execution.counts, sass).totals
