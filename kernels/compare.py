@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,27 @@ POISON = np.array([_POISON_BITS], dtype=np.uint32).view(np.float32)[0]
 """The NaN that outputs are filled with: one that no arithmetic gives, so an element left unwritten is known as such."""
 
 
+class Output(Protocol):
+    """One case's output as the kernel gave it, and the right one."""
+
+    @property
+    def expected(self) -> Expected: ...
+
+    @property
+    def actual(self) -> Matrix: ...
+
+    @property
+    def tile(self) -> int: ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the inputs, then of the output."""
+
+    @property
+    def vector(self) -> bool:
+        """Whether the output's elements have one index."""
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """One case's product, as the kernel gave it, and what is needed to explain it.
@@ -31,6 +53,35 @@ class Product:
     actual: Matrix
     tile: int
     names: tuple[str, str, str]
+    vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """One case's sums of sections.
+
+    values: the input, in the order of memory
+    """
+
+    values: Doubles
+    section: int
+    expected: Expected
+    actual: Matrix
+    tile: int
+    names: tuple[str, str]
+    vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Transposed:
+    """One case's transpose of the matrix `given`."""
+
+    given: Doubles
+    expected: Expected
+    actual: Matrix
+    tile: int
+    names: tuple[str, str]
+    vector: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +99,19 @@ class Mismatch:
     right: str
 
 
-def mismatch(product: Product, wrong: Mask) -> Mismatch | None:
+def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
     """The wrong elements in words; None where there is none."""
     if not wrong.any():
         return None
     row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])
-    found = product.actual[row, column]
+    found = output.actual[row, column]
+    index = f"[{row}]" if output.vector else f"[{row}][{column}]"
     return Mismatch(
         wrong=int(wrong.sum()),
         elements=wrong.size,
-        element=f"{product.names[2]}[{row}][{column}]",
+        element=f"{output.names[-1]}{index}",
         found="never written" if is_poison(found[np.newaxis])[0] else show(float(found)),
-        right=show(float(product.expected.values[row, column])),
+        right=show(float(output.expected.values[row, column])),
     )
 
 

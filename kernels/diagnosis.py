@@ -5,224 +5,26 @@ A diagnosis is only made where the data prove it: the wrong output equals, eleme
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
-from kernels.compare import Doubles, Mask, Product, is_poison, wrong_elements
-from kernels.inputs import Expected
+from kernels import diagnosis_products, diagnosis_sums, diagnosis_transposes
+from kernels.compare import Mask, Product, Sums, Transposed
+from kernels.diagnosis_outputs import Diagnosis
+
+__all__ = ["Diagnosis", "diagnose"]
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """A mistake that explains an output, or the place of its wrong elements; `key` is the same in another case."""
-
-    key: str
-    text: str
-    is_place: bool = False
-
-
-def diagnose(product: Product, wrong: Mask) -> tuple[Diagnosis, ...]:
+def diagnose(output: Product | Sums | Transposed, wrong: Mask) -> tuple[Diagnosis, ...]:
     """Every explanation that the data prove, the most telling first."""
     # what a mistake would give may overflow the format that it uses
     with np.errstate(all="ignore"):
-        found = [rule(product, wrong) for rule in _RULES]
+        found = _explanations(output, wrong)
     return tuple(diagnosis for diagnosis in found if diagnosis is not None)
 
 
-def _equal(product: Product, candidate: Doubles) -> bool:
-    """Whether the whole output is what this mistake would give."""
-    if candidate.shape != product.actual.shape:
-        return False
-    return not wrong_elements(product.actual, Expected(candidate, product.expected.bound)).any()
-
-
-def _never_written(product: Product, wrong: Mask) -> Diagnosis | None:
-    poison = is_poison(product.actual)
-    if not np.array_equal(poison, wrong):
-        return None
-    if poison.all():
-        return Diagnosis("never_written", f"No element of {product.names[2]} was ever written.")
-    where = _place(product, wrong)
-    return Diagnosis(
-        "partly_written", "The wrong elements are those that nobody wrote" + (f": {where}." if where else ".")
-    )
-
-
-def _not_a_number(product: Product, wrong: Mask) -> Diagnosis | None:
-    values = product.actual[wrong]
-    if is_poison(values).any() or np.isfinite(values).any():
-        return None
-    return Diagnosis("not_finite", "Every wrong element is NaN or infinite.")
-
-
-def _all_zero(product: Product, wrong: Mask) -> Diagnosis | None:
-    if product.actual[wrong].any():
-        return None
-    return Diagnosis("zero", "Every wrong element is 0.")
-
-
-def _reordered(product: Product, wrong: Mask) -> Diagnosis | None:
-    """The right numbers in another order: transposed, or the product of other matrices than asked for."""
-    left, right, (m, n, p) = product.left, product.right, product.names
-    candidates: tuple[tuple[str, Callable[[], Doubles], str], ...] = (
-        ("transposed", lambda: product.expected.values.T,
-         f"The result is transposed: {p}[i][j] holds what belongs in {p}[j][i]."),
-        ("swapped", lambda: right @ left, f"The result is {n}*{m}: the operands are swapped."),
-        ("left_transposed", lambda: left.T @ right, f"The result is that of {m} transposed times {n}."),
-        ("right_transposed", lambda: left @ right.T, f"The result is that of {m} times {n} transposed."),
-    )  # fmt: skip
-    for key, candidate, text in candidates:
-        try:
-            values = candidate()
-        except ValueError:
-            continue  # the shapes do not fit, so the kernel did not compute this
-        if _equal(product, values):
-            return Diagnosis(key, text)
-    return None
-
-
-def _scaled(product: Product, wrong: Mask) -> Diagnosis | None:
-    for factor, text in ((2, "twice what it should be"), (-1, "the negative of what it should be")):
-        if _equal(product, product.expected.values * factor):
-            return Diagnosis(f"scaled_{factor}", f"Every element is {text}.")
-    return None
-
-
-def _narrow_format(product: Product, wrong: Mask) -> Diagnosis | None:
-    for name, narrow in _FORMATS:
-        for cut in (True, False):
-            left, right = narrow(product.left, cut), narrow(product.right, cut)
-            values = left @ right
-            if _equal(product, values) or _equal(product, narrow(values, cut)):
-                return _narrow_text(name)
-        if _equal(product, narrow(product.expected.values, False)):
-            return _narrow_text(name)
-    return None
-
-
-def _narrow_text(name: str) -> Diagnosis:
-    text = f"The result is what {name} arithmetic gives: the numbers were rounded to a narrower format than float."
-    return Diagnosis("narrow_format", text)
-
-
-def _missing_terms(product: Product, wrong: Mask) -> Diagnosis | None:
-    """The sum stops early, starts late, or leaves out or repeats one tile, in the whole output."""
-    length, tile = product.left.shape[1], product.tile
-    whole_tiles = length // tile * tile
-    for stop, key, text in (
-        (whole_tiles, "last_tile", "the last, partial tile is left out"),
-        (tile, "first_tile", "only the first tile is added up"),
-        (length - 1, "last_term", "the last term is left out"),
-    ):
-        if stop < length and _equal(product, product.left[:, :stop] @ product.right[:stop]):
-            return Diagnosis(key, f"Each sum has only its first {_of(stop, length)}: {text}.")
-    if length > 1 and _equal(product, product.left[:, 1:] @ product.right[1:]):
-        return Diagnosis("first_term", "The first term, k = 0, is left out of each sum.")
-    return _one_tile(product, length, tile)
-
-
-def _one_tile(product: Product, length: int, tile: int) -> Diagnosis | None:
-    for start in range(0, length, tile):
-        part = product.left[:, start : start + tile] @ product.right[start : start + tile]
-        span = f"k = {start} to {min(start + tile, length) - 1}"
-        if _equal(product, product.expected.values - part):
-            return Diagnosis("tile_missing", f"One tile is left out of each sum: {span}.")
-        if _equal(product, product.expected.values + part):
-            return Diagnosis("tile_twice", f"One tile is counted twice in each sum: {span}.")
-        if length > tile and _equal(product, part):
-            return Diagnosis(
-                "only_one_tile", f"Each sum has one tile only, {span}: is the sum kept from tile to tile?"
-            )
-    return None
-
-
-def _of(stop: int, length: int) -> str:
-    return f"{stop} of {length} terms"
-
-
-def _shifted(product: Product, wrong: Mask) -> Diagnosis | None:
-    """Rows or columns off by one, where they are written at all."""
-    right, name = product.expected.values, product.names[2]
-    for key, actual, shifted, text in (
-        ("row_down", product.actual[1:], right[:-1], f"{name}[i][j] holds what belongs in {name}[i-1][j]"),
-        ("row_up", product.actual[:-1], right[1:], f"{name}[i][j] holds what belongs in {name}[i+1][j]"),
-        (
-            "column_right",
-            product.actual[:, 1:],
-            right[:, :-1],
-            f"{name}[i][j] holds what belongs in {name}[i][j-1]",
-        ),
-        (
-            "column_left",
-            product.actual[:, :-1],
-            right[:, 1:],
-            f"{name}[i][j] holds what belongs in {name}[i][j+1]",
-        ),
-    ):
-        if actual.size >= 4 and np.array_equal(actual, shifted):
-            return Diagnosis(key, f"The result is shifted by one: {text}.")
-    return None
-
-
-def _where(product: Product, wrong: Mask) -> Diagnosis | None:
-    place = _place(product, wrong)
-    return None if place is None else Diagnosis(place, f"The wrong elements are {place}.", is_place=True)
-
-
-def _place(product: Product, wrong: Mask) -> str | None:
-    """Where exactly the wrong elements lie, if that can be said in a few words."""
-    rows, columns = wrong.shape
-    tile = product.tile
-    i, j = np.indices(wrong.shape)
-    edge_row, edge_column = rows // tile * tile, columns // tile * tile
-    if wrong.all():
-        return None
-    for mask, text in (
-        (i >= edge_row, "exactly the rows of the last, partial tile"),
-        (j >= edge_column, "exactly the columns of the last, partial tile"),
-        ((i >= edge_row) | (j >= edge_column), "exactly those of the last, partial tiles"),
-        ((i >= edge_row) & (j >= edge_column), "exactly those of the last, partial tile"),
-        ((i >= tile) | (j >= tile), "exactly those outside the first tile"),
-        (i == rows - 1, "exactly the last row"),
-        (j == columns - 1, "exactly the last column"),
-        (i == 0, "exactly the first row"),
-        (j == 0, "exactly the first column"),
-        (i != j, "exactly those off the diagonal"),
-        (i == j, "exactly those on the diagonal"),
-    ):
-        if mask.any() and np.array_equal(mask, wrong):
-            return text
-    return "one single element" if wrong.sum() == 1 else None
-
-
-def _to_bits(values: Doubles, bits: int, cut: bool) -> Doubles:
-    """Each value with so many significant bits, the rest cut off or rounded to nearest even."""
-    mantissa, exponent = np.frexp(values)
-    scaled = np.ldexp(mantissa, bits)
-    rounded: Doubles = np.ldexp(np.trunc(scaled) if cut else np.rint(scaled), exponent - bits)
-    return rounded
-
-
-def _to_half(values: Doubles, cut: bool) -> Doubles:
-    return _to_bits(values, 11, cut=True) if cut else values.astype(np.float16).astype(np.float64)
-
-
-_FORMATS: tuple[tuple[str, Callable[[Doubles, bool], Doubles]], ...] = (
-    ("bfloat16", lambda values, cut: _to_bits(values, 8, cut)),
-    ("TF32", lambda values, cut: _to_bits(values, 11, cut)),
-    ("half", _to_half),
-)
-
-_RULES: tuple[Callable[[Product, Mask], Diagnosis | None], ...] = (
-    _never_written,
-    _not_a_number,
-    _reordered,
-    _scaled,
-    _missing_terms,
-    _shifted,
-    _narrow_format,
-    _all_zero,
-    _where,
-)
+def _explanations(output: Product | Sums | Transposed, wrong: Mask) -> list[Diagnosis | None]:
+    if isinstance(output, Sums):
+        return [rule(output, wrong) for rule in diagnosis_sums.RULES]
+    if isinstance(output, Transposed):
+        return [rule(output, wrong) for rule in diagnosis_transposes.RULES]
+    return [rule(output, wrong) for rule in diagnosis_products.RULES]

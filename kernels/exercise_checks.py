@@ -17,8 +17,8 @@ from kernels.exercise_table import ExerciseError
 from kernels.expression import ExpressionError
 from kernels.launch import LaunchError
 
-_LONGEST_SUM = 1 << 24
-"""With more elements than this, each at least 1, not every partial sum is exact in float."""
+_LONGEST_SUM = 1 << 23
+"""With more elements than this, each at least 1 and perhaps counted twice, not every sum is exact in float."""
 
 _ROLES = {
     Operation.MATMUL: ((2, 1), "a matmul has two inputs (left, then right) and one output"),
@@ -42,6 +42,11 @@ def check_whole(exercise: Exercise, path: Path) -> None:
     for tile in exercise.tiles:
         for own in _own_macros(exercise):
             _check_cases(exercise, tile, own, path)
+    if not any(case.on_cpu for case in exercise.cases(exercise.largest_tile)):
+        reason = (
+            f"with {exercise.tile_name} {exercise.largest_tile} no case is small enough for the CPU device"
+        )
+        raise ExerciseError(path, "tile.largest", reason)
     _check_closer_looks(exercise, path)
 
 

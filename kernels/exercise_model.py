@@ -111,6 +111,13 @@ class Operand:
     symbol: str
     vector: bool = False
 
+    @property
+    def declaration(self) -> str:
+        """What a file has to declare where it holds this operand as a global."""
+        extents = (self.rows,) if self.vector else (self.rows, self.cols)
+        ordered = extents if self.layout is Layout.ROW_MAJOR else extents[::-1]
+        return f"__device__ float {self.symbol}{''.join(f'[{extent.text}]' for extent in ordered)};"
+
     def shape(self, names: Mapping[str, int]) -> tuple[int, int]:
         """Rows and columns, for these sizes, macros and tile."""
         return self.rows.evaluate(names), self.cols.evaluate(names)
@@ -122,6 +129,11 @@ class Constant:
 
     symbol: str
     value: Expression
+
+    @property
+    def declaration(self) -> str:
+        """What a file has to declare."""
+        return f"__constant__ int {self.symbol};"
 
 
 @dataclass(frozen=True, slots=True)

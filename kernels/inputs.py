@@ -1,4 +1,4 @@
-"""Inputs whose product is known to the last bit, and that product.
+"""Inputs for which the right output is known to the last bit, and that output.
 
 Integers: the wide operand holds integers of up to 13 bits, none of them zero, the narrow one -1 and 1, and zeros only
 as far as needed to keep at most 2,048 nonzeros in a dot product. So the sum of |a||b| is at most 2,048 * 8,191, below
@@ -10,6 +10,9 @@ output is one input element, scaled: exact at any size, and wrong in its last bi
 
 Real: any real numbers, judged against the bound that float32 keeps in every order of summation. Only for short dot
 products, where the bound is tight enough to tell float32 from a narrower format.
+
+For other operations than products: integers above 0, so few and small that a section of them adds up to 2**23 at most:
+an element that is left out, or counted twice, always shows. And full mantissas, for what only moves numbers about.
 """
 
 from __future__ import annotations
@@ -29,13 +32,14 @@ Matrix = NDArray[np.float32]
 WIDE_LIMIT = 2**13 - 1
 NONZERO_LIMIT = 2**11
 REAL_LENGTH_LIMIT = 32
+SECTION_LIMIT = 2**23
 _SCALES = 4
 _UNIT_ROUNDOFF = 2.0**-24
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The right product in float64, and how far each element may be from it: 0 where the case is exact."""
+    """The right output in float64, and how far each element may be from it: 0 where the case is exact."""
 
     values: NDArray[np.float64]
     bound: NDArray[np.float64]
@@ -47,28 +51,38 @@ def factors(case: CasePlan) -> tuple[MatrixPlan, MatrixPlan]:
     return left, right
 
 
-def product(case: CasePlan) -> MatrixPlan:
-    """The matrix that the kernel has to fill."""
+def output_of(case: CasePlan) -> MatrixPlan:
+    """The matrix that the kernel has to fill, where exactly one is compared."""
     (output,) = (matrix for matrix in case.matrices if matrix.role is Role.OUTPUT)
     return output
 
 
 def make_inputs(case: CasePlan, seed: int) -> dict[str, Matrix]:
-    """Both factors of one case by name, row by row whatever their layout; the same for the same seed and name."""
-    left, right = factors(case)
+    """The inputs of one case by name, row by row whatever their layout; the same for the same seed and name."""
     random = _stream(case, seed)
+    match case.inputs:
+        case InputKind.INTEGERS:
+            return {m.name: _whole(random, (m.rows, m.columns), case.section) for m in case.inputs_of_kernel}
+        case InputKind.MANTISSAS:
+            return {m.name: _mantissas(random, (m.rows, m.columns)) for m in case.inputs_of_kernel}
+    return _make_factors(case, random, case.turn + seed)
+
+
+def _make_factors(case: CasePlan, random: np.random.Generator, turn: int) -> dict[str, Matrix]:
+    """Both factors of a product. turn: from which it follows what a kind alternates."""
+    left, right = factors(case)
     left_shape, right_shape = (left.rows, left.columns), (right.rows, right.columns)
     match case.inputs:
         case InputKind.INTEGERS_LEFT:
             made = _wide(random, left_shape), _narrow(random, right_shape, axis=0)
         case InputKind.INTEGERS_RIGHT:
             made = _narrow(random, left_shape, axis=1), _wide(random, right_shape)
-        case InputKind.PERMUTATION if (case.turn + seed) % 2:
+        case InputKind.PERMUTATION if turn % 2:
             made = _permutation(random, left_shape), _mantissas(random, right_shape)
         case InputKind.PERMUTATION:
             turned = _permutation(random, (right.columns, right.rows)).T
             made = _mantissas(random, left_shape), np.ascontiguousarray(turned)
-        case InputKind.REAL:
+        case _:
             made = _real(random, left_shape), _real(random, right_shape)
     return {left.name: made[0], right.name: made[1]}
 
@@ -78,12 +92,31 @@ def expected_product(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:
     a, b = (inputs[matrix.name].astype(np.float64) for matrix in factors(case))
     values = a @ b
     if case.inputs is not InputKind.REAL:
-        return Expected(values, np.zeros_like(values))
+        return _exact(values)
     length = a.shape[1]
     if length > REAL_LENGTH_LIMIT:
         raise ValueError(f"real inputs are judged up to {REAL_LENGTH_LIMIT} terms, not {length}")
     gamma = length * _UNIT_ROUNDOFF / (1 - length * _UNIT_ROUNDOFF)
     return Expected(values, gamma * (np.abs(a) @ np.abs(b)))
+
+
+def expected_sums(case: CasePlan, inputs: Mapping[str, Matrix]) -> Expected:
+    """The sum of each section of the input, in the shape of the output."""
+    (given,) = inputs.values()
+    output = output_of(case)
+    values = given.astype(np.float64).ravel()
+    sums = np.add.reduceat(values, np.arange(0, values.size, case.section))
+    return _exact(sums.reshape(output.rows, output.columns))
+
+
+def expected_transpose(inputs: Mapping[str, Matrix]) -> Expected:
+    """The input with its rows made columns."""
+    (given,) = inputs.values()
+    return _exact(given.astype(np.float64).T)
+
+
+def _exact(values: NDArray[np.float64]) -> Expected:
+    return Expected(values, np.zeros_like(values))
 
 
 def to_memory(matrix: Matrix, layout: Layout) -> Matrix:
@@ -108,6 +141,11 @@ def _signs(random: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.in
 
 def _wide(random: np.random.Generator, shape: tuple[int, int]) -> Matrix:
     return (random.integers(1, WIDE_LIMIT + 1, shape) * _signs(random, shape)).astype(np.float32)
+
+
+def _whole(random: np.random.Generator, shape: tuple[int, int], section: int) -> Matrix:
+    limit = max(1, min(WIDE_LIMIT, SECTION_LIMIT // max(1, section)))
+    return random.integers(1, limit + 1, shape).astype(np.float32)
 
 
 def _narrow(random: np.random.Generator, shape: tuple[int, int], axis: int) -> Matrix:

@@ -10,21 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernels.compare import POISON, Product, mismatch, wrong_elements
+from kernels.compare import POISON, mismatch, wrong_elements
 from kernels.device import Budget, Buffer, Execution, Schedule
 from kernels.diagnosis import diagnose
 from kernels.diagnostics import Resources
-from kernels.inputs import (
-    Matrix,
-    expected_product,
-    factors,
-    from_memory,
-    make_inputs,
-    product,
-    to_memory,
-)
+from kernels.inputs import Matrix, from_memory, make_inputs, to_memory
 from kernels.launch import Launch
 from kernels.limits import launch_finding
+from kernels.operations import result, work
 from kernels.outcomes import (
     CUT_SHORT,
     REPEATED,
@@ -45,8 +38,8 @@ PRINT_LIMIT = 8 * 1024
 
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
 
-RunKernel = Callable[[Launch, Sequence[str | int | float], Sequence[Buffer], Schedule, Budget], Execution]
-"""One launch of the kernel on the CPU device."""
+RunKernel = Callable[[CasePlan, Sequence[Buffer], Schedule, Budget], Execution]
+"""One launch of the kernel on the CPU device, as the case says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +56,11 @@ class Judgement:
     launch: Launch | None
 
 
-def judge(plan: Plan, run: RunKernel, resources: Resources) -> Judgement:
-    """Every case of the plan, run and judged."""
+def judge(plan: Plan, run: RunKernel, resources: Sequence[Resources]) -> Judgement:
+    """Every case of the plan, run and judged.
+
+    resources: of each compilation, by `CasePlan.module`
+    """
     seed = int(plan.seed, 16)
     by_size = _run_cases(plan, run, resources, seed)
     outcomes = {outcome.case.name: outcome for outcome in by_size}
@@ -79,7 +75,7 @@ def judge(plan: Plan, run: RunKernel, resources: Resources) -> Judgement:
     )
 
 
-def _run_cases(plan: Plan, run: RunKernel, resources: Resources, seed: int) -> list[Outcome]:
+def _run_cases(plan: Plan, run: RunKernel, resources: Sequence[Resources], seed: int) -> list[Outcome]:
     """All cases, the smallest first. Once one is endless, of those that are too, one of each size is enough."""
     outcomes: list[Outcome] = []
     endless_sizes: list[Mapping[str, int]] = []
@@ -97,13 +93,11 @@ def _run_cases(plan: Plan, run: RunKernel, resources: Resources, seed: int) -> l
 def full_budget(case: CasePlan) -> Budget:
     """Instructions that a thread may execute before it counts as endless.
 
-    Twenty times what its share of the multiplications needs in a plain kernel, and enough for any prologue; bounded,
-    because a launch of few threads would make every case last.
+    Twenty times what its share of the work needs in a plain kernel, and enough for any prologue; bounded, because a
+    launch of few threads would make every case last.
     """
-    left, right = factors(case)
     threads = case.launch.threads * case.launch.blocks if case.launch is not None else 1
-    share = left.rows * left.columns * right.columns // threads
-    return Budget(min(12_000 + 200 * share, 50_000 + 2_000 * case.weight))
+    return Budget(min(12_000 + 200 * (work(case) // threads), 50_000 + 2_000 * case.weight))
 
 
 def short_budget(case: CasePlan) -> Budget:
@@ -112,16 +106,16 @@ def short_budget(case: CasePlan) -> Budget:
 
 
 def _judge_case(
-    plan: Plan, case: CasePlan, run: RunKernel, resources: Resources, seed: int, endless: bool
+    plan: Plan, case: CasePlan, run: RunKernel, resources: Sequence[Resources], seed: int, endless: bool
 ) -> Outcome:
     if not case.on_cpu:
         return Outcome(case, CaseStatus.NOT_RUN, TOO_LARGE)
-    problem = case.problem or launch_finding(case, resources)
+    problem = case.problem or launch_finding(case, resources[case.module])
     if case.launch is None or problem is not None:
         return Outcome(case, CaseStatus.FAILED, "cannot be launched", (problem,) if problem else ())
     inputs = make_inputs(case, seed)
     budget = short_budget(case) if endless else full_budget(case)
-    execution = run(case.launch, arguments(case), buffers(case, inputs), Schedule.LOCKSTEP, budget)
+    execution = run(case, buffers(case, inputs), Schedule.LOCKSTEP, budget)
     return _judge_execution(plan, case, inputs, execution, endless)
 
 
@@ -137,33 +131,23 @@ def _judge_execution(
     if cut or errors:
         note = CUT_SHORT if cut else _kinds(errors)
         return Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True)
-    result = _product(plan, case, inputs, execution)
-    wrong = wrong_elements(result.actual, result.expected)
-    bad = mismatch(result, wrong)
+    passed = Outcome(case, CaseStatus.PASSED, "", found, printed=execution.printed, launched=True)
+    output = result(case, plan.tile, inputs, execution.values)
+    if output is None:
+        return passed
+    wrong = wrong_elements(output.actual, output.expected)
+    bad = mismatch(output, wrong)
     if bad is None:
-        return Outcome(case, CaseStatus.PASSED, "", found, printed=execution.printed, launched=True)
+        return passed
     return Outcome(
         case=case,
         status=CaseStatus.FAILED,
         note=f"{bad.wrong} of {plural(bad.elements, 'element')} wrong",
         findings=found,
         mismatch=bad,
-        diagnoses=diagnose(result, wrong),
+        diagnoses=diagnose(output, wrong),
         printed=execution.printed,
         launched=True,
-    )
-
-
-def _product(plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> Product:
-    left, right = factors(case)
-    output = product(case)
-    return Product(
-        left=inputs[left.name].astype(np.float64),
-        right=inputs[right.name].astype(np.float64),
-        expected=expected_product(case, inputs),
-        actual=from_memory(execution.values[output.name], output),
-        tile=plan.tile,
-        names=(left.name, right.name, output.name),
     )
 
 
@@ -172,14 +156,21 @@ def arguments(case: CasePlan) -> list[str | int | float]:
     return [a.matrix if a.matrix is not None else int(a.number or 0) for a in case.arguments]
 
 
+def constants(case: CasePlan) -> dict[str, bytes]:
+    """What the module variables that the exercise sets hold at the launch, by their names in the source."""
+    return {
+        constant.symbol: (constant.value & 0xFFFF_FFFF).to_bytes(4, "little") for constant in case.constants
+    }
+
+
 def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
     """The matrices in device memory: inputs filled, outputs holding the NaN that marks them as unwritten."""
     made = []
     for matrix in case.matrices:
-        given = inputs.get(matrix.name)
+        given, columns = inputs.get(matrix.name), 0 if matrix.vector else matrix.row_length
         filled = np.full(matrix.rows * matrix.columns, POISON, dtype=np.float32)
         values = filled if given is None else to_memory(given, matrix.layout).copy()
-        made.append(Buffer(matrix.name, values, initialised=given is not None, columns=matrix.row_length))
+        made.append(Buffer(matrix.name, values, initialised=given is not None, columns=columns))
     return made
 
 
@@ -193,13 +184,13 @@ def _kinds(findings: Iterable[Finding]) -> str:
 
 
 def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> Iterable[Finding]:
-    for matrix in factors(case):
+    for matrix in case.inputs_of_kernel:
         before, after = inputs[matrix.name], from_memory(execution.values[matrix.name], matrix)
         changed = before.view(np.uint32) != np.ascontiguousarray(after).view(np.uint32)
         if not changed.any():
             continue
         row, column = divmod(int(np.argmax(changed)), matrix.columns)
-        element = f"{matrix.name}[{row}][{column}]"
+        element = matrix.element(row, column)
         yield Finding(
             kind=Verdict.INPUT_MODIFIED,
             message=f"{element} was {before[row, column]:g} before the run and is {after[row, column]:g} after it"
@@ -221,14 +212,13 @@ def _with_wrong_value(
     if any(finding.kind in _INCOMPLETE for finding in outcome.findings):
         return findings
     case = outcome.case
-    assert case.launch is not None, "only a case that was launched has a race"
     inputs = make_inputs(case, seed)
     budget = full_budget(case)
-    execution = run(case.launch, arguments(case), buffers(case, inputs), Schedule.WARP_SERIAL, budget)
+    execution = run(case, buffers(case, inputs), Schedule.WARP_SERIAL, budget)
     if any(finding.kind in _INCOMPLETE for finding in execution.findings):
         return findings
-    result = _product(plan, case, inputs, execution)
-    bad = mismatch(result, wrong_elements(result.actual, result.expected))
+    output = result(case, plan.tile, inputs, execution.values)
+    bad = mismatch(output, wrong_elements(output.actual, output.expected)) if output is not None else None
     if bad is None:
         return findings
     text = f"With one warp run after the other, {value_text(bad)} ({size_text(case)})."

@@ -5,11 +5,22 @@ A plan holds plain values only, so that the process which runs it needs no file:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from kernels.array_shapes import array_shapes
-from kernels.exercise import Binding, Case, Exercise, InputKind, Layout, Operation, Role
+from kernels.exercise import (
+    MOST_COMPILATIONS,
+    Binding,
+    Case,
+    Exercise,
+    InputKind,
+    Layout,
+    Operand,
+    Operation,
+    Role,
+)
 from kernels.launch import Launch, LaunchError
 from kernels.source import Source
 from kernels.verdict import Example, Finding, Severity, Verdict
@@ -17,7 +28,11 @@ from kernels.verdict import Example, Finding, Severity, Verdict
 
 @dataclass(frozen=True, slots=True)
 class MatrixPlan:
-    """One matrix of a case: its size there, how it lies in memory, and how the kernel gets it."""
+    """One matrix of a case: its size there, how it lies in memory, and how the kernel gets it.
+
+    declaration, line: for a module global, what the file has to say, and where it says it
+    vector: whether its elements have one index
+    """
 
     name: str
     role: Role
@@ -26,6 +41,13 @@ class MatrixPlan:
     layout: Layout
     binding: Binding
     symbol: str | None
+    declaration: str = ""
+    line: int | None = None
+    vector: bool = False
+
+    def element(self, row: int, column: int) -> str:
+        """The name of an element, as the course writes it."""
+        return f"{self.name}[{row}]" if self.vector else f"{self.name}[{row}][{column}]"
 
     @property
     def row_length(self) -> int:
@@ -42,12 +64,25 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class ConstantPlan:
+    """A module variable of type int, what it holds at the launch of a case, and the line that declares it."""
+
+    symbol: str
+    value: int
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CasePlan:
     """One case: its sizes, its matrices in the exercise's order, its launch and its arguments.
 
+    operation: what is computed
+    section: elements that make one sum, for the operation SUM; else 0
     turn: counts the cases of one input kind, so that what a kind alternates is covered over the cases
     launch: None where `problem` says why the case cannot be launched
     launch_lines: the keys of the launch that the source sets itself (`grid`, `block`, `shared`), each with its line
+    shapes: extents of the arrays as the source declares them, where they can be read
+    size_macros: what sets the compilation for this case apart from others; `module` counts these compilations
     """
 
     name: str
@@ -60,6 +95,23 @@ class CasePlan:
     launch: Launch | None
     problem: Finding | None
     launch_lines: Mapping[str, int] = field(default_factory=dict)
+    operation: Operation = Operation.MATMUL
+    section: int = 0
+    constants: tuple[ConstantPlan, ...] = ()
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    size_macros: Mapping[str, int] = field(default_factory=dict)
+    module: int = 0
+
+    @property
+    def inputs_of_kernel(self) -> tuple[MatrixPlan, ...]:
+        """The matrices that the kernel reads."""
+        return tuple(matrix for matrix in self.matrices if matrix.role is Role.INPUT)
+
+    @property
+    def symbols(self) -> dict[str, str]:
+        """Module global to matrix, for the matrices that the kernel gets that way."""
+        bound = [matrix for matrix in self.matrices if matrix.binding is Binding.GLOBAL]
+        return {matrix.symbol: matrix.name for matrix in bound if matrix.symbol is not None}
 
     @property
     def weight(self) -> int:
@@ -69,24 +121,38 @@ class CasePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that the check step needs beside the compiled kernel.
-
-    shapes: extents of the arrays as the source declares them, where they can be read
-    """
+    """Everything that the check step needs beside the compiled kernels."""
 
     exercise: str
     operation: Operation
     tile: int
     seed: str
     warp_races: Severity
-    shapes: Mapping[str, tuple[int, ...]]
     cases: tuple[CasePlan, ...]
 
     @property
     def symbols(self) -> dict[str, str]:
-        """Module global to matrix, for the matrices that the kernel gets that way."""
-        matrices = self.cases[0].matrices if self.cases else ()
-        return {m.symbol: m.name for m in matrices if m.binding is Binding.GLOBAL and m.symbol is not None}
+        """Module global to matrix, the same in all cases."""
+        return self.cases[0].symbols if self.cases else {}
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The extents of a plan whose cases are all of one compilation."""
+        return self.cases[0].shapes if self.cases else {}
+
+    @property
+    def module_symbols(self) -> tuple[str, ...]:
+        """Every module variable whose name the compiled kernel must be asked for."""
+        constants = [constant.symbol for constant in self.cases[0].constants] if self.cases else []
+        return (*self.symbols, *constants)
+
+    def modules(self) -> tuple[CasePlan, ...]:
+        """For each compilation that running needs, one case that it serves."""
+        firsts: dict[int, CasePlan] = {}
+        for case in self.cases:
+            if case.on_cpu:
+                firsts.setdefault(case.module, case)
+        return tuple(firsts[number] for number in sorted(firsts))
 
 
 def make_plan(exercise: Exercise, source: Source | None, tile: int | None, seed: str) -> Plan:
@@ -95,46 +161,54 @@ def make_plan(exercise: Exercise, source: Source | None, tile: int | None, seed:
     tile: the one asked for; a source that declares its own keeps that
     """
     tile = source.tile(exercise, tile) if source is not None else tile or exercise.tile
+    own = source.macros if source is not None else None
     turns: dict[InputKind, int] = {}
     cases = []
-    for case in exercise.cases(tile):
+    for case in exercise.cases(tile, own):
         turn = turns.setdefault(case.inputs, 0)
         turns[case.inputs] += 1
         cases.append(_plan_case(exercise, source, tile, case, turn))
-    shapes = {}
-    if source is not None:
-        shapes = array_shapes(source.text, {exercise.tile_name: tile, **source.macros})
+    return _plan(exercise, tile, seed, cases)
+
+
+def plan_at(
+    exercise: Exercise, source: Source | None, tile: int | None, sizes: Mapping[str, int], seed: str = "0"
+) -> Plan:
+    """A plan of one case at any sizes, with the plainest inputs: for a closer look, not for a verdict."""
+    tile = source.tile(exercise, tile) if source is not None else tile or exercise.tile
+    name = " ".join(f"{name}={size}" for name, size in sizes.items())
+    case = Case(name, sizes, exercise.plain_inputs, on_cpu=True)
+    return _plan(exercise, tile, seed, [_plan_case(exercise, source, tile, case, 0)])
+
+
+def _plan(exercise: Exercise, tile: int, seed: str, cases: Sequence[CasePlan]) -> Plan:
     return Plan(
         exercise=exercise.name,
         operation=exercise.operation,
         tile=tile,
         seed=seed,
         warp_races=exercise.warp_races,
-        shapes=shapes,
-        cases=tuple(cases),
+        cases=_numbered(cases),
     )
+
+
+def _numbered(cases: Sequence[CasePlan]) -> tuple[CasePlan, ...]:
+    """The cases with the compilation that each belongs to; those that run count first."""
+    numbers: dict[tuple[tuple[str, int], ...], int] = {}
+    for case in sorted(cases, key=lambda case: not case.on_cpu):
+        numbers.setdefault(tuple(case.size_macros.items()), len(numbers))
+    return tuple(replace(case, module=numbers[tuple(case.size_macros.items())]) for case in cases)
 
 
 def select_cases(plan: Plan, text: str) -> Plan:
     """Only the cases whose name is the text, or has it as a whole word or run of words."""
-    chosen = tuple(case for case in plan.cases if f" {text.strip()} " in f" {case.name} ")
-    return replace(plan, cases=chosen)
+    chosen = [case for case in plan.cases if f" {text.strip()} " in f" {case.name} "]
+    return replace(plan, cases=_numbered(chosen))
 
 
 def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case, turn: int) -> CasePlan:
     names = exercise.names(tile, case.sizes, source.macros if source is not None else None)
-    matrices = tuple(
-        MatrixPlan(
-            name=operand.name,
-            role=operand.role,
-            rows=operand.rows.evaluate(names),
-            columns=operand.cols.evaluate(names),
-            layout=operand.layout,
-            binding=operand.binding,
-            symbol=operand.symbol if operand.binding is Binding.GLOBAL else None,
-        )
-        for operand in exercise.operands
-    )
+    lines = source.globals if source is not None else {}
     arguments = tuple(
         Argument(parameter.operand, None if parameter.size is None else case.sizes[parameter.size])
         for parameter in exercise.parameters
@@ -146,11 +220,47 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
         inputs=case.inputs,
         turn=turn,
         on_cpu=case.on_cpu,
-        matrices=matrices,
+        matrices=tuple(_plan_matrix(operand, names, lines) for operand in exercise.operands),
         arguments=arguments,
         launch=launch,
         problem=problem,
         launch_lines=source.launch.lines if source is not None and source.launch is not None else {},
+        operation=exercise.operation,
+        section=exercise.section_length(names) if exercise.operation is Operation.SUM else 0,
+        constants=tuple(
+            ConstantPlan(constant.symbol, constant.value.evaluate(names), lines.get(constant.symbol))
+            for constant in exercise.constants
+        ),
+        shapes=_shapes(exercise, source, tile, case) if source is not None else {},
+        size_macros=exercise.defines(case.sizes),
+    )
+
+
+def _shapes(exercise: Exercise, source: Source, tile: int, case: Case) -> Mapping[str, tuple[int, ...]]:
+    names = {exercise.tile_name: tile, **exercise.macros, **exercise.defines(case.sizes), **source.macros}
+    return _read_shapes(source.text, tuple(names.items()))
+
+
+@lru_cache(maxsize=MOST_COMPILATIONS)
+def _read_shapes(text: str, names: tuple[tuple[str, int], ...]) -> Mapping[str, tuple[int, ...]]:
+    """Read once for all cases of one compilation."""
+    return array_shapes(text, dict(names))
+
+
+def _plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, int]) -> MatrixPlan:
+    rows, columns = operand.shape(names)
+    is_global = operand.binding is Binding.GLOBAL
+    return MatrixPlan(
+        name=operand.name,
+        role=operand.role,
+        rows=rows,
+        columns=columns,
+        layout=operand.layout,
+        binding=operand.binding,
+        symbol=operand.symbol if is_global else None,
+        declaration=operand.declaration if is_global else "",
+        line=lines.get(operand.symbol) if is_global else None,
+        vector=operand.vector,
     )
 
 

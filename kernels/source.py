@@ -7,13 +7,14 @@ report, and safety is the sandbox's business.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernels.exercise import Exercise
 from kernels.headers import HEADERS, HeaderKind, header_text
 from kernels.launch import LaunchOverride
 from kernels.source_conditions import seen_items
 from kernels.source_constants import Macro, declaration_line, find_constants, find_macros
+from kernels.source_globals import check_globals, global_lines
 from kernels.source_kernel import check_kernel, find_kernels
 from kernels.source_launch import check_names, find_launch_comment, unread_launch_comments
 from kernels.source_rules import check_blanks, check_host_code, check_includes, check_lines
@@ -37,6 +38,8 @@ class Source:
     own_tile: the tile it fixes for itself, by its declaration or `tile=` in its launch comment; None where it leaves
         the tile open, or declares one whose value only the compiler knows
     kernels: the names of its `__global__` functions
+    own_macros: those of the exercise's macros that it declares, so that it must not be given them
+    globals: the lines of the module variables that the exercise fills or sets
     warnings: what is likely a mistake and keeps nothing from being graded
     """
 
@@ -47,6 +50,8 @@ class Source:
     own_tile: int | None
     kernels: tuple[str, ...]
     warnings: tuple[Finding, ...] = ()
+    own_macros: frozenset[str] = frozenset()
+    globals: Mapping[str, int] = field(default_factory=dict)
 
     def tile(self, exercise: Exercise, asked: int | None = None) -> int:
         """The tile that cases and launch are built around: the file's own, else the one asked for, else the default."""
@@ -57,11 +62,12 @@ class Source:
     def defines(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, str]:
         """The macros to compile it with for one case: the tile, unless it declares its own, and sizes."""
         given = {} if self.declares_tile else {exercise.tile_name: str(tile)}
+        given |= {name: str(value) for name, value in exercise.macros.items() if name not in self.own_macros}
         return given | {name: str(value) for name, value in exercise.defines(sizes).items()}
 
     def launch_names(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, int]:
         """What the names in launch expressions stand for; sizes win over macros, and the tile over both."""
-        return {**self.macros, **exercise.defines(sizes), **sizes, exercise.tile_name: tile}
+        return exercise.names(tile, sizes, self.macros)
 
 
 def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
@@ -76,9 +82,12 @@ def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
     findings = [*check_includes(seen, text.split("\n")), *check_lines(seen)]
     findings += [*check_host_code(tokens), *check_blanks(tokens)]
     findings += _list(check_kernel(exercise, kernels, macros, tokens))
-    given = frozenset({exercise.tile_name, *exercise.size_macros})
+    given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
     constants = find_constants(macros, tokens, given)
     findings += _check_size_macros(exercise, macros, tokens)
+    own_macros = {name: declaration_line(name, macros, tokens) for name in exercise.macros}
+    findings += _check_macros(exercise, own_macros, constants)
+    findings += check_globals(exercise, macros, tokens)
     comments = [entry.item for entry in seen if isinstance(entry.item, Comment)]
     launch = find_launch_comment(comments)
     if isinstance(launch, LaunchOverride):
@@ -90,7 +99,17 @@ def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
     tile = _own_tile(launch, constants, constants.get(exercise.tile_name) if declared_at else None)
     findings += _list(_check_tile(exercise, tile, launch.line if launch and launch.tile else declared_at))
     names = tuple(dict.fromkeys(kernel.name for kernel in kernels))
-    return findings or Source(text, launch, constants, declared_at is not None, tile, names, warnings)
+    return findings or Source(
+        text=text,
+        launch=launch,
+        macros=constants,
+        declares_tile=declared_at is not None,
+        own_tile=tile,
+        kernels=names,
+        warnings=warnings,
+        own_macros=frozenset(name for name, line in own_macros.items() if line is not None),
+        globals=global_lines(exercise, tokens),
+    )
 
 
 def _list(finding: Finding | None) -> list[Finding]:
@@ -140,6 +159,21 @@ def _check_tile(exercise: Exercise, tile: int | None, line: int | None) -> Findi
         return None
     message = f"The tile is {tile} here; this exercise takes tiles from 1 to {exercise.largest_tile}."
     return _rejected(message, line)
+
+
+def _check_macros(
+    exercise: Exercise, lines: Mapping[str, int | None], constants: Mapping[str, int]
+) -> list[Finding]:
+    """Refuse a value that no launch could be built with."""
+    findings = []
+    for name, line in lines.items():
+        largest, value = exercise.largest_macros[name], constants.get(name)
+        if line is None or (value is not None and 1 <= value <= largest):
+            continue
+        what = "has no plain number as its value" if value is None else f"is {value}"
+        message = f"`{name}` {what} here; the launch needs one from 1 to {largest}."
+        findings.append(_rejected(message, line))
+    return findings
 
 
 def _check_size_macros(exercise: Exercise, macros: Sequence[Macro], tokens: list[Token]) -> list[Finding]:

@@ -27,7 +27,7 @@ def compile_request(exercise: Exercise, source: Source, plan: Plan, arch: str, c
         arch=arch,
         defines=source.defines(exercise, plan.tile, plan.cases[0].sizes),
         fmad=exercise.fmad,
-        symbols=tuple(dict.fromkeys(plan.symbols)),
+        symbols=plan.module_symbols,
         headers=_headers(source, cache),
         # a kernel that is declared through a macro is not among those that the text shows
         kernels=tuple(dict.fromkeys((exercise.kernel, *source.kernels))),

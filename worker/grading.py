@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from kernels.plan import Plan, make_plan, select_cases
 from kernels.report import CPU_DEVICE, Report, message_for
 from kernels.source import Source, read_source
 from kernels.source_loops import name_loops
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Verdict, decide
 from worker.clock import Clock
 from worker.compiling import HeadersUnavailable, compile_request
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.stages import Stages
-from worker.steps import CheckRequest, CheckResponse
+from worker.steps import CheckRequest, CheckResponse, Module
 
 WARNING_LIMIT = 10
 
@@ -66,7 +66,6 @@ def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Repo
         clock.lap("read")
         return _stopped(job, plan, tuple(source), clock.seconds)
     plan = _select(make_plan(job.exercise, source, job.tile, job.seed), job.case)
-    _check_one_compilation(job.exercise, plan)
     clock.lap("read")
     try:
         return _run(job, plan, source, stages, clock, progress)
@@ -86,52 +85,58 @@ def _select(plan: Plan, case: str | None) -> Plan:
     return chosen
 
 
-def _check_one_compilation(exercise: Exercise, plan: Plan) -> None:
-    """A source is compiled once, so what it is compiled with must be the same for all cases that will run."""
-    values = {tuple(exercise.defines(case.sizes).items()) for case in plan.cases if case.on_cpu}
-    if len(values) > 1:
-        known = "; ".join(case.name for case in plan.cases)
-        raise NoSuchCase(f"the macros of {exercise.name} differ from case to case; choose one of: {known}")
-
-
 def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, progress: Progress) -> Report:
     progress("compiling")
-    compiled = stages.compile(compile_request(job.exercise, source, plan, job.arch, job.cache))
+    made = _compile(job, plan, source, stages)
     clock.lap("compile")
-    if not isinstance(compiled, Compilation):
-        return _stopped(job, plan, (*compiled, *source.warnings), clock.seconds, stages.isolation())
+    if isinstance(made, tuple):
+        return _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
     progress("checking on the CPU device")
-    checked = stages.check(
-        CheckRequest(plan, compiled.ptx, compiled.entry, compiled.globals, compiled.resources)
-    )
+    modules = tuple(Module(each.ptx, each.entry, each.globals, each.resources) for each in made)
+    checked = stages.check(CheckRequest(plan, modules))
     checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *source.warnings))
     clock.lap("check")
-    return _report(job, plan, compiled, checked, clock.seconds, stages.isolation())
+    return _report(job, plan, made, checked, clock.seconds, stages.isolation())
+
+
+def _compile(job: Job, plan: Plan, source: Source, stages: Stages) -> list[Compilation] | tuple[Finding, ...]:
+    """What the cases need, in the order of their modules; or what keeps the first that fails from being made."""
+    made: list[Compilation] = []
+    for case in plan.modules():
+        one = replace(plan, cases=(case,))
+        compiled = stages.compile(compile_request(job.exercise, source, one, job.arch, job.cache))
+        if not isinstance(compiled, Compilation):
+            example = Example(case=case.name) if case.size_macros else None
+            return tuple(replace(finding, example=finding.example or example) for finding in compiled)
+        made.append(compiled)
+    return made
 
 
 def _report(
     job: Job,
     plan: Plan,
-    compiled: Compilation,
+    made: Sequence[Compilation],
     checked: CheckResponse,
     seconds: Mapping[str, float],
     isolation: tuple[str, ...],
 ) -> Report:
     verdict = decide(checked.findings)
+    largest = max((case for case in plan.cases if case.on_cpu), key=lambda case: case.weight)
+    said = dict.fromkeys(warning for each in made for warning in each.diagnostics)
     return Report(
         verdict=verdict,
         message=message_for(verdict, checked.findings, checked.checks),
         exercise=job.exercise.name,
         device=CPU_DEVICE,
-        arch=compiled.arch,
+        arch=made[0].arch,
         tile=plan.tile,
         findings=checked.findings,
         checks=checked.checks,
         seconds=dict(seconds),
         printed=checked.printed,
         printed_case=checked.printed_case,
-        resources=compiled.resources,
-        warnings=compiled.diagnostics[:WARNING_LIMIT],
+        resources=made[largest.module].resources,
+        warnings=tuple(said)[:WARNING_LIMIT],
         launch=checked.launch,
         seed=plan.seed,
         isolation=isolation,

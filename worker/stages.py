@@ -53,6 +53,7 @@ class SandboxedStages:
     def __init__(self) -> None:
         """Start both processes and return at once."""
         self._compiler = Child("compile", COMPILE_LIMITS)
+        self._compiler_used = False
         try:
             self._checker = Child("check", CHECK_LIMITS)
         except SandboxFailure:
@@ -76,9 +77,13 @@ class SandboxedStages:
             self._disassembler.close()
 
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
-        """Compile in the first child."""
+        """Compile in the first child; once more in a fresh one, where sizes are macros and differ."""
         from worker.sandbox.compiling import compile_in
 
+        if self._compiler_used:
+            self._compiler.close()
+            self._compiler = Child("compile", COMPILE_LIMITS)
+        self._compiler_used = True
         return compile_in(self._compiler, request)
 
     def check(self, request: CheckRequest) -> CheckResponse:

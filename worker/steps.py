@@ -7,12 +7,12 @@ request holds all that the step needs: it runs where no file can be opened.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernels.diagnostics import Resources
 from kernels.launch import Launch
-from kernels.plan import Plan
+from kernels.plan import CasePlan, Plan
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from kernels.wire import from_plain, to_plain
 
@@ -20,21 +20,31 @@ if TYPE_CHECKING:
     from kernels.device import Budget, Buffer, Execution, Program, Schedule
     from kernels.judge import RunKernel
 
+T = TypeVar("T")
+
 NOT_STARTED = "not run, because the kernel could not be read"
+NOT_FILLED = "not run, because a module variable does not fit"
 
 
 @dataclass(frozen=True, slots=True)
-class CheckRequest:
-    """A plan and the kernel to run it with.
+class Module:
+    """One compilation of the file.
 
     globals: the mangled names of module globals, by their names in the source
     """
 
-    plan: Plan
     ptx: str
     entry: str
     globals: Mapping[str, str]
     resources: Resources
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """A plan and what to run it with: its compilations, by `CasePlan.module`."""
+
+    plan: Plan
+    modules: tuple[Module, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +63,9 @@ def warm_up() -> None:
     import numpy as np
     import numpy.ma  # numpy.unique looks at it
 
-    from kernels import device, judge
+    from kernels import device, judge, module_variables
 
-    assert device is not None
-    assert judge is not None
+    assert all((device, judge, module_variables))
     np.random.Generator(np.random.Philox(np.random.SeedSequence(1))).integers(0, 2, 1)
 
 
@@ -72,9 +81,15 @@ def check(request: CheckRequest) -> CheckResponse:
     from kernels.judge import judge
 
     try:
-        program = device.load_program(request.ptx, request.entry)
-        device.check(program)
-        found = judge(request.plan, _runner(request, program), request.resources)
+        loaded = [
+            _Loaded(module, device.load_program(module.ptx, module.entry)) for module in request.modules
+        ]
+        for each in loaded:
+            device.check(each.program)
+        if unfit := _misfits(request.plan, loaded):
+            return _not_run(request.plan, unfit, NOT_FILLED)
+        resources = [module.resources for module in request.modules]
+        found = judge(request.plan, _runner(request.plan, loaded), resources)
     except device.Unsupported as reason:
         return _unsupported(request.plan, str(reason), reason.line)
     except device.Malformed as reason:
@@ -82,44 +97,71 @@ def check(request: CheckRequest) -> CheckResponse:
     return CheckResponse(found.findings, found.checks, found.printed, found.printed_case, found.launch)
 
 
-def _runner(request: CheckRequest, program: Program) -> RunKernel:
-    """The CPU device with this program in it.
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """One module on the CPU device. It stays loaded over all its cases, as on a GPU.
 
-    The module stays loaded over all cases, as on a GPU: what one launch leaves in `__device__` variables the next one
-    finds, so that a kernel which hands out an earlier result again is found out.
+    state: what one launch leaves in `__device__` variables the next one finds, so that a kernel which hands out an
+        earlier result again is found out
     """
+
+    module: Module
+    program: Program
+    state: dict[str, bytes] = field(default_factory=dict)
+
+    def named(self, values: Mapping[str, T]) -> dict[str, T]:
+        """What belongs to module variables, by their mangled names."""
+        return {self.module.globals[symbol]: value for symbol, value in values.items()}
+
+
+def _misfits(plan: Plan, loaded: Sequence[_Loaded]) -> tuple[Finding, ...]:
+    """Module variables that do not fit, each told of once: at the smallest case that shows it."""
+    from kernels.module_variables import Extent, misfits
+
+    found: dict[int | str | None, Finding] = {}
+    for case in sorted(plan.cases, key=lambda case: case.weight):
+        if case.on_cpu:
+            module, variables = loaded[case.module].module, loaded[case.module].program.variables
+            extents = {
+                symbol: Extent(variables[name].space, variables[name].size)
+                for symbol, name in module.globals.items()
+                if name in variables
+            }
+            for finding in misfits(case, extents):
+                found.setdefault(finding.line or finding.message, finding)
+    return tuple(found.values())
+
+
+def _runner(plan: Plan, loaded: Sequence[_Loaded]) -> RunKernel:
+    """The CPU device with these modules in it."""
     from kernels import device
+    from kernels.judge import arguments, constants
 
-    plan = request.plan
-    symbols = {request.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()}
-    state: dict[str, bytes] = {}
-
-    def run(
-        launch: Launch,
-        arguments: Sequence[str | int | float],
-        buffers: Sequence[Buffer],
-        schedule: Schedule,
-        budget: Budget,
-    ) -> Execution:
+    def run(case: CasePlan, buffers: Sequence[Buffer], schedule: Schedule, budget: Budget) -> Execution:
+        assert case.launch is not None, "only a case that can be launched is run"
+        on = loaded[case.module]
         execution = device.run(
-            program,
-            launch,
-            arguments,
+            on.program,
+            case.launch,
+            arguments(case),
             buffers,
-            symbols=symbols,
-            shapes=plan.shapes,
-            state=state,
+            symbols=on.named(case.symbols),
+            shapes=case.shapes,
+            state=on.state | on.named(constants(case)),
             schedule=schedule,
             budget=budget,
             warp_races=plan.warp_races,
         )
-        state.update(execution.state)
+        on.state.update(execution.state)
         return execution
 
     return run
 
 
 def _unsupported(plan: Plan, message: str, line: int | None) -> CheckResponse:
-    finding = Finding(Verdict.UNSUPPORTED, message, line)
-    checks = tuple(CaseCheck(case.name, CaseStatus.NOT_RUN, NOT_STARTED) for case in plan.cases)
-    return CheckResponse((finding,), checks)
+    return _not_run(plan, (Finding(Verdict.UNSUPPORTED, message, line),), NOT_STARTED)
+
+
+def _not_run(plan: Plan, findings: tuple[Finding, ...], note: str) -> CheckResponse:
+    checks = tuple(CaseCheck(case.name, CaseStatus.NOT_RUN, note) for case in plan.cases)
+    return CheckResponse(findings, checks)

@@ -25,7 +25,7 @@ from kernels.wire import from_plain, to_plain
 from tests.fuzz.seeds import ARCH, CACHE, PTX_TILE, SEED, exercise_of
 from worker.grading import Job, grade
 from worker.stages import SandboxedStages
-from worker.steps import CheckRequest, CheckResponse, check_step
+from worker.steps import CheckRequest, CheckResponse, Module, check_step
 
 WIDTH = 9
 BUDGET = 3_000
@@ -214,7 +214,8 @@ def _try_check(case: Case) -> str:
     plan = make_plan(exercise, None, PTX_TILE, SEED)
     small = sorted((each for each in plan.cases if each.on_cpu), key=lambda each: each.weight)[:3]
     plan = Plan(**{name: getattr(plan, name) for name in Plan.__slots__} | {"cases": tuple(small)})
-    request = CheckRequest(plan, case.data.decode("utf-8", "replace"), case.entry, {}, _RESOURCES)
+    module = Module(case.data.decode("utf-8", "replace"), case.entry, {}, _RESOURCES)
+    request = CheckRequest(plan, (module,))
     response = check_step(json.loads(json.dumps(to_plain(request))))
     answer = from_plain(CheckResponse, json.loads(json.dumps(response)))
     verdict = decide(answer.findings)

@@ -12,10 +12,9 @@ from kernels.device import Budget, Buffer, Execution, Schedule
 from kernels.diagnosis import Diagnosis
 from kernels.diagnostics import Resources
 from kernels.exercise import find_exercise
-from kernels.judge import PRINT_LIMIT, Judgement, full_budget, judge, short_budget
-from kernels.launch import Launch
+from kernels.judge import PRINT_LIMIT, Judgement, arguments, full_budget, judge, short_budget
 from kernels.outcomes import CUT_SHORT, REPEATED, explain
-from kernels.plan import Plan, make_plan, select_cases
+from kernels.plan import CasePlan, Plan, make_plan, select_cases
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, decide
 
 SEED = "00112233445566778899aabbccddeeff"
@@ -37,16 +36,15 @@ class FakeDevice:
 
     def __call__(
         self,
-        launch: Launch,
-        arguments: Sequence[str | int | float],
+        case: CasePlan,
         buffers: Sequence[Buffer],
         schedule: Schedule,
         budget: Budget,
     ) -> Execution:
-        assert launch.threads <= 1024
-        width = arguments[3]
-        assert isinstance(width, int)
-        assert list(arguments[:3]) == ["M", "N", "P"]
+        assert case.launch is not None
+        assert case.launch.threads <= 1024
+        width = case.sizes["Width"]
+        assert arguments(case) == ["M", "N", "P", width]
         assert [buffer.initialised for buffer in buffers] == [True, True, False]
         assert np.isnan(buffers[2].values).all()
         self.calls.append((width, schedule, budget.instructions))
@@ -83,7 +81,7 @@ def statuses(found: Judgement) -> dict[str, CaseStatus]:
 
 
 def test_a_right_kernel_passes_every_case_that_is_run():
-    found = judge(plan(), FakeDevice(), SMALL)
+    found = judge(plan(), FakeDevice(), (SMALL,))
     assert decide(found.findings) is Verdict.ACCEPTED
     not_run = [check for check in found.checks if check.status is CaseStatus.NOT_RUN]
     assert [check.case for check in not_run] == ["Width=2048 integers_left"]
@@ -95,14 +93,14 @@ def test_a_right_kernel_passes_every_case_that_is_run():
 
 def test_checks_keep_the_order_of_the_exercise_and_cases_run_from_the_smallest():
     device = FakeDevice()
-    found = judge(plan(), device, SMALL)
+    found = judge(plan(), device, (SMALL,))
     assert [check.case for check in found.checks] == [case.name for case in plan().cases]
     widths = [width for width, _, _ in device.calls]
     assert widths == sorted(widths)
 
 
 def test_a_wrong_element_is_shown_at_the_smallest_width_with_the_count_of_all():
-    found = judge(plan(), FakeDevice(wrong_at(17, 67)), SMALL)
+    found = judge(plan(), FakeDevice(wrong_at(17, 67)), (SMALL,))
     (finding,) = found.findings
     assert finding.kind is Verdict.WRONG_ANSWER
     assert finding.count == 4
@@ -115,12 +113,12 @@ def test_a_wrong_element_is_shown_at_the_smallest_width_with_the_count_of_all():
 
 
 def test_a_transposed_product_is_called_that():
-    (finding,) = judge(plan(), FakeDevice(lambda _, product: product.T), SMALL).findings
+    (finding,) = judge(plan(), FakeDevice(lambda _, product: product.T), (SMALL,)).findings
     assert "transposed" in finding.message
 
 
 def test_findings_of_all_cases_become_one_with_the_smallest_example():
-    found = judge(plan(), FakeDevice(findings=lambda width, _: [race(width)] if width > 16 else []), SMALL)
+    found = judge(plan(), FakeDevice(findings=lambda width, _: [race(width)] if width > 16 else []), (SMALL,))
     (finding,) = found.findings
     failed = [case for case, status in statuses(found).items() if status is CaseStatus.FAILED]
     assert finding.count == 3 * len(failed)
@@ -133,20 +131,20 @@ def test_errors_come_before_warnings_and_in_order_of_precedence():
     late = Finding(Verdict.UNINITIALIZED_READ, "u", 3)
     early = Finding(Verdict.OUT_OF_BOUNDS, "o", 9)
     warning = Finding(Verdict.OUT_OF_BOUNDS, "w", 1, severity=Severity.WARNING)
-    found = judge(plan(), FakeDevice(findings=lambda _, __: [warning, late, early]), SMALL)
+    found = judge(plan(), FakeDevice(findings=lambda _, __: [warning, late, early]), (SMALL,))
     assert [finding.message for finding in found.findings] == ["o", "u", "w"]
 
 
 def test_a_warning_fails_no_case():
     warning = replace(race(1), severity=Severity.WARNING)
-    found = judge(plan("Width=17"), FakeDevice(findings=lambda _, __: [warning]), SMALL)
+    found = judge(plan("Width=17"), FakeDevice(findings=lambda _, __: [warning]), (SMALL,))
     assert set(statuses(found).values()) == {CaseStatus.PASSED}
     assert decide(found.findings) is Verdict.ACCEPTED
 
 
 def test_a_race_shows_the_wrong_value_that_one_warp_after_the_other_gives():
     device = FakeDevice(findings=lambda width, _: [race(width)] if width > 16 else [], serial=wrong_at(17))
-    (finding,) = judge(plan(), device, SMALL).findings
+    (finding,) = judge(plan(), device, (SMALL,)).findings
     assert finding.kind is Verdict.DATA_RACE
     assert finding.message.startswith("race at 17. With one warp run after the other, P[16][0] is ")
     serial = [width for width, schedule, _ in device.calls if schedule is Schedule.WARP_SERIAL]
@@ -154,20 +152,20 @@ def test_a_race_shows_the_wrong_value_that_one_warp_after_the_other_gives():
 
 
 def test_a_race_that_also_gives_the_right_product_warp_by_warp_is_still_a_race():
-    (finding,) = judge(plan(), FakeDevice(findings=lambda width, _: [race(width)]), SMALL).findings
+    (finding,) = judge(plan(), FakeDevice(findings=lambda width, _: [race(width)]), (SMALL,)).findings
     assert (finding.kind, finding.message) == (Verdict.DATA_RACE, "race at 1")
 
 
 def test_without_a_race_there_is_no_second_schedule():
     device = FakeDevice(wrong_at(17))
-    judge(plan(), device, SMALL)
+    judge(plan(), device, (SMALL,))
     assert {schedule for _, schedule, _ in device.calls} == {Schedule.LOCKSTEP}
 
 
 def test_after_an_endless_case_the_others_are_cut_short_and_only_the_first_counts():
     endless = Finding(Verdict.TIME_LIMIT, "endless", 5)
     device = FakeDevice(findings=lambda width, _: [endless] if width in {2, 17} else [])
-    found = judge(plan(), device, SMALL)
+    found = judge(plan(), device, (SMALL,))
     (finding,) = found.findings
     assert finding.count == 1
     budgets = {width: budget for width, _, budget in device.calls}
@@ -183,7 +181,7 @@ def test_after_an_endless_case_the_others_are_cut_short_and_only_the_first_count
 
 
 def test_a_changed_input_is_found():
-    found = judge(plan("Width=17 integers_left"), FakeDevice(spoil_input=True), SMALL)
+    found = judge(plan("Width=17 integers_left"), FakeDevice(spoil_input=True), (SMALL,))
     (finding,) = found.findings
     assert finding.kind is Verdict.INPUT_MODIFIED
     assert finding.message.startswith("N[0][1] was ")
@@ -200,7 +198,7 @@ def test_a_changed_input_is_found():
 def test_a_block_that_does_not_fit_is_not_run(resources, words):
     device = FakeDevice()
     made = make_plan(find_exercise("tiled"), None, 32, SEED)
-    found = judge(made, device, resources)
+    found = judge(made, device, (resources,))
     assert decide(found.findings) is Verdict.RESOURCE_LIMIT
     assert words in found.findings[0].message
     assert device.calls == []
@@ -210,12 +208,12 @@ def test_a_launch_that_has_no_value_is_a_resource_limit():
     made = plan("Width=17")
     problem = Finding(Verdict.RESOURCE_LIMIT, "no launch", 7)
     broken = replace(made, cases=tuple(replace(case, launch=None, problem=problem) for case in made.cases))
-    found = judge(broken, FakeDevice(), SMALL)
+    found = judge(broken, FakeDevice(), (SMALL,))
     assert found.findings == (replace(problem, count=len(made.cases)),)
 
 
 def test_what_the_kernel_prints_is_kept_for_one_case_and_bounded():
-    found = judge(plan(), FakeDevice(printed="x" * (PRINT_LIMIT + 5)), SMALL)
+    found = judge(plan(), FakeDevice(printed="x" * (PRINT_LIMIT + 5)), (SMALL,))
     assert len(found.printed) == PRINT_LIMIT
     assert found.printed_case == "Width=1 integers_left"
 

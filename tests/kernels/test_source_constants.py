@@ -128,7 +128,7 @@ def test_sizes_that_come_as_macros_must_not_be_fixed_by_the_file(tmp_path):
     folder.mkdir()
     for file in ("handout.md", "starter.cu", "solution.cu"):
         (folder / file).write_text("")
-    text = (TILED.root / "exercise.toml").read_text()
+    text = "[[cases]]".join((TILED.root / "exercise.toml").read_text().split("[[cases]]")[:4])
     (folder / "exercise.toml").write_text('size_macros = { WIDTH = "Width" }\n' + text)
     exercise = find_exercise(str(folder))
     result = read_source(("#define WIDTH 8\n" + KERNEL).encode(), exercise)

@@ -95,7 +95,7 @@ def test_what_was_compiled_is_what_is_checked():
     grade(job(case="Width=17"), stages)
     request = stages.requests[1]
     assert isinstance(request, CheckRequest)
-    assert (request.ptx, request.entry) == (COMPILED.ptx, COMPILED.entry)
+    assert [(each.ptx, each.entry) for each in request.modules] == [(COMPILED.ptx, COMPILED.entry)]
     assert {case.sizes["Width"] for case in request.plan.cases} == {17}
 
 

@@ -13,7 +13,7 @@ from kernels.plan import make_plan, select_cases
 from kernels.source import Source, read_source
 from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import WireError, from_plain, to_plain
-from worker.steps import CheckRequest, CheckResponse, check, check_step
+from worker.steps import CheckRequest, CheckResponse, Module, check, check_step
 
 TILED = find_exercise("tiled")
 
@@ -25,7 +25,8 @@ def request_for(text: str, case: str = "Width=17") -> CheckRequest:
     defines = source.defines(TILED, plan.tile, {})
     compiled = compile_source(source.text, TILED.kernel, "sm_90", defines, TILED.fmad)
     assert isinstance(compiled, Compilation)
-    return CheckRequest(plan, compiled.ptx, compiled.entry, compiled.globals, compiled.resources)
+    module = Module(compiled.ptx, compiled.entry, compiled.globals, compiled.resources)
+    return CheckRequest(plan, (module,))
 
 
 @pytest.fixture(scope="module")
@@ -53,16 +54,14 @@ def test_the_same_seed_gives_the_same_response():
     assert other.findings[0].message != first.findings[0].message
 
 
-@pytest.mark.parametrize(
-    "change", [{"plan": None}, {"ptx": 3}, {"resources": {}}, {"more": 1}, {"globals": {"a": 1}}]
-)
+@pytest.mark.parametrize("change", [{"plan": None}, {"modules": 3}, {"modules": [{}]}, {"more": 1}])
 def test_a_request_that_does_not_fit_is_refused(solution, change):
     with pytest.raises(WireError):
         check_step(to_plain(solution) | change)
 
 
 def test_text_that_is_no_kernel_is_unsupported_and_no_case_is_run(solution):
-    response = check(replace(solution, ptx="this is no PTX"))
+    response = check(replace(solution, modules=(replace(solution.modules[0], ptx="this is no PTX"),)))
     assert decide(response.findings) is Verdict.UNSUPPORTED
     assert {item.status for item in response.checks} == {CaseStatus.NOT_RUN}
 
