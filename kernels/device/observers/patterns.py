@@ -23,7 +23,7 @@ class Columns:
     """The different columns of an array of addresses, one for each kind of block.
 
     addresses, active: a row for each kind, a column for each thread or one; all take part where `active` is None
-    starts: for each kind the remainder of its first address by 128; `addresses` are relative to it
+    starts: for each kind the remainder of its first address by 128; `addresses` are relative to that address
     numbers: what each kind is known by beside that, the same wherever it comes up again
     kinds: for each block its kind; one where all blocks are of one
     """
@@ -50,8 +50,8 @@ class Patterns:
 
     def columns(self, addresses: Numbers, active: Active | None) -> Columns:
         """Sorts blocks by their addresses: a row for each thread or one, a column for each block or one."""
-        starts = addresses[0] % SEGMENT
-        moved = addresses - addresses[:1]
+        firsts, moved = _relative(addresses, active)
+        starts = firsts % SEGMENT
         if bool((starts == starts[0]).all()) and bool((moved == moved[:, :1]).all()):
             moved, starts = moved[:, :1], starts[:1]
         blocks = max(moved.shape[1], 1 if active is None else active.shape[1])
@@ -107,6 +107,18 @@ class Patterns:
         each = _of_warps(space, width, padded.reshape(-1, WARP), takes_part.reshape(-1, WARP))
         found: Numbers = each.reshape(len(each), blocks, warps).sum(axis=2)
         return found
+
+
+def _relative(addresses: Numbers, active: Active | None) -> tuple[Numbers, Numbers]:
+    """The address of each block's first thread that takes part, and all addresses relative to it.
+
+    What stands in a thread that takes no part is of no consequence, and often left over from before: it becomes 0.
+    """
+    if active is None:
+        return addresses[0], addresses - addresses[:1]
+    whole = np.broadcast_to(addresses, active.shape)
+    firsts = np.take_along_axis(whole, active.argmax(axis=0)[np.newaxis], axis=0)
+    return firsts[0], np.where(active, whole - firsts, 0)
 
 
 def _content(addresses: Numbers, active: Active | None, column: int) -> bytes:
