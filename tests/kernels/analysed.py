@@ -1,0 +1,55 @@
+"""Analyses made in this process, by the same way as the command's, but for the sandbox and the disassembler."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+from kernels.analysis import Analysis
+from kernels.compile import Compilation, compile_source
+from kernels.exercise import find_exercise
+from kernels.verdict import Finding
+from worker.analysis import AnalysisJob, analyse
+from worker.analysis_step import AnalysisRequest, AnalysisResponse
+from worker.analysis_step import analyse as count
+from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.disassembling import Disassembler
+
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+
+
+class NoDisassembler(Disassembler):
+    def __init__(self) -> None:
+        super().__init__(b"", program=Path("/nonexistent/nvdisasm"))
+
+
+class InProcess:
+    """Every stage without a process of its own; counts are those of the PTX."""
+
+    def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
+        return compile_source(**asdict(request))
+
+    def disassemble(self, cubin: bytes) -> Disassembler:
+        return NoDisassembler()
+
+    def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
+        return count(request)
+
+    def isolation(self) -> tuple[str, ...]:
+        return ()
+
+
+@cache
+def analysed(
+    source: str | Path, exercise: str = "tiled", size: int | None = None, tile: int | None = None
+) -> Analysis:
+    """The analysis of a text or a file, made once."""
+    text = source if isinstance(source, str) else source.read_text()
+    found = find_exercise(exercise)
+    sizes = None if size is None else dict.fromkeys(found.sizes, size)
+    return analyse(AnalysisJob(text.encode(), found, "sm_90", Path("/nonexistent"), sizes, tile), InProcess())
+
+
+def solution(exercise: str) -> Path:
+    return find_exercise(exercise).solution

@@ -1,0 +1,91 @@
+"""The course's checklist as a report card, from kernels that ran."""
+
+from __future__ import annotations
+
+from kernels.checklist import checklist
+from kernels.evidence import ChecklistRow, State, Totals
+from kernels.report import Occupancy
+from tests.kernels.analysed import CORPUS, analysed, solution
+from tests.kernels.subjects import subject
+
+ROWS = ["occupancy", "coalescing", "divergence", "tiling", "privatization", "coarsening"]
+
+SWAPPED = """
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    int Row = blockIdx.x * blockDim.x + threadIdx.x;
+    int Col = blockIdx.y * blockDim.y + threadIdx.y;
+    if (Row < Width && Col < Width) {
+        float sum = 0.0f;
+        for (int k = 0; k < Width; ++k)
+            sum += M[Row * Width + k] * N[k * Width + Col];
+        P[Row * Width + Col] = sum;
+    }
+}
+"""
+
+
+def card(source, exercise="tiled", size=None, tile=None) -> dict[str, ChecklistRow]:
+    analysis = analysed(source, exercise, size, tile)
+    assert not analysis.message, analysis.findings
+    return {row.key: row for row in analysis.evidence.checklist}
+
+
+def test_s4f_every_row_of_the_course_s_table_is_there_with_its_benefits():
+    rows = card(solution("tiled"), "tiled", 128, 16)
+    assert list(rows) == ROWS
+    assert all(row.evidence.endswith(".") and row.cores and row.memory for row in rows.values())
+
+
+def test_s4f_the_tiled_kernel_coalesces_and_tiles_and_is_not_coarsened():
+    rows = card(solution("tiled"), "tiled", 128, 16)
+    assert rows["coalescing"].state is rows["tiling"].state is rows["divergence"].state is State.YES
+    assert rows["privatization"].state is State.NOT_NEEDED
+    assert rows["coarsening"].state is State.NO
+    assert "used 16.0 times" in rows["tiling"].evidence
+
+
+def test_s4f_the_plain_kernel_coalesces_but_does_not_tile():
+    rows = card(solution("naive"), "naive", 128)
+    assert rows["coalescing"].state is State.YES
+    assert rows["tiling"].state is State.NO
+    assert rows["tiling"].line == 14
+    assert "16" in rows["tiling"].advice
+
+
+def test_s4f_exchanged_axes_are_uncoalesced_with_their_line_and_figures():
+    row = card(SWAPPED, "naive", 128)["coalescing"]
+    assert row.state is State.NO
+    assert row.line == 8
+    assert "Line 8" in row.evidence
+
+
+def test_s4f_the_coarsened_kernel_has_its_row():
+    row = card(solution("coarsened"), "coarsened", 256, 32)["coarsening"]
+    assert row.state is State.YES
+    assert "4 elements" in row.evidence
+
+
+def test_s4f_atomic_updates_of_the_output_ask_for_a_private_copy():
+    row = card(CORPUS / "right" / "naive_global_atomics.cu", "naive", 32)["privatization"]
+    assert row.state is State.NO
+    assert row.line is not None
+
+
+def test_s3b_blocks_of_1024_threads_on_an_sm_of_1536_are_two_thirds_of_occupancy():
+    rows = checklist(subject(occupancy=Occupancy(1, 32, 2 / 3, "warps")))
+    assert rows[0].state is State.PARTLY
+    assert "67 %" in rows[0].evidence
+    assert "limited by warps" in rows[0].evidence
+
+
+def test_what_is_in_order_has_neither_advice_nor_a_gain():
+    rows = card(solution("tiled"), "tiled", 128, 16)
+    assert not any(row.advice or row.gain for row in rows.values() if row.state is State.YES)
+
+
+def test_a_gain_is_how_many_times_shorter_the_modelled_bound_becomes():
+    def by_loads(totals: Totals) -> float:
+        return float(totals.global_load_requests)
+
+    rows = {row.key: row for row in checklist(subject(global_load_requests=1600, tile=16), by_loads)}
+    assert rows["tiling"].gain == 16

@@ -1,0 +1,85 @@
+"""The course's formulas beside the count, from kernels that ran."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.evidence import TheoryRow
+from kernels.theory_sums import contiguous, interleaved
+from tests.kernels.analysed import analysed, solution
+
+
+def rows(source, exercise="tiled", size=None, tile=None) -> dict[str, TheoryRow]:
+    analysis = analysed(source, exercise, size, tile)
+    assert not analysis.message, analysis.findings
+    return {row.key: row for row in analysis.evidence.theory}
+
+
+@pytest.mark.parametrize(("tile", "requests"), [(16, 65_536), (32, 32_768)])
+def test_s0c_load_requests_of_the_tiled_kernel_are_n_cubed_by_16_w(tile, requests):
+    row = rows(solution("tiled"), "tiled", 256, tile)["load_requests"]
+    assert row.formula == f"256^3 / (16 x {tile})"
+    assert (row.expected, row.counted, row.departs) == (requests, requests, 0)
+
+
+def test_s0c_the_formula_is_for_warps_that_are_full():
+    row = rows(solution("tiled"), "tiled", 16, 4)["load_requests"]
+    assert row.formula == "16^3 / (16 x 4) x 32/16"
+    assert (
+        row.expected == row.counted == 2 * 4**3
+    )  # one request of a block for each of two tiles in each phase
+
+
+def test_s0c_a_width_that_is_no_multiple_of_the_tile_departs_with_a_reason():
+    row = rows(solution("tiled"), "tiled", 1000, 16)["load_requests"]
+    assert row.counted == 3_969_000  # as an H200 counts it
+    assert row.departs == pytest.approx(3_969_000 * 256 / 1000**3 - 1)
+    assert row.line in {25, 26}
+    assert "no multiples of 16" in row.note
+
+
+def test_s2a_the_plain_kernel_does_one_operation_an_access():
+    found = rows(solution("naive"), "naive", 128)
+    assert found["reuse"].expected == found["reuse"].counted == 1
+    assert found["compute_to_memory"].departs == 0
+
+
+def test_s2a_memory_of_150_gb_and_of_1_tb_a_second_bound_the_plain_kernel_at_37_5_and_250_gflops():
+    found = rows(solution("naive"), "naive", 128)
+    assert (found["roofline_150"].expected, found["roofline_150"].counted) == (37.5, 37.5)
+    assert (found["roofline_1000"].expected, found["roofline_1000"].counted) == (250, 250)
+
+
+def test_s2a_tiles_of_16_raise_the_bound_16_times():
+    assert rows(solution("tiled"), "tiled", 256, 16)["roofline_150"].counted == 16 * 37.5
+
+
+def test_s3a_the_plain_kernel_reads_2_n_cubed_elements():
+    found = rows(solution("naive"), "naive", 128)
+    assert found["element_reads"].counted == found["element_reads"].expected == 2 * 128**3
+    assert found["element_reads_tiled"].expected == 2 * 128**3 / 16
+
+
+@pytest.mark.parametrize("tile", [8, 16, 32])
+def test_s3a_tiles_of_w_leave_one_read_in_w_and_use_each_element_w_times(tile):
+    found = rows(solution("tiled"), "tiled", 128, tile)
+    assert found["element_reads_naive"].expected == 2 * 128**3
+    assert found["element_reads"].counted == found["element_reads"].expected == 2 * 128**3 / tile
+    assert found["reuse"].counted == tile
+
+
+def test_s3b_two_tiles_of_16_take_2_kib_and_a_block_waits_twice_a_phase():
+    found = rows(solution("tiled"), "tiled", 256, 16)
+    assert found["shared_bytes"].counted == found["shared_bytes"].expected == 2048
+    assert found["barriers"].counted == found["barriers"].expected == 2 * 16
+
+
+def test_s4d_coarsening_by_4_divides_the_loads_of_m():
+    found = rows(solution("coarsened"), "coarsened", 256, 32)
+    assert found["load_requests"].counted == found["load_requests"].expected == 20_480  # as an H200 counts it
+
+
+def test_s3e_the_course_s_two_ways_to_add_up_256_elements():
+    assert interleaved(256) == [8, 8, 8, 8, 8, 4, 2, 1]
+    assert contiguous(256) == [0, 0, 0, 1, 1, 1, 1, 1]
+    assert contiguous(512)[:4] == [0, 0, 0, 0]  # none before the fifth
