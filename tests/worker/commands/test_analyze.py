@@ -1,0 +1,170 @@
+"""`tilelab analyze` as it is called: what it prints, its options, messages and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kernels.analysis import from_json
+from kernels.exercise import find_exercise
+from worker.commands.root import Exit, tilelab
+from worker.sandbox.disassembling import find_program
+
+SOLUTION = str(find_exercise("tiled").solution)
+NAIVE = str(find_exercise("naive").solution)
+KEYS = {
+    "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
+    "shared_load_conflicts", "shared_store_conflicts", "divergent_branches", "flops", "global_bytes",
+    "ptx_global_load_requests", "ptx_shared_load_requests",
+}  # fmt: skip
+
+
+def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(tilelab, ["analyze", *arguments], input=stdin)
+
+
+def analysed(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == Exit.ACCEPTED, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nope.cu"], "no such file"),
+        ([str(Path(__file__).parent)], "a folder"),
+        ([os.devnull], "no plain file"),
+        ([SOLUTION, "--size", "0"], "at least 1"),
+        ([SOLUTION, "--size", "-5"], "at least 1"),
+        ([SOLUTION, "--size", "10000000"], "at most 1,000,000"),
+        ([SOLUTION, "--size", "100000"], "more memory"),
+        ([SOLUTION, "--exercise", "nope"], "tiled-square"),
+        ([SOLUTION, "--exercises", "/nonexistent/exercises"], "no such folder"),
+        ([SOLUTION, "--tile", "5"], "2, 4, 8, 16, 32"),
+        ([SOLUTION, "--arch", "sm_10"], "sm_90"),
+        ([SOLUTION, "--cc", "nine"], "compute capability"),
+        ([SOLUTION, "--html", "/nonexistent/folder/page.html"], "no file can be written"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_code_2(arguments, words):
+    result = run(*arguments)
+    assert result.exit_code == Exit.WRONG_USE, result.output
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert words in lines[0]
+    assert result.stdout == ""
+
+
+def test_size_has_to_be_a_number():
+    assert run(SOLUTION, "--size", "many").exit_code == Exit.WRONG_USE
+
+
+def test_json_is_one_object_that_reads_back():
+    found = analysed(SOLUTION, "--size", "256", "--tile", "16")
+    analysis = from_json(found)
+    assert found["schema"] == 1
+    assert (found["exercise"], found["device"], found["arch"], found["tile"]) == ("tiled", "cpu", "sm_90", 16)
+    assert found["sizes"] == {"Width": 256}
+    assert found["launch"] == {"grid": [16, 16, 1], "block": [16, 16, 1], "shared": 0}
+    assert set(found["evidence"]["totals"]) >= KEYS
+    assert analysis.resources is not None
+    assert analysis.resources.registers > 0
+    assert set(found["seconds"]) >= {"compile", "count"}
+    assert found["findings"] == []
+
+
+@pytest.mark.skipif(find_program() is None, reason="the disassembler is not installed")
+def test_the_totals_are_those_of_a_gpu_s_counters():
+    totals = analysed(SOLUTION, "--size", "256", "--tile", "16")["evidence"]["totals"]
+    assert totals["global_load_requests"] == 65_536
+    assert totals["global_load_sectors"] == 262_144
+    assert (totals["global_store_requests"], totals["global_store_sectors"]) == (2_048, 8_192)
+    assert totals["shared_load_conflicts"] == totals["shared_store_conflicts"] == 0
+    assert totals["ptx_shared_load_requests"] == 1_048_576 > totals["shared_load_requests"]
+
+
+def test_a_large_size_is_counted_from_some_of_its_blocks_and_exact():
+    found = analysed(SOLUTION, "--size", "1024", "--tile", "16")
+    extent = found["evidence"]["extent"]
+    assert extent["blocks_run"] < 64 * 64
+    assert extent["exact"]
+    assert found["evidence"]["totals"]["global_load_requests"] == 1024**3 // (16 * 16)
+
+
+def test_the_text_shows_what_to_look_at_first_before_everything_else():
+    result = run(NAIVE, "--exercise", "naive", "--size", "128")
+    assert result.exit_code == Exit.ACCEPTED
+    parts = [
+        "What to look at first", "Line by line (counted)", "Each access (counted)", "In sum (counted)",
+        "The course's formulas beside the count", "Checklist (gains are modelled)",
+    ]  # fmt: skip
+    places = [result.stdout.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "\033" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_the_margin_holds_the_counts_of_its_line():
+    lines = run(NAIVE, "--exercise", "naive", "--size", "128").stdout.splitlines()
+    (line,) = [line for line in lines if "Pvalue += M[Row" in line]
+    assert line.split()[0] == "131,072"
+    assert " 14 " in line
+
+
+def test_a_file_can_come_from_standard_input():
+    result = run("-", "--exercise", "naive", "--size", "32", stdin=Path(NAIVE).read_bytes())
+    assert result.exit_code == Exit.ACCEPTED
+    assert result.stdout.startswith("standard input")
+
+
+def test_what_does_not_compile_cannot_be_analysed(tmp_path):
+    file = tmp_path / "broken.cu"
+    file.write_text("__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) { oops }\n")
+    result = run(str(file))
+    assert result.exit_code == Exit.NOT_ACCEPTED
+    assert "cannot be analysed" in result.stdout
+    assert "compile error, line 1" in result.stdout
+    found = json.loads(run(str(file), "--json").stdout)
+    assert found["message"]
+    assert found["evidence"]["extent"] is None
+
+
+def test_a_launch_that_no_device_makes_cannot_be_analysed(tmp_path):
+    file = tmp_path / "large.cu"
+    file.write_text("//!tilelab block=(64,64)\n" + Path(SOLUTION).read_text())
+    result = run(str(file))
+    assert result.exit_code == Exit.NOT_ACCEPTED
+    assert "resource limit, line 1" in result.stdout
+
+
+def test_an_instruction_that_is_not_known_is_named_with_its_line(tmp_path):
+    file = tmp_path / "odd.cu"
+    file.write_text(
+        "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
+        '    asm volatile("nanosleep.u32 20;");\n'
+        '    asm volatile("wgmma.fence.sync.aligned;");\n'
+        "    P[0] = 0.0f;\n}\n"
+    )
+    result = run(str(file), "--size", "16", "--arch", "sm_90")
+    assert result.exit_code == Exit.NOT_ACCEPTED
+    assert "cannot be analysed" in result.stdout
+
+
+def test_a_kernel_that_reads_outside_is_shown_with_its_finding(tmp_path):
+    file = tmp_path / "outside.cu"
+    file.write_text(
+        "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    P[i] = M[i + Width * Width];\n}\n"
+    )
+    result = run(str(file), "--exercise", "naive", "--size", "16")
+    assert result.exit_code == Exit.ACCEPTED
+    assert "out of bounds, line 3" in result.stdout
+    assert "put those right before you look at speed" in result.stdout
