@@ -10,14 +10,14 @@ from pathlib import Path
 from kernels.analysis import Analysis
 from kernels.compile import Compilation
 from kernels.exercise import Exercise
-from kernels.plan import Plan
+from kernels.plan import Plan, plan_at
 from kernels.source import Source, read_source
 from kernels.verdict import Finding
 from worker.analysis_stages import Stages
 from worker.analysis_step import AnalysisRequest, SmallRun
 from worker.clock import Clock
 from worker.compiling import compile_request
-from worker.evidence import Target, analysis_tile, compiled, fits, meaning, plan_for
+from worker.evidence import Target, analysis_tile, fits, meaning, module_of
 from worker.grading import WARNING_LIMIT, Progress
 from worker.sandbox.limits import Failure, SandboxFailure
 
@@ -68,7 +68,7 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
         return _stopped(Analysis(job.exercise.name, job.arch, tile), tuple(source), clock)
     tile = analysis_tile(job.exercise, source, job.tile)
     sizes = job.sizes or job.exercise.analysis_sizes(tile, source.macros)
-    plan = plan_for(job.exercise, source, tile, sizes)
+    plan = plan_at(job.exercise, source, tile, sizes)
     _check_size(plan)
     begun = Analysis(job.exercise.name, job.arch, tile, sizes=dict(sizes), launch=plan.cases[0].launch)
     clock.lap("read")
@@ -110,9 +110,7 @@ def _run(
     clock.lap("disassemble")
     progress("counting on the CPU device")
     counted = stages.analyse(
-        AnalysisRequest(
-            plan, compiled(made), made.resources, disassembly.text, disassembly.reason, phases=phases
-        )
+        AnalysisRequest(plan, module_of(made), disassembly.text, disassembly.reason, phases=phases)
     )
     clock.lap("count")
     begun = replace(begun, resources=made.resources, warnings=made.diagnostics[:WARNING_LIMIT])
@@ -136,7 +134,7 @@ def _small_plan(job: AnalysisJob, source: Source, plan: Plan) -> Plan | None:
     if rule is None:
         return None
     tile = source.tile(job.exercise, rule.tile or plan.tile)
-    return plan_for(job.exercise, source, tile, rule.sizes)
+    return plan_at(job.exercise, source, tile, rule.sizes)
 
 
 def _small_run(
@@ -147,9 +145,9 @@ def _small_run(
         return None
     request = compile_request(job.exercise, source, small, job.arch, job.cache)
     if request == compile_request(job.exercise, source, plan, job.arch, job.cache):
-        return SmallRun(small, compiled(made))
+        return SmallRun(small, module_of(made))
     again = stages.compile(request)
-    return SmallRun(small, compiled(again)) if isinstance(again, Compilation) else None
+    return SmallRun(small, module_of(again)) if isinstance(again, Compilation) else None
 
 
 def _stopped(

@@ -5,15 +5,15 @@ It only counts. What the counts mean is worked out by whoever asked, from plain 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kernels.diagnostics import Resources
 from kernels.evidence import Evidence, Extent, LineEvidence, PhaseTable, Totals
 from kernels.plan import CasePlan, Plan
 from kernels.verdict import Finding, Verdict
 from kernels.wire import from_plain, to_plain
+from worker.steps import Loaded, Module, misfits_in
 
 if TYPE_CHECKING:
     from kernels.device import Buffer, Execution, Program
@@ -30,20 +30,11 @@ _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESO
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """A compiled kernel; globals: the mangled names of module globals, by their names in the source."""
-
-    ptx: str
-    entry: str
-    globals: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class SmallRun:
     """The run that the phase table is made from: its plan has one case."""
 
     plan: Plan
-    compiled: Compiled
+    module: Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +49,7 @@ class AnalysisRequest:
     """
 
     plan: Plan
-    compiled: Compiled
-    resources: Resources
+    module: Module
     sass: str | None = None
     no_sass: str = ""
     light: CasePlan | None = None
@@ -106,13 +96,15 @@ def analyse(request: AnalysisRequest) -> AnalysisResponse:
     from kernels.limits import launch_finding
 
     case = request.plan.cases[0]
-    problem = case.problem or launch_finding(case, request.resources)
+    problem = case.problem or launch_finding(case, request.module.resources)
     if case.launch is None or problem is not None:
         return AnalysisResponse(problem=problem)
     try:
-        program = device.load_program(request.compiled.ptx, request.compiled.entry)
-        device.check(program)
-        return _counted(request, program, case)
+        loaded = _load(request.module)
+        device.check(loaded.program)
+        for unfit in misfits_in(request.plan, [loaded]):
+            return AnalysisResponse(problem=unfit)
+        return _counted(request, loaded, case)
     except device.Unsupported as reason:
         return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, str(reason), reason.line))
     except device.Malformed as reason:
@@ -120,11 +112,17 @@ def analyse(request: AnalysisRequest) -> AnalysisResponse:
         return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, message))
 
 
-def _counted(request: AnalysisRequest, program: Program, case: CasePlan) -> AnalysisResponse:
+def _load(module: Module) -> Loaded:
+    from kernels import device
+
+    return Loaded(module, device.load_program(module.ptx, module.entry))
+
+
+def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> AnalysisResponse:
     from kernels.hardware import as_executed
 
     sass = _sass(request)
-    run = _run(request, program, case, observe=request.observe)
+    run = _run(request, loaded, case, observe=request.observe)
     executed = as_executed(run.counts, sass)
     notes = [] if request.sass is not None else [f"Counts are by PTX only: {request.no_sass}."]
     lines, left = _bounded(executed.lines)
@@ -132,7 +130,7 @@ def _counted(request: AnalysisRequest, program: Program, case: CasePlan) -> Anal
         notes.append(f"The {left} lines that did least are left out.")
     phases, light = _phases(request.phases), None
     if request.light is not None:
-        light = as_executed(_run(request, program, request.light, observe=False).counts, sass).totals
+        light = as_executed(_run(request, loaded, request.light, observe=False).counts, sass).totals
     evidence = Evidence(
         extent=run.extent,
         lines=lines,
@@ -140,13 +138,13 @@ def _counted(request: AnalysisRequest, program: Program, case: CasePlan) -> Anal
         phases=phases,
         notes=tuple(dict.fromkeys([*notes, *executed.notes])),
     )
-    return AnalysisResponse(evidence, run.findings, _barriers(program, run, case), light)
+    return AnalysisResponse(evidence, run.findings, _barriers(loaded.program, run, case), light)
 
 
 def _sass(request: AnalysisRequest) -> Sass | None:
     from kernels.sass import read_sass
 
-    return read_sass(request.sass, request.compiled.entry) if request.sass is not None else None
+    return read_sass(request.sass, request.module.entry) if request.sass is not None else None
 
 
 def _bounded(lines: tuple[LineEvidence, ...]) -> tuple[tuple[LineEvidence, ...], int]:
@@ -165,19 +163,19 @@ class _Run:
     findings: tuple[Finding, ...]
 
 
-def _run(request: AnalysisRequest, program: Program, case: CasePlan, *, observe: bool) -> _Run:
+def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: bool) -> _Run:
     """All blocks where that is affordable, else enough of them to know the rest."""
     from kernels.scaling import plan_blocks, scaled
 
     launch, memory = case.launch, _buffers(case)
     assert launch is not None, "only a case that can be launched is counted"
-    probe = _execute(request, program, case, memory, _PROBED)
+    probe = _execute(request, loaded, case, memory, _PROBED)
     affordable = request.affordable // max(1, probe.instructions)
     blocks = plan_blocks(launch, affordable) if not probe.findings else None
-    run = _execute(request, program, case, memory, blocks, observe=observe)
+    run = _execute(request, loaded, case, memory, blocks, observe=observe)
     if blocks is not None and any(finding.kind in _INCOMPLETE for finding in run.findings):
         # blocks that wait for others come to an end only where all of them run
-        blocks, run = None, _execute(request, program, case, memory, None, observe=observe)
+        blocks, run = None, _execute(request, loaded, case, memory, None, observe=observe)
     assert run.counts is not None, "a run that counts has counts"
     if blocks is None:
         extent = Extent(case.sizes, request.plan.tile, launch, launch.blocks, not run.findings)
@@ -190,7 +188,7 @@ def _run(request: AnalysisRequest, program: Program, case: CasePlan, *, observe:
 
 def _execute(
     request: AnalysisRequest,
-    program: Program,
+    loaded: Loaded,
     case: CasePlan,
     memory: Sequence[Buffer],
     blocks: Sequence[int] | None,
@@ -198,19 +196,19 @@ def _execute(
     observe: bool = False,
 ) -> Execution:
     from kernels import device
-    from kernels.judge import arguments, full_budget
+    from kernels.judge import arguments, constants, full_budget
 
     assert case.launch is not None, "only a case that can be launched is counted"
-    plan = request.plan
     return device.run(
-        program,
+        loaded.program,
         case.launch,
         arguments(case),
         [replace(buffer, values=buffer.values.copy()) for buffer in memory],
-        symbols={request.compiled.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()},
-        shapes=plan.shapes,
+        symbols=loaded.named(case.symbols),
+        shapes=case.shapes,
+        state=loaded.named(constants(case)),
         budget=full_budget(case),
-        warp_races=plan.warp_races,
+        warp_races=request.plan.warp_races,
         observe=observe and blocks is None,
         count=blocks is not _PROBED,
         blocks=blocks,
@@ -221,14 +219,11 @@ def _buffers(case: CasePlan) -> list[Buffer]:
     """The operands: inputs of small whole numbers, none of them 0, the same at every analysis."""
     import numpy as np
 
-    from kernels.exercise import Role
     from kernels.judge import buffers
 
     numbers = np.random.default_rng(1).integers(1, 8, 4093).astype(np.float32)
     inputs = {
-        matrix.name: np.resize(numbers, (matrix.rows, matrix.columns))
-        for matrix in case.matrices
-        if matrix.role is Role.INPUT
+        matrix.name: np.resize(numbers, (matrix.rows, matrix.columns)) for matrix in case.inputs_of_kernel
     }
     return buffers(case, inputs)
 
@@ -253,9 +248,8 @@ def _phases(small: SmallRun | None) -> PhaseTable | None:
     if small is None:
         return None
     try:
-        program = device.load_program(small.compiled.ptx, small.compiled.entry)
+        loaded = _load(small.module)
     except (device.Unsupported, device.Malformed):
         return None
-    plan = small.plan
-    symbols = {small.compiled.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()}
-    return phase_table(program, plan, plan.cases[0], symbols=symbols)
+    case = small.plan.cases[0]
+    return phase_table(loaded.program, small.plan, case, symbols=loaded.named(case.symbols))

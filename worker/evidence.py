@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kernels.compile import Compilation
 from kernels.diagnostics import Resources
 from kernels.evidence import Evidence
-from kernels.exercise import Case, Exercise, Operation, Role
+from kernels.exercise import Exercise, Operation, Role
 from kernels.explanation import explained
 from kernels.goals import goals
-from kernels.plan import Plan, _plan_case, make_plan
+from kernels.plan import Plan
 from kernels.report import Occupancy
 from kernels.source import Source
 from kernels.subject import Subject, product_of
 from kernels.verdict import Severity
-from worker.analysis_step import MOST_ELEMENTS, AnalysisResponse, Compiled
+from worker.analysis_step import MOST_ELEMENTS, AnalysisResponse
+from worker.steps import Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,6 @@ class Target:
     cc: str | None = None
 
 
-def plan_for(exercise: Exercise, source: Source, tile: int, sizes: Mapping[str, int]) -> Plan:
-    """A plan with one case, at these sizes."""
-    name = " ".join(f"{name}={value}" for name, value in sizes.items())
-    case = Case(name, dict(sizes), exercise.plain_inputs, on_cpu=True)
-    plan = make_plan(exercise, source, tile, "0")
-    return replace(plan, tile=tile, cases=(_plan_case(exercise, source, tile, case, 0),))
-
-
 def elements(plan: Plan) -> int:
     """Elements of all operands of the plan's one case."""
     return sum(matrix.rows * matrix.columns for matrix in plan.cases[0].matrices)
@@ -49,9 +41,9 @@ def fits(plan: Plan) -> bool:
     return elements(plan) <= MOST_ELEMENTS
 
 
-def compiled(made: Compilation) -> Compiled:
+def module_of(made: Compilation) -> Module:
     """Of a compilation what a run needs."""
-    return Compiled(made.ptx, made.entry, made.globals)
+    return Module(made.ptx, made.entry, made.globals, made.resources)
 
 
 def meaning(

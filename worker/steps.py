@@ -81,12 +81,10 @@ def check(request: CheckRequest) -> CheckResponse:
     from kernels.judge import judge
 
     try:
-        loaded = [
-            _Loaded(module, device.load_program(module.ptx, module.entry)) for module in request.modules
-        ]
+        loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in request.modules]
         for each in loaded:
             device.check(each.program)
-        if unfit := _misfits(request.plan, loaded):
+        if unfit := misfits_in(request.plan, loaded):
             return _not_run(request.plan, unfit, NOT_FILLED)
         resources = [module.resources for module in request.modules]
         found = judge(request.plan, _runner(request.plan, loaded), resources)
@@ -98,7 +96,7 @@ def check(request: CheckRequest) -> CheckResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class Loaded:
     """One module on the CPU device. It stays loaded over all its cases, as on a GPU.
 
     state: what one launch leaves in `__device__` variables the next one finds, so that a kernel which hands out an
@@ -114,7 +112,7 @@ class _Loaded:
         return {self.module.globals[symbol]: value for symbol, value in values.items()}
 
 
-def _misfits(plan: Plan, loaded: Sequence[_Loaded]) -> tuple[Finding, ...]:
+def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:
     """Module variables that do not fit, each told of once: at the smallest case that shows it."""
     from kernels.module_variables import Extent, misfits
 
@@ -132,7 +130,7 @@ def _misfits(plan: Plan, loaded: Sequence[_Loaded]) -> tuple[Finding, ...]:
     return tuple(found.values())
 
 
-def _runner(plan: Plan, loaded: Sequence[_Loaded]) -> RunKernel:
+def _runner(plan: Plan, loaded: Sequence[Loaded]) -> RunKernel:
     """The CPU device with these modules in it."""
     from kernels import device
     from kernels.judge import arguments, constants
