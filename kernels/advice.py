@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from kernels.exercise_model import InputKind
 from kernels.launch import is_launch_comment
 from kernels.report import Report
 from kernels.source_rules import HOST_CODE
@@ -59,6 +60,15 @@ ADVICE: Mapping[Verdict, str] = {
     Verdict.SYSTEM_ERROR: "Try once more; if it happens again, tell those who run the course.",
 }
 
+_WRONG_SUM = (
+    "Follow one block by hand: which elements does each of its threads load, what does it add in each step, and which "
+    "thread writes the sum?"
+)
+_WRONG_TRANSPOSE = (
+    "Follow one element by hand: where does its thread read it, and where must it be written once row and column "
+    "have changed places?"
+)
+
 _LAUNCH_COMMENT = (
     "Correct the `//!tilelab` comment: each number of grid and block is at least 1, and a block has at most "
     "1,024 threads, 48 KiB of shared memory and 64 K registers."
@@ -77,9 +87,23 @@ def advice_for(report: Report, lines: Sequence[str]) -> str:
     if report.verdict is Verdict.RESOURCE_LIMIT:
         named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
         return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
-    if report.verdict is Verdict.TIME_LIMIT:
+    if report.verdict is Verdict.WRONG_ANSWER:
+        return _OF_KIND.get(_kind(report), text)
+    if report.verdict is Verdict.TIME_LIMIT and _kind(report) not in _OF_KIND:
         return text + _few_threads(report)
     return text
+
+
+_OF_KIND: Mapping[str, str] = {
+    InputKind.INTEGERS: _WRONG_SUM,
+    InputKind.MANTISSAS: _WRONG_TRANSPOSE,
+}
+"""For exercises that ask for no product, known by the inputs of their cases."""
+
+
+def _kind(report: Report) -> str:
+    """The kind of inputs of the first case."""
+    return report.checks[0].case.rpartition(" ")[2] if report.checks else ""
 
 
 def _few_threads(report: Report) -> str:

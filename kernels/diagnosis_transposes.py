@@ -10,10 +10,9 @@ from kernels.diagnosis_outputs import Diagnosis, all_zero, equal, never_written,
 
 def _copied(output: Transposed, wrong: Mask) -> Diagnosis | None:
     """The elements in the order of the input."""
-    given, result = output.names
     if equal(output, output.given.reshape(output.actual.shape)):
-        text = f"Nothing is transposed: {result} is a plain copy of {given}."
-        return Diagnosis("copied", text)
+        given, result = output.names
+        return Diagnosis("copied", f"Nothing is transposed: {result} is a plain copy of {given}.")
     return None
 
 

@@ -24,28 +24,22 @@ def check_globals(exercise: Exercise, macros: Sequence[Macro], tokens: Sequence[
     hidden = {token.text for macro in macros for token in macro.body}
     findings = []
     for symbol, (declaration, types) in _wanted(exercise).items():
-        places = [index for index, token in enumerate(tokens) if token.text == symbol]
-        if not places and symbol not in hidden:
+        declared = _declaration(tokens, symbol)
+        if declared is None and symbol not in hidden:
             message = (
                 f"The file declares no `{symbol}`. It must hold `{declaration}` outside of any function."
             )
             findings.append(Finding(Verdict.REJECTED, message))
-            continue
-        found = next(filter(None, (_type(tokens, index) for index in places)), None)
-        if found is not None and found not in types:
+        elif declared is not None and (found := _type(declared)) is not None and found not in types:
             message = f"`{symbol}` holds `{found}` here. It must be `{declaration}`."
-            findings.append(Finding(Verdict.REJECTED, message, tokens[places[0]].line))
+            findings.append(Finding(Verdict.REJECTED, message, declared[-1].line))
     return findings
 
 
 def global_lines(exercise: Exercise, tokens: Sequence[Token]) -> dict[str, int]:
-    """The line where each of the exercise's module variables is first named."""
-    lines: dict[str, int] = {}
-    wanted = _wanted(exercise)
-    for token in tokens if wanted else ():
-        if token.text in wanted:
-            lines.setdefault(token.text, token.line)
-    return lines
+    """The line where each of the exercise's module variables is declared."""
+    declared = {symbol: _declaration(tokens, symbol) for symbol in _wanted(exercise)}
+    return {symbol: found[-1].line for symbol, found in declared.items() if found is not None}
 
 
 def _wanted(exercise: Exercise) -> Mapping[str, tuple[str, set[str]]]:
@@ -56,13 +50,29 @@ def _wanted(exercise: Exercise) -> Mapping[str, tuple[str, set[str]]]:
     }
 
 
-def _type(tokens: Sequence[Token], index: int) -> str | None:
-    """The plain type that a module variable is declared with where it is named; None where this is no declaration."""
-    words: list[str] = []
-    for back in range(index - 1, max(index - _LONGEST_DECLARATION, -1), -1):
-        if tokens[back].text in _ENDS:
-            break
-        words.append(tokens[back].text)
+def _declaration(tokens: Sequence[Token], symbol: str) -> list[Token] | None:
+    """The tokens that declare a module variable, up to its name: outside of braces, or marked as device memory."""
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token.text == "{") - (token.text == "}")
+        if token.text == symbol:
+            before = _statement(tokens, index)
+            if depth == 0 or _SPACES & {each.text for each in before}:
+                return [*before, token]
+    return None
+
+
+def _statement(tokens: Sequence[Token], end: int) -> list[Token]:
+    """The tokens of a statement up to `end`."""
+    start = end
+    while start > max(0, end - _LONGEST_DECLARATION) and tokens[start - 1].text not in _ENDS:
+        start -= 1
+    return list(tokens[start:end])
+
+
+def _type(declared: Sequence[Token]) -> str | None:
+    """The plain type of a declaration; None where it has a name of the file's own, or cannot be told."""
+    words = [token.text for token in declared]
     if "(" in words or not _SPACES & set(words):
         return None
-    return next((word for word in reversed(words) if word in _NUMBERS), None)
+    return next((word for word in words if word in _NUMBERS), None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels.compile import Compilation
-from kernels.exercise import Exercise
+from kernels.exercise import Exercise, Operation
 from kernels.plan import Plan, make_plan, select_cases
 from kernels.report import CPU_DEVICE, Report, message_for
 from kernels.source import Source, read_source
@@ -125,7 +125,12 @@ def _report(
     said = dict.fromkeys(warning for each in made for warning in each.diagnostics)
     return Report(
         verdict=verdict,
-        message=message_for(verdict, checked.findings, checked.checks),
+        message=message_for(
+            verdict,
+            checked.findings,
+            checked.checks,
+            compared=plan.operation is not Operation.ANALYSIS,
+        ),
         exercise=job.exercise.name,
         device=CPU_DEVICE,
         arch=made[0].arch,
