@@ -11,9 +11,11 @@ import pytest
 
 from kernels.exercise import (
     BUILT_IN,
+    AnalysisRule,
     Binding,
     Exercise,
     ExerciseError,
+    GoalRule,
     InputKind,
     Layout,
     Operation,
@@ -175,6 +177,62 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
         ("largest_on_cpu = 300", "largest_on_cpu = 0", "largest_on_cpu", "whole numbers"),
         ("sizes = [", "sizes = [[", "", "not TOML"),
         ('sizes = ["Width"]', "sizes = []", "sizes", "at least one"),
+        ('operation = "matmul"', 'operation = "matmul"\nsection = 4', "section", "only a sum has sections"),
+        ('operation = "matmul"', 'operation = "sum"', "operands", "a sum has one input and one output"),
+        ('operation = "matmul"', 'operation = "transpose"', "operands", "a transpose has one input"),
+        (
+            'operation = "matmul"',
+            'operation = "analysis"',
+            "cases[0].inputs",
+            '"integers_left" makes no sense for "analysis"; it takes "integers", "mantissas"',
+        ),
+        ('["real"]', '["integers"]', "cases[6].inputs", '"integers" makes no sense for "matmul"'),
+        (
+            "[launch]",
+            "[macros.Width]\ndefault = 2\nlargest = 4\n[launch]",
+            "macros.Width",
+            "the name of a size or of the tile already",
+        ),
+        (
+            "[launch]",
+            "[macros.COARSE_FACTOR]\ndefault = 5\nlargest = 4\n[launch]",
+            "macros.COARSE_FACTOR.default",
+            "must not be larger",
+        ),
+        ("[launch]", "[macros]\nCOARSE_FACTOR = 4\n[launch]", "macros.COARSE_FACTOR", "expected a table"),
+        (
+            "[launch]",
+            '[[constants]]\nsymbol = "d_SIZE"\nvalue = "BLOCK"\n[launch]',
+            "constants[0].value",
+            "`BLOCK` is not known here; the names known are: Width, TILE_WIDTH",
+        ),
+        ("[launch]", "[analysis]\nHeight = 3\n[launch]", "analysis.Width", "missing"),
+        ("[launch]", "[phases]\nWidth = 4\ntiles = 2\n[launch]", "phases.tiles", "no such field"),
+        ("[launch]", "[phases]\nWidth = 4\ntile = 64\n[launch]", "phases", "4096 threads"),
+        (
+            "[launch]",
+            '[[goals]]\ntext = "few"\ncounter = "loads"\nat_most = 3\n[launch]',
+            "goals[0].counter",
+            "no such counter; there are: branches, compute_to_memory",
+        ),
+        (
+            "[launch]",
+            '[[goals]]\ntext = "few"\ncounter = "branches"\nat_most = -1\n[launch]',
+            "goals[0].at_most",
+            "from 0 up",
+        ),
+        (
+            'metric = "gflops"',
+            'metric = "gflops"\nsize_macros = { WIDTH = "Width" }',
+            "size_macros",
+            "different sets of values, each compiled by itself; at most 6 are allowed",
+        ),
+        (
+            'metric = "gflops"',
+            'metric = "gflops"\nsize_macros = { TILE_WIDTH = "Width" }',
+            "size_macros",
+            "`TILE_WIDTH` is the name of the tile",
+        ),
     ],
 )
 def test_a_malformed_exercise_is_refused_with_file_field_and_reason(folder, old, new, field, reason):
@@ -191,6 +249,100 @@ def test_a_missing_file_is_named(folder, file):
     with pytest.raises(ExerciseError, match="missing") as caught:
         load_exercise(folder)
     assert caught.value.path == folder / file
+
+
+def test_what_only_describes_is_outside_the_digest(folder):
+    before = load_exercise(folder).digest
+    path = folder / "exercise.toml"
+    path.write_text(
+        path.read_text()
+        + "[analysis]\nWidth = 64\n[phases]\nWidth = 4\ntile = 2\n"
+        + '[[goals]]\ntext = "No conflicts"\ncounter = "shared_load_conflicts"\nat_most = 0\n'
+    )
+    exercise = load_exercise(folder)
+    assert exercise.digest == before
+    assert exercise.analysis_sizes(16) == {"Width": 64}
+    assert exercise.phases == AnalysisRule({"Width": 4}, 2)
+    assert exercise.goals == (GoalRule("No conflicts", "shared_load_conflicts", 0.0),)
+
+
+def test_without_sizes_for_an_analysis_the_largest_case_of_the_cpu_device_is_taken():
+    assert EXERCISES["tiled"].analysis is None
+    assert EXERCISES["tiled"].analysis_sizes(16) == {"Width": 67}
+
+
+def test_a_macro_of_the_file_moves_the_cases(folder):
+    spoil(folder, "[launch]", "[macros.COARSE_FACTOR]\ndefault = 4\nlargest = 8\n[launch]")
+    spoil(folder, "{ Width = 37 }", '{ Width = "COARSE_FACTOR*TILE_WIDTH" }')
+    exercise = load_exercise(folder)
+    sizes = [
+        {case.sizes["Width"] for case in exercise.cases(16, own)} for own in (None, {"COARSE_FACTOR": 2})
+    ]
+    assert (sizes[0] - sizes[1], 32 in sizes[1]) == ({64}, True)
+
+
+SUM = """
+title = "Partial sums"
+operation = "sum"
+kernel = "reduce"
+sizes = ["Length"]
+metric = "gbps"
+largest_on_cpu = 5000
+section = "2*BLOCK_SIZE"
+parameters = [
+    { type = "float*", name = "input", operand = "input" },
+    { type = "float*", name = "output", operand = "output" },
+]
+operands = [
+    { name = "input", role = "input", rows = "Length" },
+    { name = "output", role = "output", rows = "ceil(Length/(2*BLOCK_SIZE))" },
+]
+[tile]
+name = "BLOCK_SIZE"
+default = 64
+allowed = [32, 64]
+largest = 512
+[launch]
+block = "BLOCK_SIZE"
+grid = "ceil(Length/(2*BLOCK_SIZE))"
+[ranking]
+Length = 1048576
+[[cases]]
+sizes = { Length = "5*BLOCK_SIZE + 3" }
+inputs = ["integers"]
+"""
+
+
+def test_a_sum_has_vectors_and_sections(folder):
+    (folder / "exercise.toml").write_text(SUM)
+    exercise = load_exercise(folder)
+    names = exercise.names(64, {"Length": 323})
+    assert [operand.vector for operand in exercise.operands] == [True, True]
+    assert exercise.output.shape(names) == (3, 1)
+    assert exercise.section_length(names) == 128
+    spoil(folder, 'section = "2*BLOCK_SIZE"', "")
+    assert load_exercise(folder).section_length(names) == 108
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (
+            'section = "2*BLOCK_SIZE"',
+            "section = 64",
+            "with Length=323, 323 elements in sections of 64 make 6 sums, but the output has 3 elements",
+        ),
+        ('section = "2*BLOCK_SIZE"', 'section = "Length - Length"', "a section has 0 elements"),
+        ('section = "2*BLOCK_SIZE"', "section = 10000000", "it may have 1 to 8,388,608"),
+    ],
+)
+def test_sections_that_do_not_fit_are_refused(folder, old, new, reason):
+    (folder / "exercise.toml").write_text(SUM)
+    spoil(folder, old, new)
+    with pytest.raises(ExerciseError) as caught:
+        load_exercise(folder)
+    assert caught.value.field == "operands"
+    assert reason in str(caught.value)
 
 
 def test_cases_that_are_all_too_large_for_the_cpu_device_are_refused(folder):
@@ -272,10 +424,15 @@ def test_the_example_in_the_documentation_is_an_exercise(folder):
     assert load_exercise(folder).kernel == "matrixMulCUDA"
 
 
-@pytest.mark.parametrize("where", ["", "tile.", "launch.", "operands[0].", "parameters[0].", "cases[0]."])
+@pytest.mark.parametrize(
+    "where",
+    ["", "tile.", "launch.", "operands[0].", "parameters[0].", "cases[0].", "goals[0].", "constants[0]."],
+)
 def test_every_field_is_documented(folder, where):
     table = where.rstrip(".").split("[")[0]
     text = (folder / "exercise.toml").read_text()
+    text += '[[goals]]\ntext = "x"\ncounter = "branches"\nat_most = 0\n'
+    text += '[[constants]]\nsymbol = "x"\nvalue = 3\n'
     anchor = {
         "": "kernel = ",
         "tile": "default = ",
@@ -283,6 +440,8 @@ def test_every_field_is_documented(folder, where):
         "operands": 'name = "M", role = ',
         "parameters": "type = ",
         "cases": "sizes = { Width = 1",
+        "goals": "counter = ",
+        "constants": "value = 3",
     }[table]
     separator = ", " if table in {"operands", "parameters"} else "\n"
     (folder / "exercise.toml").write_text(text.replace(anchor, f"surprise = 1{separator}{anchor}", 1))

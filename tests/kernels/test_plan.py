@@ -6,7 +6,7 @@ import pytest
 
 from kernels.exercise import InputKind, find_exercise
 from kernels.launch import Launch
-from kernels.plan import Plan, make_plan, select_cases
+from kernels.plan import Plan, make_plan, plan_at, select_cases
 from kernels.source import Source, read_source
 from kernels.verdict import Verdict
 
@@ -65,3 +65,14 @@ def test_permutation_cases_take_turns():
 )
 def test_cases_are_chosen_by_whole_words(text, expected):
     assert widths(select_cases(plan_of(KERNEL), text)) == expected
+
+
+def test_a_closer_look_is_a_plan_of_one_case_at_any_sizes():
+    source = read_source(("#define TILE_WIDTH 8\n" + KERNEL).encode(), TILED)
+    assert isinstance(source, Source)
+    plan = plan_at(TILED, source, 32, {"Width": 100}, "5eed")
+    (case,) = plan.cases
+    assert (plan.tile, plan.seed) == (8, "5eed")
+    assert (case.sizes, case.inputs, case.on_cpu) == ({"Width": 100}, InputKind.INTEGERS_LEFT, True)
+    assert case.launch == Launch((13, 13, 1), (8, 8, 1), 0)
+    assert plan_at(TILED, None, None, {"Width": 32}).cases[0].launch == Launch((2, 2, 1), (16, 16, 1), 0)

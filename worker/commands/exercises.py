@@ -64,7 +64,8 @@ def _list(found: tuple[Exercise, ...], as_json: bool) -> None:
         return
     for exercise in found:
         click.echo(f"{click.style(exercise.name, bold=True)}: {exercise.title}")
-        click.echo(f"    {signature(exercise)}")
+        for declaration in (*declarations(exercise), signature(exercise)):
+            click.echo(f"    {declaration}")
         click.echo(f"    tile {exercise.tile}, sizes {', '.join(_sizes(exercise))}")
 
 
@@ -82,12 +83,19 @@ def _summary(exercise: Exercise) -> dict[str, Any]:
         "name": exercise.name,
         "title": exercise.title,
         "kernel": signature(exercise),
+        "globals": declarations(exercise),
         "sizes": list(exercise.sizes),
         "tile": exercise.tile,
         "tiles": list(exercise.tiles),
         "cases": [case.name for case in exercise.cases(exercise.tile)],
         "digest": exercise.digest,
     }
+
+
+def declarations(exercise: Exercise) -> list[str]:
+    """The module variables that a student's file has to hold."""
+    bound = [operand.declaration for operand in exercise.operands if operand.binding == "global"]
+    return [*bound, *(constant.declaration for constant in exercise.constants)]
 
 
 def signature(exercise: Exercise) -> str:
