@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from kernels.array_shapes import array_shapes
 from kernels.exercise import (
-    MOST_COMPILATIONS,
     Binding,
     Case,
     Exercise,
@@ -231,20 +229,9 @@ def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case,
             ConstantPlan(constant.symbol, constant.value.evaluate(names), lines.get(constant.symbol))
             for constant in exercise.constants
         ),
-        shapes=_shapes(exercise, source, tile, case) if source is not None else {},
+        shapes=array_shapes(source.text, source.launch_names(exercise, tile, case.sizes)) if source else {},
         size_macros=exercise.defines(case.sizes),
     )
-
-
-def _shapes(exercise: Exercise, source: Source, tile: int, case: Case) -> Mapping[str, tuple[int, ...]]:
-    names = {exercise.tile_name: tile, **exercise.macros, **exercise.defines(case.sizes), **source.macros}
-    return _read_shapes(source.text, tuple(names.items()))
-
-
-@lru_cache(maxsize=MOST_COMPILATIONS)
-def _read_shapes(text: str, names: tuple[tuple[str, int], ...]) -> Mapping[str, tuple[int, ...]]:
-    """Read once for all cases of one compilation."""
-    return array_shapes(text, dict(names))
 
 
 def _plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, int]) -> MatrixPlan:

@@ -7,9 +7,11 @@ report, and safety is the sandbox's business.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kernels.exercise import Exercise
+from kernels.expression import Expression, ExpressionError
 from kernels.headers import HEADERS, HeaderKind, header_text
 from kernels.launch import LaunchOverride
 from kernels.source_conditions import seen_items
@@ -34,6 +36,7 @@ class Source:
     text: what to compile: without a byte order mark, every line ended by one newline character, lines as handed in
     launch: what its `//!tilelab` comment sets, if it has one
     macros: its object-like integer macros and integer constants, for launch expressions
+    derived: those whose values follow from sizes, the tile or the exercise's macros
     declares_tile: whether it declares the tile's name for itself, so that it must not be given one
     own_tile: the tile it fixes for itself, by its declaration or `tile=` in its launch comment; None where it leaves
         the tile open, or declares one whose value only the compiler knows
@@ -52,6 +55,7 @@ class Source:
     warnings: tuple[Finding, ...] = ()
     own_macros: frozenset[str] = frozenset()
     globals: Mapping[str, int] = field(default_factory=dict)
+    derived: Mapping[str, Expression] = field(default_factory=dict)
 
     def tile(self, exercise: Exercise, asked: int | None = None) -> int:
         """The tile that cases and launch are built around: the file's own, else the one asked for, else the default."""
@@ -67,7 +71,12 @@ class Source:
 
     def launch_names(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, int]:
         """What the names in launch expressions stand for; sizes win over macros, and the tile over both."""
-        return exercise.names(tile, sizes, self.macros)
+        names = exercise.names(tile, sizes, self.macros)
+        for name, expression in self.derived.items():
+            # a division by a size, for example, need not have a value in every case
+            with suppress(ExpressionError):
+                names.setdefault(name, expression.evaluate(names))
+        return names
 
 
 def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
@@ -83,7 +92,8 @@ def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
     findings += [*check_host_code(tokens), *check_blanks(tokens)]
     findings += _list(check_kernel(exercise, kernels, macros, tokens))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
-    constants = find_constants(macros, tokens, given)
+    known = find_constants(macros, tokens, given)
+    constants = known.values
     findings += _check_size_macros(exercise, macros, tokens)
     own_macros = {name: declaration_line(name, macros, tokens) for name in exercise.macros}
     findings += _check_macros(exercise, own_macros, constants)
@@ -91,7 +101,7 @@ def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
     comments = [entry.item for entry in seen if isinstance(entry.item, Comment)]
     launch = find_launch_comment(comments)
     if isinstance(launch, LaunchOverride):
-        launch = check_names(launch, exercise, constants, macros, tokens) or launch
+        launch = check_names(launch, exercise, known, macros, tokens) or launch
     if isinstance(launch, Finding):
         return [*findings, launch]
     warnings = unread_launch_comments(comments) if launch is None else ()
@@ -109,6 +119,7 @@ def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
         warnings=warnings,
         own_macros=frozenset(name for name, line in own_macros.items() if line is not None),
         globals=global_lines(exercise, tokens),
+        derived=known.derived,
     )
 
 

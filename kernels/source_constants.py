@@ -62,25 +62,38 @@ def _macro(directive: Directive, undefined: frozenset[str]) -> Macro:
     return Macro(name.text, directive.line, function_like, tuple(body), name.text in undefined)
 
 
-def find_constants(macros: Sequence[Macro], tokens: list[Token], given: frozenset[str]) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """The integers of a file: `values` by name, and those that follow from what Tilelab gives it, in their order."""
+
+    values: Mapping[str, int]
+    derived: Mapping[str, Expression]
+
+
+def find_constants(macros: Sequence[Macro], tokens: list[Token], given: frozenset[str]) -> Constants:
     """Names with one integer value: object-like macros, `const`/`constexpr` integers, enumerators.
 
-    A name that has two values in the file is left out, and so is a guarded macro whose value Tilelab gives (`given`).
+    A name that has two values in the file is left out, and so is a guarded macro whose value Tilelab gives (`given`):
+    what is built on that one has no value before a case is chosen.
     """
-    reader = _Reader({macro.name: macro for macro in macros if not macro.function_like})
-    for macro in macros:
-        if not macro.function_like and not (macro.guarded and macro.name in given):
-            reader.note(macro.name, macro.body, {})
+    own = [
+        macro for macro in macros if not macro.function_like and not (macro.guarded and macro.name in given)
+    ]
+    reader = _Reader({macro.name: macro for macro in own}, given)
+    for macro in own:
+        reader.note(macro.name, macro.body, {})
     for name, body in _declared_constants(tokens):
         reader.note(name, body, reader.values)
-    return reader.values
+    return Constants(reader.values, reader.derived)
 
 
 class _Reader:
     """Collects values. Its budget bounds the work that macros which multiply each other can cause."""
 
-    def __init__(self, objects: Mapping[str, Macro]) -> None:
+    def __init__(self, objects: Mapping[str, Macro], given: frozenset[str]) -> None:
         self.values: dict[str, int] = {}
+        self.derived: dict[str, Expression] = {}
+        self._given = given
         self._objects = objects
         self._ambiguous: set[str] = set()
         self._budget = _MOST_EXPANSIONS
@@ -93,13 +106,26 @@ class _Reader:
         try:
             expression = Expression.parse(_SHIFTS.sub(r"\1\1", " ".join(texts)))
             if not expression.names <= known.keys():
+                self._note_derived(name, expression, known)
                 return
             value = expression.evaluate(known)
         except ExpressionError:
             return
-        if self.values.setdefault(name, value) != value:
-            del self.values[name]
-            self._ambiguous.add(name)
+        if self.values.setdefault(name, value) != value or name in self.derived:
+            self._drop(name)
+
+    def _note_derived(self, name: str, expression: Expression, known: Mapping[str, int]) -> None:
+        """Record what a body says whose value hangs on what Tilelab gives."""
+        if not expression.names <= self._given | known.keys() | self.derived.keys():
+            return
+        if self.derived.setdefault(name, expression).text != expression.text or name in self.values:
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        """Forget a name that has two values."""
+        self.values.pop(name, None)
+        self.derived.pop(name, None)
+        self._ambiguous.add(name)
 
     def _expand(self, body: Sequence[Token], hidden: frozenset[str], texts: list[str]) -> bool:
         """Append the texts of a body with its macros replaced; False where that grows too long or too deep."""

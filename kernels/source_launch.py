@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from kernels.exercise import Exercise
 from kernels.expression import ExpressionError
 from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
-from kernels.source_constants import Macro, declaration_line
+from kernels.source_constants import Constants, Macro, declaration_line
 from kernels.source_text import Comment, Token
 from kernels.verdict import Finding, Severity, Verdict
 
@@ -50,17 +50,24 @@ def unread_launch_comments(comments: Iterable[Comment]) -> tuple[Finding, ...]:
 def check_names(
     launch: LaunchOverride,
     exercise: Exercise,
-    constants: Mapping[str, int],
+    constants: Constants,
     macros: Sequence[Macro],
     tokens: list[Token],
 ) -> Finding | None:
     """A finding for a name that stands for nothing, or a tile that is not one number for all cases."""
     try:
         if launch.tile is not None:
-            launch.tile.evaluate(constants)
+            launch.tile.evaluate(constants.values)
     except ExpressionError as error:
         return _rejected(f"The launch comment's tile has no value: {error}.", launch.line)
-    known = {*exercise.sizes, *exercise.size_macros, *constants, exercise.tile_name}
+    known = {
+        *exercise.sizes,
+        *exercise.size_macros,
+        *exercise.macros,
+        *constants.values,
+        *constants.derived,
+        exercise.tile_name,
+    }
     unknown = sorted({name for expression in launch.expressions() for name in expression.names} - known)
     if not unknown:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.plan import make_plan
 from kernels.source import Source, read_source
 from tests.kernels.readings import KERNEL, TILED, only, taken
 
@@ -138,3 +139,30 @@ def test_sizes_that_come_as_macros_must_not_be_fixed_by_the_file(tmp_path):
     assert isinstance(source, Source)
     assert source.defines(exercise, 16, {"Width": 5}) == {"TILE_WIDTH": "16", "WIDTH": "5"}
     assert source.launch_names(exercise, 16, {"Width": 5})["WIDTH"] == 5
+
+
+# --- What follows from the tile
+
+
+def test_what_is_built_on_an_open_tile_has_its_value_case_by_case():
+    guarded = "#ifndef TILE_WIDTH\n#define TILE_WIDTH 16\n#endif\n"
+    source = taken(
+        guarded + "#define PITCH (TILE_WIDTH + 1)\nconst int CELLS = PITCH * TILE_WIDTH;\n" + KERNEL
+    )
+    assert source.macros == {}
+    names = source.launch_names(TILED, 8, {"Width": 5})
+    assert (names["PITCH"], names["CELLS"]) == (9, 72)
+
+
+def test_a_launch_comment_may_use_what_is_built_on_the_tile():
+    guarded = "#ifndef TILE_WIDTH\n#define TILE_WIDTH 16\n#endif\n#define HALF (TILE_WIDTH / 2)\n"
+    source = taken("//!tilelab block=(TILE_WIDTH, HALF)\n" + guarded + KERNEL)
+    plan = make_plan(TILED, source, 32, seed="0")
+    assert {case.launch.block for case in plan.cases if case.launch is not None} == {(32, 16, 1)}
+
+
+def test_a_name_with_two_values_that_hang_on_the_tile_has_none():
+    source = taken(
+        "#if X\n#define PITCH (TILE_WIDTH + 1)\n#else\n#define PITCH (TILE_WIDTH + 2)\n#endif\n" + KERNEL
+    )
+    assert "PITCH" not in source.launch_names(TILED, 8, {"Width": 5})
