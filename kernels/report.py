@@ -10,6 +10,7 @@ from kernels.diagnostics import Diagnostic, Resources
 from kernels.evidence import Evidence
 from kernels.exercise_model import InputKind
 from kernels.launch import Launch
+from kernels.occupancy import Occupancy
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
 from kernels.wording import plural
@@ -45,16 +46,6 @@ class Measurement:
     ms_median: float
     repeats: int
     ci: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Occupancy:
-    """Theoretical occupancy on one device, and what limits it."""
-
-    blocks_per_sm: int
-    warps_per_sm: int
-    share: float
-    limit: str
 
 
 @dataclass(frozen=True, slots=True)

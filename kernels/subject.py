@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from kernels.diagnostics import Resources
 from kernels.evidence import AccessEvidence, Light, LineEvidence, Totals
 from kernels.launch import Launch
+from kernels.occupancy import Occupancy
 from kernels.plan import MatrixPlan
-from kernels.report import Occupancy
 from kernels.verbs import Verb
 
 FLOAT = 4
