@@ -7,6 +7,7 @@ thread's own are left out: they have no names once compiled.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from kernels.expression import Expression, ExpressionError
 from kernels.source_conditions import seen_items
@@ -21,12 +22,18 @@ def array_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ..
 
     names: what the macros and constants in the extents stand for
     """
-    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
     shapes: dict[str, tuple[int, ...] | None] = {}
-    for name, extents in _declared(tokens):
+    for name, extents in _read(text):
         shape = _evaluated(extents, names)
         shapes[name] = shape if shapes.get(name, shape) == shape else None
     return {name: shape for name, shape in shapes.items() if shape is not None}
+
+
+@lru_cache(maxsize=4)
+def _read(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Names and extents as the text has them; kept, since each case of a job evaluates them anew."""
+    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    return tuple((name, tuple(extents)) for name, extents in _declared(tokens))
 
 
 def _declared(tokens: list[Token]) -> Iterator[tuple[str, list[str]]]:
