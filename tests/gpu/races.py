@@ -58,8 +58,9 @@ def prepare(folder: Path, architecture: str) -> None:
     endless = {name for name, verdict in _expected().items() if verdict == Verdict.TIME_LIMIT}
     kernels = (_one_case(kernel) for kernel in made.kernels if kernel.name not in endless)
     chosen = tuple(kernel for kernel in kernels if kernel is not None)
-    write(folder, Folder(made.compiler, made.architecture, chosen))
     found = {kernel.stem: _shared_races(folder, kernel) for kernel in chosen}
+    emulated = tuple(kernel for kernel in chosen if found[kernel.stem] is not None)
+    write(folder, Folder(made.compiler, made.architecture, emulated))
     (folder / _FINDINGS).write_text(json.dumps(found), encoding="utf-8")
 
 
@@ -72,8 +73,8 @@ def _one_case(kernel: Prepared) -> Prepared | None:
     return replace(kernel, plan=replace(kernel.plan, cases=(best,)))
 
 
-def _shared_races(folder: Path, kernel: Prepared) -> int:
-    """How many pairs of lines race in shared memory on the CPU device; -1 where it cannot run the kernel."""
+def _shared_races(folder: Path, kernel: Prepared) -> int | None:
+    """How many pairs of lines race in shared memory on the CPU device; None where it does not know an instruction."""
     (case,) = kernel.plan.cases
     assert case.launch is not None
     text = (folder / f"{kernel.stem}.ptx").read_text(encoding="utf-8")
@@ -89,7 +90,7 @@ def _shared_races(folder: Path, kernel: Prepared) -> int:
             warp_races=Severity.ERROR,
         )
     except (device.Unsupported, device.Malformed):
-        return -1
+        return None
     shared = {plain_name(name) for name, each in program.variables.items() if each.space == "shared"}
     races = (each for each in execution.findings if each.kind is Verdict.DATA_RACE)
     return sum(_variable(each) in shared for each in races)
@@ -201,8 +202,8 @@ _INTRODUCTION = """\
 
 Every kernel of `tests/corpus` that compiles, right and wrong, at one size: races in shared memory that the CPU device
 finds, and hazards that compute-sanitizer's racecheck finds on a GPU. Racecheck looks at shared memory only, so races
-in global memory count for neither. It comes to no end where a kernel faults or hangs on the GPU; kernels that run
-forever are left out.
+in global memory count for neither. It comes to no end where a kernel faults or hangs on the GPU. Kernels that run
+forever are left out, and so are those with instructions that the CPU device does not know.
 
 `make test-gpu` makes this comparison and writes this page.
 
