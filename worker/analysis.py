@@ -10,19 +10,19 @@ from pathlib import Path
 from kernels.analysis import Analysis
 from kernels.compile import Compilation
 from kernels.exercise import Exercise
-from kernels.plan import Plan, plan_at
+from kernels.plan import Plan
 from kernels.source import Source, read_source
 from kernels.verdict import Finding
-from worker.analysis_stages import Stages
-from worker.analysis_step import AnalysisRequest, SmallRun
 from worker.clock import Clock
-from worker.compiling import compile_request
-from worker.evidence import Target, analysis_tile, fits, meaning, module_of
+from worker.closer_look import Look, count, explain, look_at
+from worker.evidence import Target, fits
 from worker.grading import WARNING_LIMIT, Progress
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.stages import Stages
 
 logger = logging.getLogger(__name__)
 
+_AFFORDABLE = 200_000_000
 _FAILURES: Mapping[Failure, str] = {
     Failure.TIME: "Counting took longer than this machine allows it; try a smaller --size.",
     Failure.MEMORY: "Counting needed more memory than it may use; try a smaller --size.",
@@ -63,17 +63,18 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
     """
     clock = Clock()
     source = read_source(job.source, job.exercise)
-    tile = job.tile or job.exercise.tile
+    begun = Analysis(job.exercise.name, job.arch, job.tile or job.exercise.tile)
     if not isinstance(source, Source):
-        return _stopped(Analysis(job.exercise.name, job.arch, tile), tuple(source), clock)
-    tile = analysis_tile(job.exercise, source, job.tile)
-    sizes = job.sizes or job.exercise.analysis_sizes(tile, source.macros)
-    plan = plan_at(job.exercise, source, tile, sizes)
-    _check_size(plan)
-    begun = Analysis(job.exercise.name, job.arch, tile, sizes=dict(sizes), launch=plan.cases[0].launch)
+        return _stopped(begun, tuple(source), clock)
+    look = look_at(
+        job.exercise, source, job.arch, job.cache, tile=job.tile, sizes=job.sizes, target=job.target
+    )
+    _check_size(look.plan)
+    case = look.plan.cases[0]
+    begun = replace(begun, tile=look.plan.tile, sizes=dict(case.sizes), launch=case.launch)
     clock.lap("read")
     try:
-        return _run(job, begun, plan, source, stages, clock, progress)
+        return _run(begun, look, stages, clock, progress)
     except SandboxFailure as failure:
         if failure.kind not in _FAILURES:
             raise AnalysisFailed(f"the analysis failed inside the sandbox ({failure.kind}).") from failure
@@ -88,66 +89,29 @@ def _check_size(plan: Plan) -> None:
         )
 
 
-def _run(
-    job: AnalysisJob,
-    begun: Analysis,
-    plan: Plan,
-    source: Source,
-    stages: Stages,
-    clock: Clock,
-    progress: Progress,
-) -> Analysis:
+def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Progress) -> Analysis:
     progress("compiling")
-    small = _small_plan(job, source, plan)
-    made = stages.compile(compile_request(job.exercise, source, plan, job.arch, job.cache))
+    stages.prepare_analysis(look.compilations((look.plan,)))
+    made = look.compile(stages, look.plan)
+    clock.lap("compile")
     if not isinstance(made, Compilation):
-        clock.lap("compile")
         return _stopped(begun, made, clock, stages)
-    with stages.disassemble(made.cubin) as disassembler:
-        phases = _small_run(job, small, plan, source, made, stages)
-        clock.lap("compile")
-        disassembly = disassembler.result()
-    clock.lap("disassemble")
-    progress("counting on the CPU device")
-    counted = stages.analyse(
-        AnalysisRequest(plan, module_of(made), disassembly.text, disassembly.reason, phases=phases)
-    )
-    clock.lap("count")
     begun = replace(begun, resources=made.resources, warnings=made.diagnostics[:WARNING_LIMIT])
+    progress("counting on the CPU device")
+    stages.start_disassembly(made.cubin)
+    counted = count(look, stages, made, affordable=_AFFORDABLE, observe=True)
+    clock.lap("count")
     if counted.problem is not None:
         return _stopped(begun, (counted.problem,), clock, stages)
-    evidence, occupancy = meaning(counted, job.exercise, source, plan, made.resources, job.target)
-    clock.lap("explain")
+    evidence, occupancy = explain(look, made, counted)
     return replace(
         begun,
         evidence=evidence,
         occupancy=occupancy,
-        findings=(*counted.findings, *source.warnings),
+        findings=(*counted.findings, *look.source.warnings),
         isolation=stages.isolation(),
         seconds=dict(clock.seconds),
     )
-
-
-def _small_plan(job: AnalysisJob, source: Source, plan: Plan) -> Plan | None:
-    """The run for the phase table: with the exercise's own small tile, unless the file sets one."""
-    rule = job.exercise.phases
-    if rule is None:
-        return None
-    tile = source.tile(job.exercise, rule.tile or plan.tile)
-    return plan_at(job.exercise, source, tile, rule.sizes)
-
-
-def _small_run(
-    job: AnalysisJob, small: Plan | None, plan: Plan, source: Source, made: Compilation, stages: Stages
-) -> SmallRun | None:
-    """With its own compilation, where macros or the tile differ."""
-    if small is None:
-        return None
-    request = compile_request(job.exercise, source, small, job.arch, job.cache)
-    if request == compile_request(job.exercise, source, plan, job.arch, job.cache):
-        return SmallRun(small, module_of(made))
-    again = stages.compile(request)
-    return SmallRun(small, module_of(again)) if isinstance(again, Compilation) else None
 
 
 def _stopped(

@@ -15,10 +15,12 @@ from kernels.source import Source, read_source
 from kernels.source_loops import name_loops
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Verdict, decide
 from worker.clock import Clock
+from worker.closer_look import Look, begin, finish, look_at
 from worker.compiling import HeadersUnavailable, compile_request
+from worker.evidence import module_of
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.stages import Stages
-from worker.steps import CheckRequest, CheckResponse, Module
+from worker.steps import CheckRequest, CheckResponse
 
 WARNING_LIMIT = 10
 
@@ -42,6 +44,7 @@ class Job:
     tile: of `--tile`; None for the exercise's own
     seed: 128 bits in hex, from which all inputs are made
     case: only the cases of that name, or with these words in it; None for all
+    evidence: whether an accepted kernel is looked at more closely; not where only some cases run
     """
 
     source: bytes
@@ -51,6 +54,7 @@ class Job:
     cache: Path
     tile: int | None = None
     case: str | None = None
+    evidence: bool = False
 
 
 def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Report:
@@ -87,28 +91,43 @@ def _select(plan: Plan, case: str | None) -> Plan:
 
 def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, progress: Progress) -> Report:
     progress("compiling")
-    made = _compile(job, plan, source, stages)
+    look = None
+    if job.evidence and job.case is None:
+        look = look_at(job.exercise, source, job.arch, job.cache, tile=job.tile)
+        modules = tuple(replace(plan, cases=(case,)) for case in plan.modules())
+        stages.prepare_analysis(look.compilations(modules))
+    made = _compile(job, plan, source, stages, look)
     clock.lap("compile")
     if isinstance(made, tuple):
         return _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
+    closer = begin(look, stages) if look is not None else None
     progress("checking on the CPU device")
-    modules = tuple(Module(each.ptx, each.entry, each.globals, each.resources) for each in made)
-    checked = stages.check(CheckRequest(plan, modules))
+    checked = stages.check(CheckRequest(plan, tuple(map(module_of, made))))
     checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *source.warnings))
     clock.lap("check")
-    return _report(job, plan, made, checked, clock.seconds, stages.isolation())
+    report = _report(job, plan, made, checked, clock.seconds, stages.isolation())
+    if look is None or closer is None or report.verdict is not Verdict.ACCEPTED:
+        return report
+    progress("counting on the CPU device")
+    evidence, occupancy = finish(look, stages, closer)
+    clock.lap("count")
+    return replace(report, evidence=evidence, occupancy=occupancy, seconds=dict(clock.seconds))
 
 
-def _compile(job: Job, plan: Plan, source: Source, stages: Stages) -> list[Compilation] | tuple[Finding, ...]:
+def _compile(
+    job: Job, plan: Plan, source: Source, stages: Stages, look: Look | None
+) -> list[Compilation] | tuple[Finding, ...]:
     """What the cases need, in the order of their modules; or what keeps the first that fails from being made."""
     made: list[Compilation] = []
     for case in plan.modules():
-        one = replace(plan, cases=(case,))
-        compiled = stages.compile(compile_request(job.exercise, source, one, job.arch, job.cache))
+        request = compile_request(job.exercise, source, replace(plan, cases=(case,)), job.arch, job.cache)
+        compiled = stages.compile(request)
         if not isinstance(compiled, Compilation):
             example = Example(case=case.name) if case.size_macros else None
             return tuple(replace(finding, example=finding.example or example) for finding in compiled)
         made.append(compiled)
+        if look is not None:
+            look.made.append((request, compiled))
     return made
 
 

@@ -14,14 +14,10 @@ from worker.analysis import AnalysisJob, analyse
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.analysis_step import analyse as count
 from worker.sandbox.compiling import CompileRequest
-from worker.sandbox.disassembling import Disassembler
+from worker.sandbox.disassembling import Disassembly
+from worker.steps import CheckRequest, CheckResponse, check
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
-
-
-class NoDisassembler(Disassembler):
-    def __init__(self) -> None:
-        super().__init__(b"", program=Path("/nonexistent/nvdisasm"))
 
 
 class InProcess:
@@ -30,8 +26,17 @@ class InProcess:
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         return compile_source(**asdict(request))
 
-    def disassemble(self, cubin: bytes) -> Disassembler:
-        return NoDisassembler()
+    def check(self, request: CheckRequest) -> CheckResponse:
+        return check(request)
+
+    def start_disassembly(self, cubin: bytes) -> None:
+        pass
+
+    def disassembly(self) -> Disassembly:
+        return Disassembly(None, "this is a test")
+
+    def prepare_analysis(self, compilations: int = 0) -> None:
+        pass
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
         return count(request)

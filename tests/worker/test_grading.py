@@ -11,8 +11,10 @@ from kernels.compile import Compilation
 from kernels.diagnostics import Resources
 from kernels.exercise import find_exercise
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
+from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.grading import HeadersUnavailable, Job, NoSuchCase, grade
 from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.disassembling import Disassembly
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps import CheckRequest, CheckResponse
 
@@ -41,6 +43,18 @@ class FakeStages:
         if isinstance(self.checked, SandboxFailure):
             raise self.checked
         return self.checked
+
+    def start_disassembly(self, cubin: bytes) -> None:
+        pass
+
+    def disassembly(self) -> Disassembly:
+        return Disassembly(None, "not here")
+
+    def prepare_analysis(self, compilations: int = 0) -> None:
+        pass
+
+    def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
+        raise NotImplementedError
 
     def isolation(self) -> tuple[str, ...]:
         return ("a gap",)

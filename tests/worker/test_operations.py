@@ -13,6 +13,7 @@ from kernels.exercise import Exercise, find_exercise, load_exercise
 from kernels.report import Report
 from kernels.report_text import Style, render
 from kernels.verdict import CaseStatus, Finding, Verdict
+from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.grading import Job, grade
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.disassembling import Disassembly
@@ -40,6 +41,12 @@ class Here:
 
     def disassembly(self) -> Disassembly:
         return Disassembly(None, "not here")
+
+    def prepare_analysis(self, compilations: int = 0) -> None:
+        pass
+
+    def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
+        raise NotImplementedError
 
     def isolation(self) -> tuple[str, ...]:
         return ()

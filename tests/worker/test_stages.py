@@ -32,7 +32,7 @@ def test_the_solution_is_accepted(tmp_path, tile):
     assert (code, report["verdict"], report["tile"]) == (Exit.ACCEPTED, "accepted", tile)
     assert {check["status"] for check in report["checks"]} == {"passed", "not_run"}
     assert report["resources"]["registers"] > 0
-    assert set(report["seconds"]) == {"read", "compile", "check"}
+    assert set(report["seconds"]) == {"read", "compile", "check", "count"}
 
 
 def test_a_lost_barrier_is_a_race_between_two_lines_on_every_run(tmp_path):

@@ -9,7 +9,8 @@ import sys
 def main() -> None:
     """Entry point of the command.
 
-    For `grade`, the sandboxed processes start before anything else is loaded: they take longest to be ready.
+    For `grade` and `analyze`, the sandboxed processes start before anything else is loaded: they take longest to
+    be ready.
     """
     from worker.commands.ending import calmly
 
@@ -18,10 +19,11 @@ def main() -> None:
         from worker.stages import SandboxedStages
 
         stages = None
-        if sys.argv[1:2] == ["grade"]:
+        verb = sys.argv[1:2]
+        if verb in (["grade"], ["analyze"]):
             # a sandbox that does not start is reported by the verb, which then tries again
             with contextlib.suppress(SandboxFailure):
-                stages = stack.enter_context(SandboxedStages())
+                stages = stack.enter_context(SandboxedStages(check=verb == ["grade"]))
         from worker.commands.root import tilelab
 
         tilelab(obj=stages)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worker.analysis_stages import AnalysisStages
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
 from worker.commands.submission import ARCHES, cache_folder, find, read_file
 from worker.sandbox.limits import SandboxFailure
+from worker.stages import SandboxedStages
 
 if TYPE_CHECKING:
     from kernels.analysis import Analysis
@@ -42,7 +42,9 @@ _WIDTH, _NARROWEST, _WIDEST = 100, 60, 160
 @click.option("--arch", default="sm_90", show_default=True, help="Architecture to compile for.")
 @click.option("--json", "as_json", is_flag=True, help="Print the analysis as one JSON object.")
 @click.option("--html", "page", type=click.Path(path_type=Path), help="Write it as one page to this file.")
+@click.pass_obj
 def analyze(
+    stages: SandboxedStages | None,
     file: str,
     exercise: str,
     folder: Path | None,
@@ -64,9 +66,9 @@ def analyze(
     """  # noqa: D301 - click reads the escape
     _check_options(arch, cc, size, page)
     source = read_file(file)
-    with _stages() as stages:
+    with stages or _stages() as ready:
         chosen = find(exercise, folder, tile)
-        analysis = _analyse(stages, source, chosen, size, tile, arch, _target(device, cc))
+        analysis = _analyse(ready, source, chosen, size, tile, arch, _target(device, cc))
     if page is not None:
         _write(page, analysis, source, file, chosen)
     if as_json:
@@ -97,15 +99,15 @@ def _target(device: str, cc: str | None) -> Target:
     return Target(device, cc)
 
 
-def _stages() -> AnalysisStages:
+def _stages() -> SandboxedStages:
     try:
-        return AnalysisStages(compilers=2)
+        return SandboxedStages(check=False)
     except SandboxFailure as failure:
         raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
 
 
 def _analyse(
-    stages: AnalysisStages,
+    stages: SandboxedStages,
     source: bytes,
     exercise: Exercise,
     size: int | None,

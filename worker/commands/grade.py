@@ -108,7 +108,7 @@ def _grade(
     from worker.grading import HeadersUnavailable, Job, NoSuchCase
     from worker.grading import grade as grade_job
 
-    job = Job(source, exercise, arch, _seed(seed), cache_folder(), tile, case)
+    job = Job(source, exercise, arch, _seed(seed), cache_folder(), tile, case, evidence=True)
     try:
         with Progress() as progress:
             return grade_job(job, stages, progress.show)

@@ -1,0 +1,143 @@
+"""A closer look at one kernel: what has to be compiled for it, the counted run, and what its counts mean."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernels.compile import Compilation
+from kernels.evidence import Evidence
+from kernels.exercise import Exercise
+from kernels.plan import Plan, plan_at
+from kernels.report import Occupancy
+from kernels.source import Source
+from kernels.verdict import Finding
+from worker.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
+from worker.compiling import compile_request
+from worker.evidence import Target, analysis_tile, fits, meaning, module_of
+from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.limits import SandboxFailure
+from worker.stages import Stages
+
+logger = logging.getLogger(__name__)
+
+_AFFORDABLE_BESIDE_A_CHECK = 30_000_000
+
+Made = Compilation | tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is looked at.
+
+    plan: of one case, the counted one
+    small: of one case, the one that the phase table is made from
+    made: compilations so far, each with its request: of two that are the same only one is made
+    """
+
+    exercise: Exercise
+    source: Source
+    arch: str
+    cache: Path
+    plan: Plan
+    small: Plan | None
+    target: Target
+    made: list[tuple[CompileRequest, Made]] = field(default_factory=list)
+
+    def request(self, plan: Plan) -> CompileRequest:
+        """The compilation for a plan."""
+        return compile_request(self.exercise, self.source, plan, self.arch, self.cache)
+
+    def compile(self, stages: Stages, plan: Plan) -> Made:
+        """Compile for a plan, unless that was done."""
+        wanted = self.request(plan)
+        for request, made in self.made:
+            if request == wanted:
+                return made
+        new = stages.compile(wanted)
+        self.made.append((wanted, new))
+        return new
+
+    def compilations(self, others: tuple[Plan, ...] = ()) -> int:
+        """How many compilations it takes beside those for other plans."""
+        requests = [self.request(plan) for plan in others]
+        missing = 0
+        for plan in (self.plan, self.small):
+            if plan is not None and (request := self.request(plan)) not in requests:
+                requests.append(request)
+                missing += 1
+        return missing
+
+
+def look_at(
+    exercise: Exercise,
+    source: Source,
+    arch: str,
+    cache: Path,
+    *,
+    tile: int | None = None,
+    sizes: Mapping[str, int] | None = None,
+    target: Target | None = None,
+) -> Look:
+    """A closer look at a source; at the exercise's own sizes and tile where none are given."""
+    chosen = analysis_tile(exercise, source, tile)
+    at = sizes or exercise.analysis_sizes(chosen, source.macros)
+    plan = plan_at(exercise, source, chosen, at)
+    small = None
+    if exercise.phases is not None:
+        small = plan_at(exercise, source, exercise.phases.tile or chosen, exercise.phases.sizes)
+    return Look(exercise, source, arch, cache, plan, small, target or Target())
+
+
+def count(
+    look: Look, stages: Stages, made: Compilation, *, affordable: int, observe: bool
+) -> AnalysisResponse:
+    """The counted run, once `stages.start_disassembly` was called for this compilation. Raises SandboxFailure."""
+    small = None
+    if look.small is not None:
+        again = look.compile(stages, look.small)
+        small = SmallRun(look.small, module_of(again)) if isinstance(again, Compilation) else None
+    disassembly = stages.disassembly()
+    return stages.analyse(
+        AnalysisRequest(
+            look.plan,
+            module_of(made),
+            disassembly.text,
+            disassembly.reason,
+            phases=small,
+            affordable=affordable,
+            observe=observe,
+        )
+    )
+
+
+def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[Evidence, Occupancy | None]:
+    """What the counts mean."""
+    return meaning(counted, look.exercise, look.source, look.plan, made.resources, look.target)
+
+
+def begin(look: Look, stages: Stages) -> Compilation | None:
+    """Start the disassembly, to run beside a check; None where this cannot be looked at. Never raises."""
+    try:
+        made = look.compile(stages, look.plan)
+    except SandboxFailure as failure:
+        logger.warning("no evidence: %s", failure)
+        return None
+    if not isinstance(made, Compilation) or not fits(look.plan):
+        return None
+    stages.start_disassembly(made.cubin)
+    return made
+
+
+def finish(look: Look, stages: Stages, made: Compilation) -> tuple[Evidence, Occupancy | None]:
+    """The evidence for a report; where there is none, a note says why. Never raises: no verdict depends on it."""
+    try:
+        counted = count(look, stages, made, affordable=_AFFORDABLE_BESIDE_A_CHECK, observe=False)
+        if counted.problem is None:
+            return explain(look, made, counted)
+        return Evidence(notes=(f"No evidence: {counted.problem.message}",)), None
+    except SandboxFailure as failure:
+        logger.warning("no evidence: %s", failure)
+        return Evidence(notes=("No evidence: the counted run failed.",)), None
