@@ -207,8 +207,8 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
             "`BLOCK` is not known here; the names known are: Width, TILE_WIDTH",
         ),
         ("[launch]", "[analysis]\nHeight = 3\n[launch]", "analysis.Width", "missing"),
-        ("[launch]", "[phases]\nWidth = 4\ntiles = 2\n[launch]", "phases.tiles", "no such field"),
-        ("[launch]", "[phases]\nWidth = 4\ntile = 64\n[launch]", "phases", "4096 threads"),
+        ("tile = 2", "tiles = 2", "phases.tiles", "no such field"),
+        ("tile = 2", "tile = 64", "phases", "4096 threads"),
         (
             "[launch]",
             '[[goals]]\ntext = "few"\ncounter = "loads"\nat_most = 3\n[launch]',
@@ -255,14 +255,14 @@ def test_what_only_describes_is_outside_the_digest(folder):
     before = load_exercise(folder).digest
     path = folder / "exercise.toml"
     path.write_text(
-        path.read_text()
-        + "[analysis]\nWidth = 64\n[phases]\nWidth = 4\ntile = 2\n"
+        path.read_text().replace("[phases]\nWidth = 4", "[phases]\nWidth = 8")
+        + "[analysis]\nWidth = 64\n"
         + '[[goals]]\ntext = "No conflicts"\ncounter = "shared_load_conflicts"\nat_most = 0\n'
     )
     exercise = load_exercise(folder)
     assert exercise.digest == before
     assert exercise.analysis_sizes(16) == {"Width": 64}
-    assert exercise.phases == AnalysisRule({"Width": 4}, 2)
+    assert exercise.phases == AnalysisRule({"Width": 8}, 2)
     assert exercise.goals == (GoalRule("No conflicts", "shared_load_conflicts", 0.0),)
 
 
