@@ -199,12 +199,12 @@ def _use(analysis: Analysis, style: Style) -> list[str]:
             text += f", {byte_size(use.local_bytes)} of local memory a thread"
         body += _wrap(f"Uses {text}.", style, "  ")
     if occupancy is not None:
-        body += _wrap(
-            f"Occupancy {percent(occupancy.share)}: {plural(occupancy.blocks_per_sm, 'block')}, "
-            f"{plural(occupancy.warps_per_sm, 'warp')} on an SM; the limit is {occupancy.limit}.",
-            style,
-            "  ",
+        text = (
+            f"{percent(occupancy.share)} at compute capability {occupancy.cc}: "
+            f"{plural(occupancy.blocks_per_sm, 'block')} and {plural(occupancy.warps_per_sm, 'warp')} of {occupancy.max_warps} on an SM at once"
         )
+        stop = f"; {occupancy.limit} stop one block more" if occupancy.limit else ""
+        body += _wrap(f"{text}{stop}.", style, "  ")
     return _titled("Occupancy", "from the compiled kernel and the device's limits", body, style)
 
 

@@ -44,7 +44,7 @@ def _occupancy(subject: Subject, bound: Bound | None) -> ChecklistRow:
         evidence = (
             f"{plural(found.blocks_per_sm, 'block')} and {plural(found.warps_per_sm, 'warp')} fit on an SM at once: "
             f"{_percent(found.share)} of what it can hold"
-            + (f", limited by {limit}." if limit and found.share < 1 else ".")
+            + (f", limited by {_named(limit)}." if limit and found.share < 1 else ".")
         )
     return ChecklistRow(
         key="occupancy",
@@ -55,6 +55,11 @@ def _occupancy(subject: Subject, bound: Bound | None) -> ChecklistRow:
         memory="More requests are under way at once, which hides how long each of them takes.",
         advice=_OCCUPANCY_ADVICE.get(_resource(limit), _OCCUPANCY_ADVICE[""]),
     )
+
+
+def _named(limit: str) -> str:
+    """The resource in the course's words."""
+    return {"warps": "its warps", "blocks": "its blocks", "shared": "shared memory"}.get(limit, limit)
 
 
 def _resource(limit: str) -> str:
@@ -162,12 +167,14 @@ def _reuse(subject: Subject) -> tuple[State, str]:
             return State.NOT_NEEDED, "Each element is read once: there is nothing to use again."
         return State.PARTLY, f"Each element is read {times:.1f} times."
     uses = 2 * subject.product.volume / read
-    aim = min(subject.tile, subject.product.rows, subject.product.columns)
+    aim = min(
+        extent / -(-extent // subject.tile) for extent in (subject.product.rows, subject.product.columns)
+    )
     text = f"An element that is read from global memory is used {uses:.1f} times"
     if uses >= _MUCH_REUSE * aim:
-        return State.YES, f"{text}; tiles of {subject.tile} give {subject.tile}."
+        return State.YES, f"{text}; tiles of {subject.tile} give {aim:.1f}."
     state = State.PARTLY if uses >= _SOME_REUSE else State.NO
-    return state, f"{text}, with tiles of {subject.tile} it would be {subject.tile} times."
+    return state, f"{text}; tiles of {subject.tile} would give {aim:.1f}."
 
 
 def _privatization(subject: Subject, bound: Bound | None) -> ChecklistRow:

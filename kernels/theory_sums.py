@@ -23,7 +23,11 @@ def sum_rows(subject: Subject) -> Iterator[TheoryRow]:
     shown = f"counted, iteration by iteration: {_listed(counted)}"
     for key, title, pattern in (
         ("divergent_interleaved", "warps that split: interleaved", interleaved(subject.launch.threads)),
-        ("divergent_contiguous", "warps that split: contiguous", contiguous(subject.launch.threads)),
+        (
+            "divergent_contiguous",
+            "warps that split: contiguous",
+            _contiguous_like(subject.launch.threads, counted),
+        ),
     ):
         yield TheoryRow(
             key, title, f"{_listed(pattern)} in each block", sum(pattern) * subject.launch.blocks,
@@ -38,10 +42,20 @@ def interleaved(threads: int) -> list[int]:
     return [min(warps, -(-threads // (2 * stride))) for stride in strides]
 
 
-def contiguous(threads: int) -> list[int]:
-    """Warps of a block that split in each iteration where thread t works if `t < stride`."""
-    strides = [2**power for power in reversed(range((threads - 1).bit_length()))]
+def contiguous(threads: int, first: int | None = None) -> list[int]:
+    """Warps of a block that split in each iteration where thread t works if `t < stride`.
+
+    first: the first stride; by the course as many as there are threads, and the last one is 2 then
+    """
+    iterations = (threads - 1).bit_length()
+    strides = [(first or threads) >> iteration for iteration in range(iterations)]
     return [1 if stride % WARP else 0 for stride in strides]
+
+
+def _contiguous_like(threads: int, counted: Sequence[float]) -> list[int]:
+    """Of the two usual ways to begin, the one that this kernel takes; by the course where it takes neither."""
+    halved = contiguous(threads, threads // 2)
+    return halved if list(counted) == halved else contiguous(threads)
 
 
 def _splitting_line(subject: Subject) -> LineEvidence | None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from kernels.compile import Compilation
 from kernels.evidence import Evidence
 from kernels.exercise import Exercise
+from kernels.occupancy import Occupancy
 from kernels.plan import Plan, plan_at
-from kernels.report import Occupancy
 from kernels.source import Source
 from kernels.verdict import Finding
 from worker.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun

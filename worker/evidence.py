@@ -10,8 +10,8 @@ from kernels.evidence import Evidence
 from kernels.exercise import Exercise, Operation, Role
 from kernels.explanation import explained
 from kernels.goals import goals
+from kernels.occupancy import Occupancy, limits_of, occupancy
 from kernels.plan import Plan
-from kernels.report import Occupancy
 from kernels.source import Source
 from kernels.subject import Subject, product_of
 from kernels.verdict import Severity
@@ -24,11 +24,11 @@ class Target:
     """What the numbers are for.
 
     device: class of the device for the speed of light, such as "h200"
-    cc: compute capability for the occupancy; None for the device's
+    cc: compute capability for the occupancy
     """
 
     device: str = "h200"
-    cc: str | None = None
+    cc: str = "9.0"
 
 
 def elements(plan: Plan) -> int:
@@ -59,7 +59,14 @@ def meaning(
     assert case.launch is not None, "only a case that was launched was counted"
     inputs = tuple(matrix for matrix in case.matrices if matrix.role is Role.INPUT)
     totals = counted.evidence.totals
-    occupancy = None
+    held = occupancy(
+        limits_of(target.cc),
+        case.launch.threads,
+        resources.registers,
+        resources.shared_bytes,
+        case.launch.shared,
+        barriers=resources.barriers,
+    )
     subject = Subject(
         operation=exercise.operation.value,
         tile=plan.tile,
@@ -71,7 +78,7 @@ def meaning(
         outputs=tuple(matrix for matrix in case.matrices if matrix.role is Role.OUTPUT),
         product=product_of(inputs) if exercise.operation is Operation.MATMUL else None,
         barriers=counted.barriers,
-        occupancy=occupancy,
+        occupancy=held,
     )
     evidence = explained(
         counted.evidence,
@@ -81,7 +88,7 @@ def meaning(
         else (),
         broken=any(finding.severity is Severity.ERROR for finding in counted.findings),
     )
-    return evidence, occupancy
+    return evidence, held
 
 
 def _has_goals(exercise: Exercise, plan: Plan) -> bool:

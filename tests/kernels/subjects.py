@@ -6,8 +6,8 @@ from kernels.diagnostics import Resources
 from kernels.evidence import Totals
 from kernels.exercise import Binding, Layout, Role
 from kernels.launch import Launch
+from kernels.occupancy import Occupancy
 from kernels.plan import MatrixPlan
-from kernels.report import Occupancy
 from kernels.subject import Subject, product_of
 
 

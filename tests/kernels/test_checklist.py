@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels.checklist import checklist
 from kernels.evidence import ChecklistRow, State, Totals
-from kernels.report import Occupancy
+from kernels.occupancy import Occupancy
 from tests.kernels.analysed import CORPUS, analysed, solution
 from tests.kernels.subjects import subject
 

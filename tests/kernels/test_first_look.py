@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels.evidence import Advice, GoalResult
 from kernels.first_look import first_look
-from kernels.report import Occupancy
+from kernels.occupancy import Occupancy
 from tests.kernels.analysed import analysed, solution
 from tests.kernels.subjects import subject
 from tests.kernels.test_checklist import SWAPPED

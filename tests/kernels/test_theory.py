@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.evidence import TheoryRow
+from kernels.exercise import find_exercise
 from kernels.theory_sums import contiguous, interleaved
 from tests.kernels.analysed import analysed, solution
 
@@ -79,7 +80,21 @@ def test_s4d_coarsening_by_4_divides_the_loads_of_m():
     assert found["load_requests"].counted == found["load_requests"].expected == 20_480  # as an H200 counts it
 
 
-def test_s3e_the_course_s_two_ways_to_add_up_256_elements():
+def test_s3e_the_course_s_two_ways_to_add_up_with_256_threads():
     assert interleaved(256) == [8, 8, 8, 8, 8, 4, 2, 1]
-    assert contiguous(256) == [0, 0, 0, 1, 1, 1, 1, 1]
-    assert contiguous(512)[:4] == [0, 0, 0, 0]  # none before the fifth
+    assert contiguous(256) == [0, 0, 0, 0, 1, 1, 1, 1]  # none before the fifth of eight
+
+
+def test_s3e_interleaved_addressing_splits_warps_in_every_iteration():
+    found = rows(find_exercise("reduction").starter, "reduction")
+    assert found["divergent_interleaved"].departs == 0
+    assert found["divergent_contiguous"].departs > 1
+    assert "8 8 8 8 8 4 2 1" in found["divergent_contiguous"].note
+
+
+def test_s3e_contiguous_addressing_splits_none_before_the_fifth_of_eight_iterations():
+    found = rows(solution("reduction"), "reduction")
+    assert found["divergent_contiguous"].departs == 0
+    assert found["divergent_interleaved"].departs < 0
+    assert "0 0 0 0 1 1 1 1" in found["divergent_interleaved"].note
+    assert found["element_reads"].departs == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from dataclasses import replace
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from kernels.exercise import Exercise
     from worker.evidence import Target
 
-_CC = re.compile(r"\d{1,2}\.\d")
 _LARGEST_SIZE = 1_000_000
 _WIDTH, _NARROWEST, _WIDEST = 100, 60, 160
 
@@ -64,11 +62,12 @@ def analyze(
       tilelab analyze my.cu --size 1024 --tile 32
       tilelab analyze my.cu --exercise naive --html my.html
     """  # noqa: D301 - click reads the escape
-    _check_options(arch, cc, size, page)
+    _check_options(arch, size, page)
+    target = _target(device, cc)
     source = read_file(file)
     with stages or _stages() as ready:
         chosen = find(exercise, folder, tile)
-        analysis = _analyse(ready, source, chosen, size, tile, arch, _target(device, cc))
+        analysis = _analyse(ready, source, chosen, size, tile, arch, target)
     if page is not None:
         _write(page, analysis, source, file, chosen)
     if as_json:
@@ -82,11 +81,9 @@ def analyze(
     leave(Exit.NOT_ACCEPTED if analysis.message else Exit.ACCEPTED)
 
 
-def _check_options(arch: str, cc: str | None, size: int | None, page: Path | None) -> None:
+def _check_options(arch: str, size: int | None, page: Path | None) -> None:
     if arch not in ARCHES:
         raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
-    if cc is not None and not _CC.fullmatch(cc):
-        raise WrongUse(f'--cc {cc!r}: it is a compute capability such as "9.0".')
     if size is not None and not 1 <= size <= _LARGEST_SIZE:
         raise WrongUse(f"--size {size}: it is at least 1 and at most {_LARGEST_SIZE:,}.")
     if page is not None and (page.is_dir() or not page.parent.is_dir()):
@@ -94,9 +91,15 @@ def _check_options(arch: str, cc: str | None, size: int | None, page: Path | Non
 
 
 def _target(device: str, cc: str | None) -> Target:
+    from kernels.occupancy import UnknownCapability, limits_of
     from worker.evidence import Target
 
-    return Target(device, cc)
+    chosen = cc or Target().cc
+    try:
+        limits_of(chosen)
+    except UnknownCapability as error:
+        raise WrongUse(f"--cc: {error}.") from error
+    return Target(device, chosen)
 
 
 def _stages() -> SandboxedStages:
@@ -132,7 +135,7 @@ def _analyse(
 
 
 def _write(page: Path, analysis: Analysis, source: bytes, file: str, exercise: Exercise) -> None:
-    from kernels.page import render_page
+    from kernels.page.render import render_page
 
     html = render_page(analysis, source.decode("utf-8", "replace"), file)
     try:
