@@ -266,9 +266,10 @@ def test_what_only_describes_is_outside_the_digest(folder):
     assert exercise.goals == (GoalRule("No conflicts", "shared_load_conflicts", 0.0),)
 
 
-def test_without_sizes_for_an_analysis_the_largest_case_of_the_cpu_device_is_taken():
-    assert EXERCISES["tiled"].analysis is None
-    assert EXERCISES["tiled"].analysis_sizes(16) == {"Width": 67}
+def test_without_sizes_for_an_analysis_the_largest_case_of_the_cpu_device_is_taken(folder):
+    exercise = load_exercise(folder)
+    assert exercise.analysis is None
+    assert exercise.analysis_sizes(16) == {"Width": 67}
 
 
 def test_a_macro_of_the_file_moves_the_cases(folder):

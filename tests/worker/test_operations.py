@@ -217,6 +217,33 @@ def test_a_device_variable_that_the_exercise_sets_is_set_again_after_the_kernel_
     assert graded(exercise, text).verdict is Verdict.ACCEPTED
 
 
+def test_dynamic_shared_memory_of_a_block_size_that_only_constant_memory_knows(tmp_path):
+    definition = BLOCKED.replace("[launch]", '[launch]\nshared = "2*BLOCK_SIZE*BLOCK_SIZE*4"')
+    exercise = made(tmp_path, definition + '[[constants]]\nsymbol = "d_SIZE"\nvalue = "BLOCK_SIZE"\n')
+    text = (
+        GLOBALS
+        + """__constant__ int d_SIZE;
+extern __shared__ float tiles[];
+__global__ void matrixMulCUDA() {
+    int n = d_SIZE, tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * n + tx, y = blockIdx.y * n + ty;
+    float *a = tiles, *b = tiles + n * n, sum = 0;
+    for (int i = 0; i < A_WIDTH / n; ++i) {
+        a[ty * n + tx] = d_A[y][i * n + tx];
+        b[ty * n + tx] = d_B[i * n + ty][x];
+        __syncthreads();
+        for (int k = 0; k < n; ++k) sum += a[ty * n + k] * b[k * n + tx];
+        __syncthreads();
+    }
+    d_C[y][x] = sum;
+}
+"""
+    )
+    report = graded(exercise, text)
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert report.launch is not None
+    assert report.launch.shared == 512
+
+
 SUMS = """
 title = "Partial sums"
 operation = "sum"
@@ -375,6 +402,11 @@ def test_a_transpose_with_a_macro_that_the_launch_depends_on(turned, rows, threa
     assert report.verdict is Verdict.ACCEPTED, report.message
     assert report.launch is not None
     assert report.launch.threads == threads
+
+
+def test_a_launch_comment_may_name_a_macro_that_the_file_is_given(turned):
+    report = graded(turned, "//!tilelab block=(TILE_WIDTH, TILE_WIDTH/ROWS, 1)\n" + TURN)
+    assert report.verdict is Verdict.ACCEPTED, report.message
 
 
 @pytest.mark.parametrize("value", ["0", "9", "(int)(2.0)"])

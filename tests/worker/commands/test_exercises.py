@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 from kernels.exercise import BUILT_IN, find_exercise
 from worker.commands.root import tilelab
 
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "exercises.md"
+
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(tilelab, ["exercises", *arguments])
@@ -40,6 +42,24 @@ def test_a_folder_of_ones_own(tmp_path: Path):
     shutil.copytree(BUILT_IN / "tiled", tmp_path / "mine")
     assert "mine: " in run("--exercises", str(tmp_path)).stdout
     assert run("mine", "--exercises", str(tmp_path), "--json").exit_code == 0
+
+
+def test_what_a_file_has_to_declare_is_listed(tmp_path: Path):
+    mine = shutil.copytree(BUILT_IN / "tiled", tmp_path / "mine")
+    definition = DOCUMENTATION.read_text("utf-8").split("```toml\n")[1].split("```")[0]
+    definition += '[[constants]]\nsymbol = "d_BLOCK_SIZE"\nvalue = "BLOCK_SIZE"\n'
+    (mine / "exercise.toml").write_text(definition)
+    lines = [line.strip() for line in run("--exercises", str(tmp_path)).stdout.splitlines()]
+    title = next(index for index, line in enumerate(lines) if line.startswith("mine: "))
+    at = lines.index("__global__ void matrixMulCUDA()", title)
+    assert lines[at - 4 : at] == [
+        "__device__ float d_A[A_HEIGHT][A_WIDTH];",
+        "__device__ float d_B[A_WIDTH][B_WIDTH];",
+        "__device__ float d_C[A_HEIGHT][B_WIDTH];",
+        "__constant__ int d_BLOCK_SIZE;",
+    ]
+    listed = json.loads(run("--exercises", str(tmp_path), "--json").stdout)
+    assert next(entry for entry in listed if entry["name"] == "mine")["globals"] == lines[at - 4 : at]
 
 
 def test_what_is_not_there_is_said_in_one_line():
