@@ -7,16 +7,17 @@ from collections.abc import Sequence
 
 from kernels.analysis import Analysis
 from kernels.annotated_text import access_table, annotated
-from kernels.evidence import ChecklistRow, Evidence, Extent, Light, PhaseTable, State, TheoryRow, Totals
+from kernels.checklist_text import checklist_text
+from kernels.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow, Totals
 from kernels.phases_text import render_phases
-from kernels.report_text import Style
 from kernels.subject import sizes_text
 from kernels.table import percent, table
 from kernels.text_safety import cut, safe, safe_lines
+from kernels.text_style import Style
 from kernels.verdict import Finding
 from kernels.wording import byte_size, plural
 
-_BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31;1", "32;1", "33;1"
+_BOLD, _DIM, _RED, _GREEN = "1", "2", "31;1", "32;1"
 _MOST_FINDINGS = 5
 _AGREES = "agrees"
 _SHOWN_UNITS = frozenset({"GFLOPS", "bytes"})  # other units are in the titles
@@ -199,9 +200,10 @@ def _use(analysis: Analysis, style: Style) -> list[str]:
             text += f", {byte_size(use.local_bytes)} of local memory a thread"
         body += _wrap(f"Uses {text}.", style, "  ")
     if occupancy is not None:
+        blocks, warps = plural(occupancy.blocks_per_sm, "block"), plural(occupancy.warps_per_sm, "warp")
         text = (
-            f"{percent(occupancy.share)} at compute capability {occupancy.cc}: "
-            f"{plural(occupancy.blocks_per_sm, 'block')} and {plural(occupancy.warps_per_sm, 'warp')} of {occupancy.max_warps} on an SM at once"
+            f"{percent(occupancy.share)} at compute capability {occupancy.cc}: {blocks} and {warps} of "
+            f"{occupancy.max_warps} on an SM at once"
         )
         stop = f"; {occupancy.limit} stop one block more" if occupancy.limit else ""
         body += _wrap(f"{text}{stop}.", style, "  ")
@@ -225,30 +227,6 @@ def _light(light: Light, style: Style) -> list[str]:
 
 def _bar(share: float, style: Style) -> str:
     return ("█" if style.unicode else "#") * round(20 * share)
-
-
-_MARKS = {State.YES: "yes", State.PARTLY: "partly", State.NO: "no", State.NOT_NEEDED: "not needed"}
-_PAINTS = {State.YES: _GREEN, State.PARTLY: _YELLOW, State.NO: _RED, State.NOT_NEEDED: _DIM}
-
-
-def checklist_text(rows: Sequence[ChecklistRow], style: Style, *, advice: bool = True) -> list[str]:
-    """Each optimisation with its state and what it rests on; what to do about it where `advice` is asked for."""
-    columns = max((len(row.title) for row in rows), default=0)
-    states = max((len(_MARKS[row.state]) for row in rows), default=0)
-    indent = columns + states + 6
-    out = []
-    for row in rows:
-        texts = [safe(row.evidence)]
-        if advice:
-            texts += [
-                safe(row.advice),
-                f"Worth up to {row.gain:.2f} times." if row.gain and row.gain > 1.005 else "",
-            ]
-        body = textwrap.wrap(" ".join(filter(None, texts)), max(20, style.width - indent))
-        mark = style.paint(f"{_MARKS[row.state]:<{states}}", _PAINTS[row.state])
-        out.append(f"  {row.title:<{columns}}  {mark}  {body[0] if body else ''}".rstrip())
-        out += [" " * indent + line for line in body[1:]]
-    return out
 
 
 def _goals(evidence: Evidence, style: Style) -> list[str]:

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from kernels.evidence import AccessEvidence, LineEvidence
-from kernels.report_text import Style
 from kernels.table import percent, short, table
 from kernels.text_safety import cut, safe
+from kernels.text_style import Style
 
 _DIM, _RED, _BOLD = "2", "31;1", "1"
 _AROUND = 2

@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kernels.advice import advice_for
+from kernels.evidence_text import evidence_text
 from kernels.report import Report, headline
 from kernels.text_safety import cut, safe, safe_lines, width
+from kernels.text_style import Style
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from kernels.wording import byte_size, plural
 
@@ -21,19 +22,6 @@ _CONTEXT = 1
 _NEAR = 6
 # A file with a larger share of characters that cannot be read than one in this is no text.
 _UNREADABLE = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How text may look: colour, columns, and whether more than ASCII can be shown."""
-
-    colour: bool = False
-    width: int = 80
-    unicode: bool = False
-
-    def paint(self, text: str, code: str) -> str:
-        """The text in a colour, where there is colour and a code for it."""
-        return f"\033[{code}m{text}\033[0m" if self.colour and text and code else text
 
 
 _RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
@@ -49,8 +37,10 @@ def render(report: Report, source: str, file: str, style: Style, options: Sequen
         _warnings(report, style),
         _printed(report, style),
         _cases(report, style),
+        evidence_text(report, style),
         _figures(report, style),
         _replay(report, file, options),
+        _analyze(report, file, options),
     ]
     text = "\n\n".join("\n".join(part) for part in parts if part)
     return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
@@ -224,6 +214,14 @@ def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:
     case = next((name for name in examples if name is not None), failed[0].case)
     words = ["tilelab", "grade", file, *options, "--case", case, "--seed", report.seed]
     return ["To run one failing case again:", f"  {safe(shlex.join(words))}"]
+
+
+def _analyze(report: Report, file: str, options: Sequence[str]) -> list[str]:
+    """The command that shows what the short evidence rests on."""
+    if report.evidence.extent is None or file == "-":
+        return []
+    words = ["tilelab", "analyze", file, *options]
+    return ["To see every line with its counts:", f"  {safe(shlex.join(words))}"]
 
 
 def _wrap(text: str, style: Style, indent: str = "") -> list[str]:

@@ -11,7 +11,8 @@ import pytest
 from kernels.compile import Compilation, compile_source
 from kernels.exercise import Exercise, find_exercise, load_exercise
 from kernels.report import Report
-from kernels.report_text import Style, render
+from kernels.report_text import render
+from kernels.text_style import Style
 from kernels.verdict import CaseStatus, Finding, Verdict
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.grading import Job, grade

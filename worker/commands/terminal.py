@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TextIO
 
-from kernels.report_text import Style
+from kernels.text_style import Style
 
 
 def style_of(stream: TextIO) -> Style:
