@@ -9,7 +9,8 @@ from typing import Any
 from kernels.diagnostics import Diagnostic, Resources
 from kernels.evidence import Evidence
 from kernels.launch import Launch
-from kernels.report import CPU_DEVICE, Occupancy
+from kernels.occupancy import Occupancy
+from kernels.report import CPU_DEVICE
 from kernels.verdict import Finding
 from kernels.wire import from_plain, to_plain
 
