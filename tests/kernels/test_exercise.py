@@ -43,7 +43,9 @@ def spoil(folder, old, new):
 
 def test_the_courses_exercises_are_there():
     assert {"naive", "tiled", "tiled-square"} <= EXERCISES.keys()
-    assert {"column-major", "corner-turning", "coarsened"} <= EXERCISES.keys()
+    assert {"column-major", "corner-turning", "coarsened", "coalescing", "bank-conflicts"} <= EXERCISES.keys()
+    assert {"lab6-blocked", "lab6-occupancy", "single-block"} <= EXERCISES.keys()
+    assert {"reduction", "divergence", "foo-kernel"} <= EXERCISES.keys()
 
 
 @pytest.mark.parametrize("name", EXERCISES)

@@ -1,6 +1,3 @@
-#ifndef COARSE_FACTOR
-#define COARSE_FACTOR 4
-#endif
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ float Nds[TILE_WIDTH][COARSE_FACTOR * TILE_WIDTH];

@@ -1,0 +1,89 @@
+"""The exercises that come with Tilelab, graded: their solutions, their starters, and whether the lesson shows."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kernels.exercise import find_exercise, list_exercises
+from kernels.verdict import Verdict
+from worker.grading import Job, grade
+from worker.stages import SandboxedStages
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="there is no compiler, and no sandbox, elsewhere"
+)
+
+EXERCISES = {exercise.name: exercise for exercise in list_exercises()}
+# What a student gets who hands in the starter as it is. Blanks are pointed at; a right one has a goal left to meet.
+STARTERS = {
+    "bank-conflicts": Verdict.ACCEPTED,
+    "coalescing": Verdict.ACCEPTED,
+    "coarsened": Verdict.ACCEPTED,
+    "column-major": Verdict.WRONG_ANSWER,
+    "corner-turning": Verdict.ACCEPTED,
+    "divergence": Verdict.ACCEPTED,
+    "foo-kernel": Verdict.ACCEPTED,
+    "lab6-blocked": Verdict.ACCEPTED,
+    "lab6-occupancy": Verdict.REJECTED,
+    "naive": Verdict.WRONG_ANSWER,
+    "reduction": Verdict.ACCEPTED,
+    "single-block": Verdict.REJECTED,
+    "tiled": Verdict.OUT_OF_BOUNDS,
+    "tiled-square": Verdict.REJECTED,
+}
+
+
+def graded(name, file, cache, tile=None, *, evidence=False):
+    exercise = find_exercise(name)
+    source = getattr(exercise, file).read_bytes()
+    job = Job(source, exercise, arch="sm_90", seed="5eed" * 8, cache=cache, tile=tile, evidence=evidence)
+    with SandboxedStages() as stages:
+        return grade(job, stages)
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    """Where the compiler's own headers would be unpacked."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def test_every_exercise_has_a_starter_whose_verdict_is_known():
+    assert STARTERS.keys() == EXERCISES.keys()
+
+
+@pytest.mark.parametrize(("name", "tile"), [(e.name, tile) for e in EXERCISES.values() for tile in e.tiles])
+def test_a_solution_is_right_with_every_tile(name, tile, cache):
+    report = graded(name, "solution", cache, tile)
+    assert (report.verdict, report.findings) == (Verdict.ACCEPTED, ()), report.message
+
+
+@pytest.mark.parametrize("name", [exercise.name for exercise in EXERCISES.values() if exercise.goals])
+def test_a_solution_meets_every_goal(name, cache):
+    goals = graded(name, "solution", cache, evidence=True).evidence.goals
+    assert len(goals) == len(EXERCISES[name].goals)
+    assert not [f"{goal.text}: {goal.counted}" for goal in goals if not goal.met]
+
+
+@pytest.mark.parametrize("name", STARTERS)
+def test_a_starter_gets_its_verdict_and_leaves_a_goal_to_meet(name, cache):
+    report = graded(name, "starter", cache, evidence=True)
+    assert report.verdict is STARTERS[name], report.message
+    if report.verdict is Verdict.ACCEPTED and EXERCISES[name].goals:
+        assert not all(goal.met for goal in report.evidence.goals)
+
+
+def test_a_reduction_diverges_from_the_fifth_of_its_eight_iterations_on(cache):
+    """As the course has it for blocks of 256 threads: interleaved always, contiguous not before the fifth."""
+    assert diverging("starter", cache) == [8, 8, 8, 8, 8, 4, 2, 1]
+    assert diverging("solution", cache) == [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def diverging(file, cache):
+    """Warps of a block that split at the branch in the loop, iteration by iteration."""
+    lines = getattr(EXERCISES["reduction"], file).read_text("utf-8").split("\n")
+    branch = next(number for number, line in enumerate(lines, 1) if line.startswith("        if (t "))
+    evidence = graded("reduction", file, cache, evidence=True).evidence
+    (found,) = [line.branches for line in evidence.lines if line.line == branch]
+    return [split // 4 for warps, split in found.intervals if warps][:8]
