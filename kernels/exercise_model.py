@@ -307,8 +307,11 @@ class Exercise:
         """The sizes at which accesses are counted."""
         if self.analysis is not None:
             return dict(self.analysis.sizes)
-        on_cpu = [case.sizes for case in self.cases(tile, own) if case.on_cpu]
-        return dict(max(on_cpu or [self.ranking], key=lambda sizes: sum(sizes.values())))
+        largest = self.ranking
+        for case in self.cases(tile, own):
+            if case.on_cpu and (largest is self.ranking or _total(case.sizes) > _total(largest)):
+                largest = case.sizes
+        return dict(largest)
 
     def _ruled(self, tile: int, own: Mapping[str, int] | None) -> Iterator[tuple[dict[str, int], InputKind]]:
         """Sizes and kind of each case that the rules give, repeats included."""
@@ -328,6 +331,10 @@ class Exercise:
         sizes = dict(key.sizes)
         name = " ".join([*(f"{name}={value}" for name, value in sizes.items()), key.inputs.value])
         return Case(name, sizes, key.inputs, on_cpu=max(sizes.values()) <= self.largest_on_cpu)
+
+
+def _total(sizes: Mapping[str, int]) -> int:
+    return sum(sizes.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,59 @@
+"""Grades small files with exercises made up for a test: real source rules, compiler and CPU device, in this process."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from kernels.compile import Compilation, compile_source
+from kernels.exercise import Exercise, load_exercise
+from kernels.report import Report
+from kernels.verdict import Finding
+from worker.analysis_step import AnalysisRequest, AnalysisResponse
+from worker.grading import Job, grade
+from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.disassembling import Disassembly
+from worker.steps import CheckRequest, CheckResponse, check
+
+
+class Here:
+    """Both stages in this process; counts compilations."""
+
+    def __init__(self) -> None:
+        self.compilations: list[dict[str, str]] = []
+
+    def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
+        self.compilations.append(dict(request.defines))
+        return compile_source(**asdict(request))
+
+    def check(self, request: CheckRequest) -> CheckResponse:
+        return check(request)
+
+    def start_disassembly(self, cubin: bytes) -> None:
+        pass
+
+    def disassembly(self) -> Disassembly:
+        return Disassembly(None, "not here")
+
+    def prepare_analysis(self, compilations: int = 0) -> None:
+        pass
+
+    def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
+        raise NotImplementedError
+
+    def isolation(self) -> tuple[str, ...]:
+        return ()
+
+
+def made(tmp_path: Path, definition: str) -> Exercise:
+    folder = tmp_path / "mine"
+    folder.mkdir(exist_ok=True)
+    for file in ("handout.md", "starter.cu", "solution.cu"):
+        (folder / file).write_text("# x\n")
+    (folder / "exercise.toml").write_text(definition)
+    return load_exercise(folder)
+
+
+def graded(exercise: Exercise, text: str, stages: Here | None = None, case: str | None = None) -> Report:
+    job = Job(text.encode(), exercise, "sm_90", "5eed", Path("/nonexistent"), case=case)
+    return grade(job, stages or Here())

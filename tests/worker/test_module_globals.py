@@ -1,0 +1,200 @@
+"""Matrices and constants in module variables, sizes in macros: filled, checked, compiled once for each set of sizes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernels.exercise import find_exercise
+from kernels.verdict import CaseStatus, Verdict
+from tests.worker.in_process import Here, graded, made
+from worker.grading import Job, grade
+from worker.stages import SandboxedStages
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+
+BLOCKED = """
+title = "Rectangles in module globals"
+operation = "matmul"
+kernel = "matrixMulCUDA"
+sizes = ["A_HEIGHT", "A_WIDTH", "B_WIDTH"]
+metric = "gflops"
+largest_on_cpu = 128
+size_macros = { A_HEIGHT = "A_HEIGHT", A_WIDTH = "A_WIDTH", B_WIDTH = "B_WIDTH" }
+operands = [
+    { name = "A", role = "input", rows = "A_HEIGHT", cols = "A_WIDTH", binding = "global", symbol = "d_A" },
+    { name = "B", role = "input", rows = "A_WIDTH", cols = "B_WIDTH", binding = "global", symbol = "d_B" },
+    { name = "C", role = "output", rows = "A_HEIGHT", cols = "B_WIDTH", binding = "global", symbol = "d_C" },
+]
+[tile]
+name = "BLOCK_SIZE"
+default = 8
+allowed = [8, 16]
+largest = 16
+[launch]
+block = "(BLOCK_SIZE, BLOCK_SIZE)"
+grid = "(B_WIDTH/BLOCK_SIZE, A_HEIGHT/BLOCK_SIZE)"
+[ranking]
+A_HEIGHT = 1024
+A_WIDTH = 2048
+B_WIDTH = 512
+[[cases]]
+sizes = { A_HEIGHT = "BLOCK_SIZE", A_WIDTH = "BLOCK_SIZE", B_WIDTH = "BLOCK_SIZE" }
+inputs = ["integers_left", "permutation"]
+[[cases]]
+sizes = { A_HEIGHT = "BLOCK_SIZE", A_WIDTH = "2*BLOCK_SIZE", B_WIDTH = "3*BLOCK_SIZE" }
+inputs = ["integers_left", "integers_right"]
+"""
+
+GLOBALS = """__device__ float d_A[A_HEIGHT][A_WIDTH];
+__device__ float d_B[A_WIDTH][B_WIDTH];
+__device__ float d_C[A_HEIGHT][B_WIDTH];
+"""
+RECTANGLES = """__global__ void matrixMulCUDA() {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < A_WIDTH; ++k) sum += d_A[y][k] * d_B[k][x];
+    d_C[y][x] = sum;
+}
+"""
+
+
+@pytest.fixture
+def blocked(tmp_path):
+    return made(tmp_path, BLOCKED)
+
+
+def test_globals_are_filled_and_each_set_of_macros_is_compiled_once(blocked):
+    stages = Here()
+    report = graded(blocked, GLOBALS + RECTANGLES, stages)
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert [check.status for check in report.checks] == [CaseStatus.PASSED] * 4 + [CaseStatus.NOT_RUN]
+    assert [(each["A_WIDTH"], each["B_WIDTH"]) for each in stages.compilations] == [("8", "8"), ("16", "24")]
+    assert report.launch is not None
+    assert report.launch.grid == (3, 1, 1)
+
+
+def test_one_case_needs_one_compilation(blocked):
+    stages = Here()
+    report = graded(blocked, GLOBALS + RECTANGLES, stages, "integers_right")
+    assert (report.verdict, len(stages.compilations)) == (Verdict.ACCEPTED, 1)
+
+
+def test_what_only_the_second_compilation_shows_is_one_finding_over_all_cases(blocked):
+    report = graded(blocked, GLOBALS + RECTANGLES.replace("k < A_WIDTH", "k < BLOCK_SIZE"))
+    (finding,) = report.findings
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert finding.message.startswith("C[0][0] is ")
+    assert "only the first tile is added up" in finding.message
+    assert finding.count == 2 * 8 * 24
+    assert [check.status for check in report.checks[:4]] == [CaseStatus.PASSED] * 2 + [CaseStatus.FAILED] * 2
+
+
+def test_races_of_all_compilations_are_counted_together(blocked):
+    race = GLOBALS + RECTANGLES.replace(
+        "float sum = 0;", "__shared__ float s; s = x; float sum = 0;"
+    ).replace("= sum;", "= sum + 0 * s;")
+    alone = [graded(blocked, race, case=case).findings[0].count for case in ("A_WIDTH=8", "A_WIDTH=16")]
+    assert graded(blocked, race).findings[0].count == sum(alone)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("__device__ float d_B[A_WIDTH][B_WIDTH];", "", None,
+         "The file declares no `d_B`. It must hold `__device__ float d_B[A_WIDTH][B_WIDTH];`"),
+        ("float d_B[A_WIDTH][B_WIDTH]", "float d_B[A_WIDTH][B_WIDTH + 1]", 2,
+         "`d_B` is 8 x 9, but A_HEIGHT=8, A_WIDTH=8, B_WIDTH=8 needs 8 x 8 floats (256 bytes)."),
+        ("float d_C[A_HEIGHT][B_WIDTH]", "float d_C[B_WIDTH][A_HEIGHT]", 3,
+         "`d_C` is 24 x 8, but A_HEIGHT=8, A_WIDTH=16, B_WIDTH=24 needs 8 x 24."),
+        ("float d_C", "double d_C", 3, "`d_C` holds `double` here. It must be `__device__ float"),
+        ("float d_C", "int d_C", 3, "`d_C` holds `int` here."),
+        ("__device__ float d_A", "__constant__ float d_A", 1, "`d_A` is no `__device__` variable"),
+    ],
+)  # fmt: skip
+def test_a_global_that_does_not_fit_is_refused_with_what_it_should_be(blocked, old, new, line, message):
+    assert old in GLOBALS
+    report = graded(blocked, GLOBALS.replace(old, new) + RECTANGLES)
+    assert report.verdict is Verdict.REJECTED
+    assert message in report.message
+    assert report.findings[0].line == line
+    assert {check.status for check in report.checks} == {CaseStatus.NOT_RUN}
+
+
+def test_a_global_may_be_flat(blocked):
+    flat = GLOBALS.replace("[A_HEIGHT][B_WIDTH]", "[A_HEIGHT * B_WIDTH]")
+    report = graded(blocked, flat + RECTANGLES.replace("d_C[y][x]", "d_C[y * B_WIDTH + x]"))
+    assert report.verdict is Verdict.ACCEPTED
+
+
+def test_a_size_that_only_one_compilation_cannot_have_says_which(blocked):
+    text = GLOBALS + RECTANGLES + 'static_assert(A_WIDTH <= 8, "too wide");\n'
+    report = graded(blocked, text)
+    assert report.verdict is Verdict.COMPILE_ERROR
+    example = report.findings[0].example
+    assert example is not None
+    assert example.case == "A_HEIGHT=8 A_WIDTH=16 B_WIDTH=24 integers_left"
+
+
+def test_several_compilations_pass_through_the_sandbox(blocked):
+    with SandboxedStages() as stages:
+        job = Job((GLOBALS + RECTANGLES).encode(), blocked, "sm_90", "5eed", Path("/nonexistent"))
+        report = grade(job, stages)
+    assert report.verdict is Verdict.ACCEPTED
+
+
+def test_a_constant_of_the_file_is_set_before_each_launch(tmp_path):
+    definition = BLOCKED + '[[constants]]\nsymbol = "d_SIZE"\nvalue = "BLOCK_SIZE"\n'
+    exercise = made(tmp_path, definition)
+    text = GLOBALS + "__constant__ int d_SIZE;\n" + RECTANGLES.replace("blockDim.x", "d_SIZE")
+    assert graded(exercise, text).verdict is Verdict.ACCEPTED
+    missing = graded(exercise, GLOBALS + RECTANGLES)
+    assert "must hold `__constant__ int d_SIZE;`" in missing.message
+    assert (missing.verdict, missing.findings[0].line) == (Verdict.REJECTED, None)
+    wide = graded(exercise, text.replace("int d_SIZE", "long d_SIZE"))
+    assert (wide.verdict, wide.findings[0].line) == (Verdict.REJECTED, 4)
+    array = graded(exercise, text.replace("d_SIZE;", "d_SIZE[2];").replace("d_SIZE +", "d_SIZE[0] +"))
+    assert "`d_SIZE` has 8 bytes" in array.message
+
+
+def test_a_device_variable_that_the_exercise_sets_is_set_again_after_the_kernel_changed_it(tmp_path):
+    exercise = made(tmp_path, BLOCKED + '[[constants]]\nsymbol = "d_SIZE"\nvalue = "BLOCK_SIZE"\n')
+    text = GLOBALS + "__device__ int d_SIZE;\n" + RECTANGLES.replace("blockDim.x", "d_SIZE")
+    text = text.replace("d_C[y][x] = sum;", "d_C[y][x] = sum;\n    d_SIZE = d_SIZE;")
+    assert graded(exercise, text).verdict is Verdict.ACCEPTED
+
+
+def test_dynamic_shared_memory_of_a_block_size_that_only_constant_memory_knows(tmp_path):
+    definition = BLOCKED.replace("[launch]", '[launch]\nshared = "2*BLOCK_SIZE*BLOCK_SIZE*4"')
+    exercise = made(tmp_path, definition + '[[constants]]\nsymbol = "d_SIZE"\nvalue = "BLOCK_SIZE"\n')
+    text = (
+        GLOBALS
+        + """__constant__ int d_SIZE;
+extern __shared__ float tiles[];
+__global__ void matrixMulCUDA() {
+    int n = d_SIZE, tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * n + tx, y = blockIdx.y * n + ty;
+    float *a = tiles, *b = tiles + n * n, sum = 0;
+    for (int i = 0; i < A_WIDTH / n; ++i) {
+        a[ty * n + tx] = d_A[y][i * n + tx];
+        b[ty * n + tx] = d_B[i * n + ty][x];
+        __syncthreads();
+        for (int k = 0; k < n; ++k) sum += a[ty * n + k] * b[k * n + tx];
+        __syncthreads();
+    }
+    d_C[y][x] = sum;
+}
+"""
+    )
+    report = graded(exercise, text)
+    assert report.verdict is Verdict.ACCEPTED, report.message
+    assert report.launch is not None
+    assert report.launch.shared == 512
+
+
+def test_the_ordinary_exercise_is_compiled_once():
+    stages = Here()
+    tiled = find_exercise("tiled")
+    assert graded(tiled, tiled.solution.read_text("utf-8"), stages).verdict is Verdict.ACCEPTED
+    assert len(stages.compilations) == 1
