@@ -36,12 +36,17 @@ _NO_FETCHES = (
 
 
 def phase_table(
-    program: Program, plan: Plan, case: CasePlan, *, symbols: Mapping[str, str] | None = None
+    program: Program,
+    plan: Plan,
+    case: CasePlan,
+    *,
+    symbols: Mapping[str, str] | None = None,
+    state: Mapping[str, bytes] | None = None,
 ) -> PhaseTable | None:
     """The phases of one small case of the plan, from a run of the kernel; never raises for the kernel's sake.
 
     case: of at most `kernels.device.tracing.MOST_THREADS` threads, else there is only a note; None without a launch
-    symbols: module variable -> matrix, as `kernels.device.run` takes them
+    symbols, state: which matrices module variables are, and what the others hold, as `kernels.device.run` takes them
     """
     if case.launch is None:
         return None
@@ -54,6 +59,7 @@ def phase_table(
             buffers(case, inputs),
             symbols=symbols,
             shapes=plan.shapes,
+            state=state,
         )
     except (Unsupported, Malformed):
         followed = Trace(case.launch, note="the kernel does something here that cannot be followed")

@@ -243,6 +243,7 @@ def _barriers(program: Program, run: _Run, case: CasePlan) -> float | None:
 
 def _phases(small: SmallRun | None) -> PhaseTable | None:
     from kernels import device
+    from kernels.judge import constants
     from kernels.phases import phase_table
 
     if small is None:
@@ -252,4 +253,10 @@ def _phases(small: SmallRun | None) -> PhaseTable | None:
     except (device.Unsupported, device.Malformed):
         return None
     case = small.plan.cases[0]
-    return phase_table(loaded.program, small.plan, case, symbols=loaded.named(case.symbols))
+    return phase_table(
+        loaded.program,
+        small.plan,
+        case,
+        symbols=loaded.named(case.symbols),
+        state=loaded.named(constants(case)),
+    )

@@ -50,6 +50,7 @@ def trace(
     *,
     symbols: Mapping[str, str] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    state: Mapping[str, bytes] | None = None,
 ) -> Trace:
     """What a small launch did; the arguments are those of `kernels.device.run`.
 
@@ -69,6 +70,7 @@ def trace(
             budget=_BUDGET,
             symbols=symbols,
             shapes=shapes,
+            state=state,
             observe=False,
             wrap=tracer.wrap,
         )

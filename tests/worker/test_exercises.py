@@ -60,10 +60,13 @@ def test_a_solution_is_right_with_every_tile(name, tile, cache):
 
 
 @pytest.mark.parametrize("name", [exercise.name for exercise in EXERCISES.values() if exercise.goals])
-def test_a_solution_meets_every_goal(name, cache):
-    goals = graded(name, "solution", cache, evidence=True).evidence.goals
-    assert len(goals) == len(EXERCISES[name].goals)
-    assert not [f"{goal.text}: {goal.counted}" for goal in goals if not goal.met]
+def test_a_solution_meets_every_goal_and_has_its_table_of_phases(name, cache):
+    evidence = graded(name, "solution", cache, evidence=True).evidence
+    assert len(evidence.goals) == len(EXERCISES[name].goals)
+    assert not [f"{goal.text}: {goal.counted}" for goal in evidence.goals if not goal.met]
+    if EXERCISES[name].phases is not None:
+        assert evidence.phases is not None
+        assert evidence.phases.phases
 
 
 @pytest.mark.parametrize("name", STARTERS)
