@@ -1,0 +1,224 @@
+"""The speed of light against speeds measured on an H200, from real counts of the kernels that were measured."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+
+import numpy as np
+import pytest
+
+from kernels import device
+from kernels.compile import Compilation, compile_source
+from kernels.devices import device_named
+from kernels.evidence import Basis, Light, Totals
+from kernels.hardware import as_executed
+from kernels.launch import Launch
+from kernels.light import Footprint, light, ridge, roofline
+from kernels.sass import read_sass
+from tests.kernels.device.counted import FOLDER
+from worker.sandbox.disassembling import disassemble, find_program
+
+H200 = device_named("h200")
+real = pytest.mark.skipif(find_program() is None, reason="takes the disassembler")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A kernel, and its GFLOPS at widths of 2048 and 4096, medians with a cold L2."""
+
+    kernel: str
+    tile: int
+    speeds: tuple[float, ...]
+    rows: int = 0
+    columns: int = 0
+    threads: tuple[int, int] = (0, 0)
+
+    def launch(self, width: int) -> Launch:
+        across, down = self.columns or self.tile, self.rows or self.tile
+        block = self.threads if any(self.threads) else (self.tile, self.tile)
+        return Launch((width // across, width // down, 1), (*block, 1), 0)
+
+
+WIDTHS = (2048, 4096)
+MEASURED = (
+    Measured("naive", 16, (5406, 5194)),
+    Measured("naive", 32, (6288, 6051)),
+    Measured("naive_swapped", 32, (486, 498)),
+    Measured("tiled", 8, (5101, 5110)),
+    Measured("tiled", 16, (8134, 8128)),
+    Measured("tiled", 32, (9303, 9055)),
+    Measured("tiled_bounds", 32, (9259, 8824)),
+    Measured("tiled_transposed", 32, (1454, 1489)),
+    Measured("coarsened", 32, (9409, 9060), columns=128),
+    Measured("register_blocked", 8, (45859, 46748), rows=128, columns=128, threads=(256, 1)),
+)
+
+
+@cache
+def _made(kernel: str, tile: int) -> Compilation:
+    text = (FOLDER / f"{kernel}.cu").read_text()
+    made = compile_source(text, "MatrixMulKernel", "sm_90", {"TILE_WIDTH": str(tile)}, True)
+    assert isinstance(made, Compilation), made
+    return made
+
+
+@cache
+def _block(each: Measured, width: int) -> dict[str, int]:
+    """Counts of the first block."""
+    made = _made(each.kernel, each.tile)
+    launch = each.launch(width)
+    matrix = np.zeros(width * width, np.float32)
+    execution = device.run(
+        device.load_program(made.ptx, made.entry),
+        launch,
+        ("M", "N", "P", width),
+        [device.Buffer(name, matrix, initialised=True, columns=width) for name in "MNP"],
+        budget=device.Budget(10_000_000),
+        observe=False,
+        count=True,
+        blocks=(0,),
+    )
+    assert execution.findings == ()
+    assert execution.counts is not None
+    machine_code = disassemble(made.cubin).text
+    assert machine_code is not None
+    totals = as_executed(execution.counts, read_sass(machine_code, made.entry)).totals
+    numbers = {field.name: getattr(totals, field.name) for field in fields(Totals)}
+    return {name: number for name, number in numbers.items() if isinstance(number, int)}
+
+
+def _counted(each: Measured, width: int) -> Totals:
+    """Counts of a launch: every block does what the first does, and the same for each further column of M."""
+    small, large = _block(each, 256), _block(each, 512)
+    blocks = each.launch(width).blocks
+    return Totals(
+        **{
+            name: blocks * (small[name] + (large[name] - small[name]) * (width - 256) // 256)
+            for name in small
+        }
+    )
+
+
+def _light(each: Measured, width: int) -> Light:
+    matrix = 4 * width * width
+    return light(
+        _counted(each, width),
+        each.launch(width),
+        {"Width": width},
+        H200,
+        Footprint(2 * matrix, matrix),
+        alike=True,
+    )
+
+
+@real
+@pytest.mark.parametrize("at", range(len(WIDTHS)))
+def test_no_kernel_was_measured_faster_than_its_bound_and_the_bounds_rank_as_measured(at):
+    found = [_light(each, WIDTHS[at]) for each in MEASURED]
+    measured = [each.speeds[at] for each in MEASURED]
+    assert all(speed <= bound.gflops for speed, bound in zip(measured, found, strict=True))
+    assert _spearman(measured, [bound.gflops for bound in found]) >= 0.9
+
+
+def _spearman(left: list[float], right: list[float]) -> float:
+    return float(np.corrcoef(_ranks(left), _ranks(right))[0, 1])
+
+
+def _ranks(numbers: list[float]) -> list[float]:
+    """Ranks from 0; equal numbers share the mean of theirs."""
+    return [
+        (sum(other < each for other in numbers) + sum(other <= each for other in numbers) - 1) / 2
+        for each in numbers
+    ]
+
+
+@real
+def test_a_block_does_the_same_for_each_further_column():
+    each = MEASURED[3]
+    whole = asdict(_counted(each, 1024))
+    blocks = each.launch(1024).blocks
+    assert {name: blocks * number for name, number in _block(each, 1024).items()}.items() <= whole.items()
+
+
+@real
+def test_what_limits_a_kernel_is_what_is_wrong_with_it():
+    limits = {f"{each.kernel} {each.tile}": _light(each, 2048).limit for each in MEASURED}
+    assert limits["naive 16"] == limits["naive_swapped 32"] == "l1_tags"
+    assert limits["tiled_transposed 32"] == limits["tiled 32"] == "l1_data"
+    assert limits["register_blocked 8"] in {"fp32", "issue"}
+
+
+# -- by hand -----------------------------------------------------------------------------------------------------------
+
+LAUNCH = Launch((132, 1, 1), (256, 1, 1), 0)
+CLOCKS = 132 * 1_980_000
+"""Of all multiprocessors of an H200 in a millisecond."""
+
+
+def _times(totals: Totals, launch: Launch = LAUNCH, **more) -> dict[str, float]:
+    found = light(totals, launch, {}, H200, **more)
+    return {time.resource: time.milliseconds for time in found.resources}
+
+
+@pytest.mark.parametrize(
+    ("resource", "totals"),
+    [
+        ("fp32", Totals(flops=CLOCKS * 256)),
+        ("issue", Totals(flops=CLOCKS * 128, global_load_requests=CLOCKS, shared_load_requests=CLOCKS)),
+        ("lsu", Totals(global_load_requests=CLOCKS // 2, shared_store_requests=CLOCKS // 2)),
+        ("lsu", Totals(global_atomic_requests=CLOCKS)),
+        ("l1_tags", Totals(global_load_segments=CLOCKS // 2, global_store_segments=CLOCKS // 2)),
+        ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, shared_store_wavefronts=CLOCKS // 2)),
+        ("l1_data", Totals(shared_load_wavefronts=CLOCKS // 2, global_load_sectors=2 * CLOCKS)),
+    ],
+)
+def test_each_resource_takes_a_millisecond_for_what_it_does_in_one(resource, totals):
+    assert _times(totals)[resource] == pytest.approx(1)
+
+
+def test_memory_takes_each_operand_once():
+    totals = Totals(global_load_sectors=2**40, global_store_sectors=2**40)
+    times = _times(totals, footprint=Footprint(4_800_000_000, 0))
+    assert times["dram"] == pytest.approx(1)
+    assert times["l2"] == pytest.approx(4800 / 7000)
+    cached = _times(totals, footprint=Footprint(0, 50 * 2**20))
+    assert (cached["dram"], cached["l2"] > 0) == (0, True)
+    assert _times(totals, footprint=Footprint(0, 50 * 2**20 + 4_800_000_000))["dram"] == pytest.approx(1)
+
+
+def test_what_is_never_read_need_not_come_from_memory():
+    times = _times(Totals(global_load_sectors=10), footprint=Footprint(10**9, 10**9))
+    assert times["dram"] == pytest.approx(320 / 4800 / 1e6)
+
+
+def test_few_blocks_leave_multiprocessors_idle():
+    totals = Totals(flops=10**9)
+    all_busy = _times(totals)["fp32"]
+    assert _times(totals, Launch((33, 1, 1), (256, 1, 1), 0))["fp32"] == pytest.approx(4 * all_busy)
+
+
+def test_the_last_round_counts_only_where_blocks_are_alike():
+    totals, launch = Totals(flops=10**9), Launch((133, 1, 1), (256, 1, 1), 0)
+    assert _times(totals, launch)["fp32"] == pytest.approx(_times(totals)["fp32"])
+    assert _times(totals, launch, alike=True)["fp32"] == pytest.approx(_times(totals)["fp32"] * 2 * 132 / 133)
+
+
+def test_the_bound_is_the_slowest_resource_and_says_what_it_is():
+    found = light(Totals(flops=10**9, shared_load_wavefronts=10**9), LAUNCH, {"Width": 8}, H200)
+    slowest = max(found.resources, key=lambda time: time.milliseconds)
+    assert (found.limit, found.milliseconds) == ("l1_data", slowest.milliseconds)
+    assert found.gflops == pytest.approx(1e9 / found.milliseconds / 1e6)
+    assert (found.device, found.sizes, found.basis) == ("NVIDIA H200 SXM", {"Width": 8}, Basis.MODELLED)
+
+
+def test_nothing_to_do_takes_no_time():
+    found = light(Totals(), LAUNCH, {}, H200)
+    assert (found.milliseconds, found.gflops) == (0, 0)
+
+
+def test_s2a_the_courses_ratios_and_bounds():
+    assert roofline(1, 1000, 12_000) == 250
+    assert ridge(1000, 12_000) == 48
+    assert roofline(48, 1000, 12_000) == roofline(100, 1000, 12_000) == 12_000
+    assert roofline(1, 150, 1000) == 37.5
