@@ -118,7 +118,8 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
         f"Warps split at {divergent:,} of {totals.branches:,} branches" if divergent else "No warp splits"
     )
     evidence += f"; {32 * lanes:.1f} of 32 threads are at work in an instruction."
-    if subject.has_edges and state is not State.YES:
+    edges = subject.has_edges and not divergent
+    if edges and state is not State.YES:
         evidence += " Blocks at the edge reach past the matrix."
     return ChecklistRow(
         key="divergence",
@@ -128,6 +129,7 @@ def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
         cores="No core idles while others of its warp go another way.",
         memory="None.",
         advice=_small_block(subject)
+        or ("The larger the matrix, the fewer of its blocks lie at the edge." if edges else "")
         or "Let whole warps take the same way: choose who works by t < n, not by t % n, and treat edges by a value "
         "instead of a branch.",
         gain=gain(subject, bound, undivided(subject)),

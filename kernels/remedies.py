@@ -12,6 +12,7 @@ from kernels.verbs import Verb
 Bound = Callable[[Totals], float]
 """The modelled lower bound of the time, in milliseconds, of a launch with these totals."""
 
+_SECTORS_A_SEGMENT = 4
 COARSE = 4
 """The factor that the course coarsens by."""
 
@@ -26,16 +27,16 @@ def gain(subject: Subject, bound: Bound | None, better: Totals) -> float | None:
 
 def coalesced(subject: Subject) -> Totals:
     """No request moves more sectors than can hold what it asks for."""
-    totals = subject.totals
-    loads, stores = (
-        sum(subject.wasted_sectors(access) for _, access in subject.accesses("global", verb))
-        for verb in (Verb.LOAD, Verb.STORE)
-    )
-    return replace(
-        totals,
-        global_load_sectors=totals.global_load_sectors - loads,
-        global_store_sectors=totals.global_store_sectors - stores,
-    )
+    totals, better = subject.totals, {}
+    for verb in (Verb.LOAD, Verb.STORE):
+        sectors, segments = 0, 0
+        for _, access in subject.accesses("global", verb):
+            if subject.wasted_sectors(access):
+                sectors += access.sectors - access.ideal_sectors
+                segments += access.segments - max(access.requests, access.ideal_sectors // _SECTORS_A_SEGMENT)
+        for name, saved in ((f"global_{verb}_sectors", sectors), (f"global_{verb}_segments", segments)):
+            better[name] = getattr(totals, name) - max(0, saved)
+    return replace(totals, **better)
 
 
 def without_conflicts(subject: Subject) -> Totals:

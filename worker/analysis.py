@@ -15,14 +15,14 @@ from kernels.source import Source, read_source
 from kernels.verdict import Finding
 from worker.clock import Clock
 from worker.closer_look import Look, count, explain, look_at
-from worker.evidence import Target, fits
+from worker.evidence import Target, fits, target
 from worker.grading import WARNING_LIMIT, Progress
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.stages import Stages
 
 logger = logging.getLogger(__name__)
 
-_AFFORDABLE = 200_000_000
+_AFFORDABLE = 100_000_000
 _FAILURES: Mapping[Failure, str] = {
     Failure.TIME: "Counting took longer than this machine allows it; try a smaller --size.",
     Failure.MEMORY: "Counting needed more memory than it may use; try a smaller --size.",
@@ -51,7 +51,7 @@ class AnalysisJob:
     cache: Path
     sizes: Mapping[str, int] | None = None
     tile: int | None = None
-    target: Target = field(default_factory=Target)
+    target: Target = field(default_factory=target)
 
 
 def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: None) -> Analysis:
@@ -67,7 +67,14 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
     if not isinstance(source, Source):
         return _stopped(begun, tuple(source), clock)
     look = look_at(
-        job.exercise, source, job.arch, job.cache, tile=job.tile, sizes=job.sizes, target=job.target
+        job.exercise,
+        source,
+        job.arch,
+        job.cache,
+        tile=job.tile,
+        sizes=job.sizes,
+        at_target=job.target,
+        light=True,
     )
     _check_size(look.plan)
     case = look.plan.cases[0]

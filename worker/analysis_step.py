@@ -130,7 +130,7 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
         notes.append(f"The {left} lines that did least are left out.")
     phases, light = _phases(request.phases), None
     if request.light is not None:
-        light = as_executed(_run(request, loaded, request.light, observe=False).counts, sass).totals
+        light = _light(request, loaded, request.light, sass)
     evidence = Evidence(
         extent=run.extent,
         lines=lines,
@@ -139,6 +139,25 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
         notes=tuple(dict.fromkeys([*notes, *executed.notes])),
     )
     return AnalysisResponse(evidence, run.findings, _barriers(loaded.program, run, case), light)
+
+
+def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None) -> Totals | None:
+    """The totals of a large launch; None for a kernel whose blocks need each other, or that goes wrong there."""
+    from kernels.hardware import as_executed
+    from kernels.scaling import plan_blocks, scaled
+
+    assert case.launch is not None, "only a case that can be launched is counted"
+    memory = _buffers(case)
+    probe = _execute(request, loaded, case, memory, _PROBED)
+    blocks = plan_blocks(case.launch, request.affordable // max(1, probe.instructions))
+    if probe.findings or (
+        blocks is None and case.launch.blocks * probe.instructions > 4 * request.affordable
+    ):
+        return None
+    run = _execute(request, loaded, case, memory, blocks)
+    if run.findings or run.counts is None:
+        return None
+    return as_executed(scaled(run.counts, case.launch).counts, sass).totals
 
 
 def _sass(request: AnalysisRequest) -> Sass | None:

@@ -11,12 +11,12 @@ from kernels.compile import Compilation
 from kernels.evidence import Evidence
 from kernels.exercise import Exercise
 from kernels.occupancy import Occupancy
-from kernels.plan import Plan, plan_at
+from kernels.plan import CasePlan, Plan, plan_at
 from kernels.source import Source
 from kernels.verdict import Finding
 from worker.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
 from worker.compiling import compile_request
-from worker.evidence import Target, analysis_tile, fits, meaning, module_of
+from worker.evidence import Target, analysis_tile, fits, meaning, module_of, target
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.limits import SandboxFailure
 from worker.stages import Stages
@@ -34,6 +34,7 @@ class Look:
 
     plan: of one case, the counted one
     small: of one case, the one that the phase table is made from
+    ranking: of one case, the one that the speed of light is told for
     made: compilations so far, each with its request: of two that are the same only one is made
     """
 
@@ -43,6 +44,7 @@ class Look:
     cache: Path
     plan: Plan
     small: Plan | None
+    ranking: Plan | None
     target: Target
     made: list[tuple[CompileRequest, Made]] = field(default_factory=list)
 
@@ -79,16 +81,23 @@ def look_at(
     *,
     tile: int | None = None,
     sizes: Mapping[str, int] | None = None,
-    target: Target | None = None,
+    at_target: Target | None = None,
+    light: bool = False,
 ) -> Look:
-    """A closer look at a source; at the exercise's own sizes and tile where none are given."""
+    """A closer look at a source; at the exercise's own sizes and tile where none are given.
+
+    light: whether to tell the speed of light
+    """
     chosen = analysis_tile(exercise, source, tile)
     at = sizes or exercise.analysis_sizes(chosen, source.macros)
     plan = plan_at(exercise, source, chosen, at)
     small = None
     if exercise.phases is not None:
         small = plan_at(exercise, source, exercise.phases.tile or chosen, exercise.phases.sizes)
-    return Look(exercise, source, arch, cache, plan, small, target or Target())
+    ranking = plan_at(exercise, source, chosen, exercise.ranking) if light else None
+    if ranking is not None and (ranking.cases[0].launch is None or not fits(ranking)):
+        ranking = None
+    return Look(exercise, source, arch, cache, plan, small, ranking, at_target or target())
 
 
 def count(
@@ -106,6 +115,7 @@ def count(
             module_of(made),
             disassembly.text,
             disassembly.reason,
+            light=_ranking_case(look),
             phases=small,
             affordable=affordable,
             observe=observe,
@@ -113,9 +123,16 @@ def count(
     )
 
 
+def _ranking_case(look: Look) -> CasePlan | None:
+    """The case of the ranking size, where it runs what was compiled for the counted one."""
+    if look.ranking is None or look.request(look.ranking) != look.request(look.plan):
+        return None
+    return look.ranking.cases[0]
+
+
 def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[Evidence, Occupancy | None]:
     """What the counts mean."""
-    return meaning(counted, look.exercise, look.source, look.plan, made.resources, look.target)
+    return meaning(counted, look.exercise, look.source, look.plan, made.resources, look.target, look.ranking)
 
 
 def begin(look: Look, stages: Stages) -> Compilation | None:

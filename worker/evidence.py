@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernels.compile import Compilation
+from kernels.devices import Device, device_named
 from kernels.diagnostics import Resources
-from kernels.evidence import Evidence
+from kernels.evidence import Evidence, Light, Totals
 from kernels.exercise import Exercise, Operation, Role
 from kernels.explanation import explained
 from kernels.goals import goals
+from kernels.light import Footprint, light
 from kernels.occupancy import Occupancy, limits_of, occupancy
 from kernels.plan import Plan
 from kernels.source import Source
-from kernels.subject import Subject, product_of
+from kernels.subject import FLOAT, Subject, product_of
 from kernels.verdict import Severity
 from worker.analysis_step import MOST_ELEMENTS, AnalysisResponse
 from worker.steps import Module
@@ -23,12 +25,22 @@ from worker.steps import Module
 class Target:
     """What the numbers are for.
 
-    device: class of the device for the speed of light, such as "h200"
+    device: the one that the speed of light is for
     cc: compute capability for the occupancy
     """
 
-    device: str = "h200"
-    cc: str = "9.0"
+    device: Device
+    cc: str
+
+
+def target(device: str = "h200", cc: str | None = None) -> Target:
+    """A device by its name, and a compute capability, the device's own where none is given.
+
+    raise (DeviceError, UnknownCapability): where there is none of that name
+    """
+    found = device_named(device)
+    limits_of(cc or found.cc)
+    return Target(found, cc or found.cc)
 
 
 def elements(plan: Plan) -> int:
@@ -53,8 +65,12 @@ def meaning(
     plan: Plan,
     resources: Resources,
     target: Target,
+    ranking: Plan | None = None,
 ) -> tuple[Evidence, Occupancy | None]:
-    """The evidence of a counted run with all that follows from it, and the occupancy."""
+    """The evidence of a counted run with all that follows from it, and the occupancy.
+
+    ranking: what `counted.light` was counted at
+    """
     case = plan.cases[0]
     assert case.launch is not None, "only a case that was launched was counted"
     inputs = tuple(matrix for matrix in case.matrices if matrix.role is Role.INPUT)
@@ -80,9 +96,15 @@ def meaning(
         barriers=counted.barriers,
         occupancy=held,
     )
+    lights = []
+    if ranking is not None and counted.light is not None:
+        lights.append(_light(counted.light, ranking, target.device))
+    subject = replace(subject, light=lights[0] if lights else None)
     evidence = explained(
         counted.evidence,
         subject,
+        bound=lambda totals: _light(totals, plan, target.device).milliseconds,
+        light=lights,
         goals=goals(exercise, case.sizes, plan.tile, totals, source.macros)
         if _has_goals(exercise, plan)
         else (),
@@ -104,3 +126,14 @@ def analysis_tile(exercise: Exercise, source: Source, asked: int | None) -> int:
     """The tile to count with: the one that was asked for, else the exercise's for analysis; a file may set its own."""
     rule = exercise.analysis
     return source.tile(exercise, asked or (rule.tile if rule is not None else None))
+
+
+def _light(totals: Totals, plan: Plan, device: Device) -> Light:
+    """The bound for the launch of the plan's one case."""
+    case = plan.cases[0]
+    assert case.launch is not None, "only a case that was launched was counted"
+    read, written = (
+        sum(matrix.rows * matrix.columns * FLOAT for matrix in case.matrices if matrix.role is role)
+        for role in (Role.INPUT, Role.OUTPUT)
+    )
+    return light(totals, case.launch, case.sizes, device, Footprint(read, written))

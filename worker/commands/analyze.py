@@ -91,15 +91,16 @@ def _check_options(arch: str, size: int | None, page: Path | None) -> None:
 
 
 def _target(device: str, cc: str | None) -> Target:
-    from kernels.occupancy import UnknownCapability, limits_of
-    from worker.evidence import Target
+    from kernels.devices import DeviceError
+    from kernels.occupancy import UnknownCapability
+    from worker.evidence import target
 
-    chosen = cc or Target().cc
     try:
-        limits_of(chosen)
+        return target(device, cc)
+    except DeviceError as error:
+        raise WrongUse(f"--device: {error}.") from error
     except UnknownCapability as error:
         raise WrongUse(f"--cc: {error}.") from error
-    return Target(device, chosen)
 
 
 def _stages() -> SandboxedStages:

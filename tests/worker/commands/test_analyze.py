@@ -50,6 +50,7 @@ def analysed(*arguments: str) -> dict[str, Any]:
         ([SOLUTION, "--tile", "5"], "2, 4, 8, 16, 32"),
         ([SOLUTION, "--arch", "sm_10"], "sm_90"),
         ([SOLUTION, "--cc", "nine"], "compute capability"),
+        ([SOLUTION, "--device", "abacus"], "h200"),
         ([SOLUTION, "--html", "/nonexistent/folder/page.html"], "no file can be written"),
     ],
 )
