@@ -23,8 +23,8 @@ VERSIONS = sorted(
 )
 SETS = ("run", "dev", "bench", "lock")
 PACKAGES = ("kernels", "worker")
-# Addresses that a reader may follow; nothing is ever fetched from them.
-ADDRESSES_ALLOWED = ("www.apache.org", "docs.nvidia.com", "127.0.0.1", "localhost")
+# Addresses that a reader may follow, and the name of SVG; nothing is ever fetched from them.
+ADDRESSES_ALLOWED = ("www.apache.org", "docs.nvidia.com", "www.w3.org", "127.0.0.1", "localhost")
 
 
 @cache
