@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import TracebackType
 
 from kernels.compile import Compilation
 from kernels.evidence import Evidence
@@ -18,11 +19,11 @@ from worker.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
 from worker.compiling import compile_request
 from worker.evidence import Target, analysis_tile, fits, meaning, module_of, target
 from worker.sandbox.compiling import CompileRequest
-from worker.sandbox.limits import SandboxFailure
 from worker.stages import Stages
 
 logger = logging.getLogger(__name__)
 
+NO_EVIDENCE = "No evidence: the counted run failed. The verdict does not depend on it."
 _AFFORDABLE_BESIDE_A_CHECK = 30_000_000
 
 Made = Compilation | tuple[Finding, ...]
@@ -135,26 +136,57 @@ def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[E
     return meaning(counted, look.exercise, look.source, look.plan, made.resources, look.target, look.ranking)
 
 
-def begin(look: Look, stages: Stages) -> Compilation | None:
-    """Start the disassembly, to run beside a check; None where this cannot be looked at. Never raises."""
-    try:
-        made = look.compile(stages, look.plan)
-    except SandboxFailure as failure:
-        logger.warning("no evidence: %s", failure)
-        return None
-    if not isinstance(made, Compilation) or not fits(look.plan):
-        return None
-    stages.start_disassembly(made.cubin)
-    return made
+def prepare(
+    exercise: Exercise,
+    source: Source,
+    arch: str,
+    cache: Path,
+    tile: int | None,
+    checked: Plan,
+    stages: Stages,
+) -> Look | None:
+    """A closer look beside a check, its processes started; None where that fails. Never raises, like those below.
+
+    checked: the plan of the check, whose compilations need not be made twice
+    """
+    with _Harmless():
+        look = look_at(exercise, source, arch, cache, tile=tile)
+        others = tuple(replace(checked, cases=(case,)) for case in checked.modules())
+        stages.prepare_analysis(look.compilations(others))
+        return look
+    return None
+
+
+def begin(look: Look | None, stages: Stages) -> Compilation | None:
+    """Start the disassembly, to run beside a check; None where this kernel cannot be looked at."""
+    with _Harmless():
+        made = look.compile(stages, look.plan) if look is not None and fits(look.plan) else None
+        if isinstance(made, Compilation):
+            stages.start_disassembly(made.cubin)
+            return made
+    return None
 
 
 def finish(look: Look, stages: Stages, made: Compilation) -> tuple[Evidence, Occupancy | None]:
-    """The evidence for a report; where there is none, a note says why. Never raises: no verdict depends on it."""
-    try:
+    """The evidence for a report; where there is none, a note says why."""
+    with _Harmless():
         counted = count(look, stages, made, affordable=_AFFORDABLE_BESIDE_A_CHECK, observe=False)
         if counted.problem is None:
             return explain(look, made, counted)
         return Evidence(notes=(f"No evidence: {counted.problem.message}",)), None
-    except SandboxFailure as failure:
-        logger.warning("no evidence: %s", failure)
-        return Evidence(notes=("No evidence: the counted run failed.",)), None
+    return Evidence(notes=(NO_EVIDENCE,)), None
+
+
+class _Harmless:
+    """Logs what goes wrong and goes on: no verdict depends on a closer look."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, Exception):
+            logger.warning("no evidence", exc_info=error)
+            return True
+        return False

@@ -15,7 +15,7 @@ from kernels.source import Source, read_source
 from kernels.source_loops import name_loops
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Verdict, decide
 from worker.clock import Clock
-from worker.closer_look import Look, begin, finish, look_at
+from worker.closer_look import Look, begin, finish, prepare
 from worker.compiling import HeadersUnavailable, compile_request
 from worker.evidence import module_of
 from worker.sandbox.limits import Failure, SandboxFailure
@@ -93,14 +93,12 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, pro
     progress("compiling")
     look = None
     if job.evidence and job.case is None:
-        look = look_at(job.exercise, source, job.arch, job.cache, tile=job.tile)
-        modules = tuple(replace(plan, cases=(case,)) for case in plan.modules())
-        stages.prepare_analysis(look.compilations(modules))
+        look = prepare(job.exercise, source, job.arch, job.cache, job.tile, plan, stages)
     made = _compile(job, plan, source, stages, look)
     clock.lap("compile")
     if isinstance(made, tuple):
         return _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
-    closer = begin(look, stages) if look is not None else None
+    closer = begin(look, stages)
     progress("checking on the CPU device")
     checked = stages.check(CheckRequest(plan, tuple(map(module_of, made))))
     checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *source.warnings))

@@ -166,3 +166,23 @@ def test_a_launch_comment_that_is_not_read_is_a_warning_beside_whatever_is_found
     report = grade(job(b"/*!tilelab block=(8,8)*/\n" + KERNEL), stages)
     assert report.verdict is (Verdict.ACCEPTED if error is None else Verdict.COMPILE_ERROR)
     assert [finding.line for finding in report.findings if finding.severity is Severity.WARNING] == [1]
+
+
+@pytest.mark.parametrize("stage", ["prepare_analysis", "start_disassembly", "disassembly", "analyse"])
+@pytest.mark.parametrize("error", [SandboxFailure(Failure.TIME), ValueError("a fault of ours")])
+def test_evidence_that_fails_never_fails_a_grade(monkeypatch, stage, error):
+    def fail(*_: object) -> None:
+        raise error
+
+    stages = FakeStages()
+    monkeypatch.setattr(stages, stage, fail)
+    report = grade(job(evidence=True), stages)
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.evidence.extent is None
+
+
+def test_a_grade_says_why_there_is_no_evidence():
+    stages = FakeStages()
+    report = grade(job(evidence=True), stages)  # its analysis is not implemented
+    assert report.verdict is Verdict.ACCEPTED
+    assert "The verdict does not depend on it" in report.evidence.notes[0]

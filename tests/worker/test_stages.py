@@ -33,6 +33,13 @@ def test_the_solution_is_accepted(tmp_path, tile):
     assert {check["status"] for check in report["checks"]} == {"passed", "not_run"}
     assert report["resources"]["registers"] > 0
     assert set(report["seconds"]) == {"read", "compile", "check", "count"}
+    evidence = report["evidence"]
+    assert evidence["totals"]["global_load_requests"] > 0
+    assert evidence["lines"]
+    assert evidence["theory"]
+    assert evidence["phases"]["phases"]
+    assert len(evidence["checklist"]) == 6
+    assert report["occupancy"]["warps_per_sm"] > 0
 
 
 def test_a_lost_barrier_is_a_race_between_two_lines_on_every_run(tmp_path):
