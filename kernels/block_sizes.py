@@ -11,7 +11,7 @@ from kernels.occupancy import WARP, Limits, Occupancy, blocks_per_multiprocessor
 SharedRule = Callable[[int], int]
 """The bytes of dynamic shared memory that a block of so many threads asks for."""
 
-_LARGEST = 1024
+LARGEST = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def curve(
     """Occupancy at every whole number of warps up to the largest block."""
     return tuple(
         occupancy(limits, threads, registers, shared_static, shared(threads), barriers=barriers)
-        for threads in range(WARP, _LARGEST + 1, WARP)
+        for threads in range(WARP, LARGEST + 1, WARP)
     )
 
 
@@ -47,7 +47,7 @@ def suggest(
     shared: SharedRule = lambda _: 0,
     *,
     barriers: int = 1,
-    most_threads: int = _LARGEST,
+    most_threads: int = LARGEST,
 ) -> Suggestion:
     """The block size with the most threads at once on a multiprocessor; of equals, the largest.
 
@@ -57,7 +57,7 @@ def suggest(
     most_threads: the largest block that the kernel was compiled for
     """
     best = Suggestion(0, 0, 0, 0)
-    top = min(most_threads, _LARGEST)
+    top = min(most_threads, LARGEST)
     for rounded in range(-(-top // WARP) * WARP, 0, -WARP):
         threads = min(top, rounded)
         blocks = blocks_per_multiprocessor(

@@ -213,6 +213,21 @@ def blocks_per_multiprocessor(
     return min(_allowed(limits, -(-threads // WARP), registers, shared, barriers).values())
 
 
+def taken(
+    limits: Limits, threads: int, registers: int, shared: int, *, barriers: int = 1
+) -> dict[Resource, tuple[int, int]]:
+    """What one block takes of each resource, and what a multiprocessor has; without those that set no limit."""
+    warps = -(-threads // WARP)
+    found = {Resource.WARPS: (warps, limits.warps), Resource.BLOCKS: (1, limits.blocks)}
+    if registers:
+        found[Resource.REGISTERS] = (_warp_registers(registers) * warps, limits.registers)
+    if bytes_taken := _up(shared + limits.reserved, limits.shared_unit):
+        found[Resource.SHARED] = (bytes_taken, limits.shared)
+    if limits.barriers is not None and barriers:
+        found[Resource.BARRIERS] = (barriers, limits.barriers)
+    return found
+
+
 def formula_share(limits: Limits, threads: int, multiprocessors: int) -> float:
     """The lab's formula as its text writes it.
 

@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -16,6 +16,7 @@ _VERBS: Mapping[str, str] = {
     "analyze": "Show what a kernel does, line by line, and what to look at first.",
     "exercises": "List the exercises, show a handout, or write a starter file.",
     "grade": "Grade one .cu file on this machine.",
+    "occupancy": "Show how many blocks of a kernel a multiprocessor holds, and what limits it.",
 }
 
 
@@ -81,7 +82,7 @@ def tilelab() -> None:
     """  # noqa: D301 - click reads the escape
 
 
-def leave(code: Exit) -> None:
+def leave(code: Exit) -> NoReturn:
     """End the command, quietly also where the reader of its output is gone."""
     try:
         sys.stdout.flush()

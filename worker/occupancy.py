@@ -1,0 +1,34 @@
+"""What the compiler says of a file, as far as its occupancy depends on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernels.compile import Compilation
+from kernels.exercise import Exercise
+from kernels.occupancy_survey import Figures
+from kernels.source import Source, read_source
+from kernels.verdict import Finding
+from worker.closer_look import look_at
+from worker.stages import Stages
+
+
+def figures_of(
+    source: bytes, exercise: Exercise, arch: str, cache: Path, tile: int | None, stages: Stages
+) -> Figures | tuple[Finding, ...]:
+    """Compile a file for an architecture; its launch is that of the exercise, or of its own launch comment.
+
+    raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): where it is not the file that is at fault
+    """
+    read = read_source(source, exercise)
+    if not isinstance(read, Source):
+        return tuple(read)
+    look = look_at(exercise, read, arch, cache, tile=tile)
+    case = look.plan.cases[0]
+    if case.launch is None:
+        return (case.problem,) if case.problem is not None else ()
+    made = look.compile(stages, look.plan)
+    if not isinstance(made, Compilation):
+        return made
+    use = made.resources
+    return Figures(case.launch.threads, use.registers, use.shared_bytes, case.launch.shared, use.barriers)
