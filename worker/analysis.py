@@ -98,7 +98,7 @@ def _check_size(plan: Plan) -> None:
 
 def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Progress) -> Analysis:
     progress("compiling")
-    stages.prepare_analysis(look.compilations((look.plan,)))
+    stages.prepare_compilers(look.compilations((look.plan,)))
     made = look.compile(stages, look.plan)
     clock.lap("compile")
     if not isinstance(made, Compilation):

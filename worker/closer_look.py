@@ -152,7 +152,7 @@ def prepare(
     with _Harmless():
         look = look_at(exercise, source, arch, cache, tile=tile)
         others = tuple(replace(checked, cases=(case,)) for case in checked.modules())
-        stages.prepare_analysis(look.compilations(others))
+        stages.prepare_compilers(look.compilations(others))
         return look
     return None
 

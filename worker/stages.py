@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from worker.sandbox.limits import Failure, Limits, SandboxFailure
 from worker.sandbox.process import Child
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from worker.sandbox.compiling import CompileRequest
     from worker.sandbox.disassembling import Disassembler, Disassembly
     from worker.steps import CheckRequest, CheckResponse
+
+T = TypeVar("T")
 
 COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**30)
 
@@ -45,8 +47,8 @@ class Stages(Protocol):
         with a reason where there is none.
         """
 
-    def prepare_analysis(self, compilations: int = 0) -> None:
-        """Start what an analysis will need, with so many compilers; never raises, and may be left out."""
+    def prepare_compilers(self, number: int) -> None:
+        """Start compilers beside the first, so that they are warm when they are needed; may be left out."""
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
         """Count what one compiled kernel does; raises SandboxFailure."""
@@ -58,22 +60,17 @@ class Stages(Protocol):
 class SandboxedStages:
     """Every stage in a child of its own, for one job. Use as a context manager."""
 
-    def __init__(self, *, check: bool = True) -> None:
-        """Start the processes and return at once.
+    def __init__(self, *, runs: bool = True) -> None:
+        """Start a compiler and the process that runs kernels, and return at once.
 
-        check: whether there will be a check; else there will be an analysis
+        runs: whether kernels will be run; a process for that is started at any rate once one is
         """
         self._children: list[Child] = []
         self._compilers: list[Child] = []
-        self._checker: Child | None = None
-        self._analyser: Child | None = None
         self._disassembler: Disassembler | None = None
         try:
             self._compilers.append(self._start("compile", COMPILE_LIMITS))
-            if check:
-                self._checker = self._start("check", CHECK_LIMITS)
-            else:
-                self._analyser = self._start("analyze", CHECK_LIMITS)
+            self._runner = self._start("run", CHECK_LIMITS) if runs else None
         except SandboxFailure:
             self.close()
             raise
@@ -107,36 +104,33 @@ class SandboxedStages:
         return compile_in(self._compilers.pop(0), request)
 
     def check(self, request: CheckRequest) -> CheckResponse:
-        """Judge in the second child."""
-        from kernels.wire import WireError, from_plain, to_plain
+        """Judge in the child that runs kernels."""
+        from worker.run_step import CHECK
         from worker.steps import CheckResponse
 
-        if self._checker is None:
-            self._checker = self._start("check", CHECK_LIMITS)
-        try:
-            return from_plain(CheckResponse, self._checker.request(to_plain(request)))
-        except WireError as error:
-            raise SandboxFailure(Failure.ERROR, f"the check step answered nonsense: {error}") from error
+        return self._run(CheckResponse, CHECK, request)
 
-    def prepare_analysis(self, compilations: int = 0) -> None:
-        """Start the child that counts, and compilers."""
-        with contextlib.suppress(SandboxFailure):  # it is tried again, and then told, where it is needed
-            if self._analyser is None:
-                self._analyser = self._start("analyze", CHECK_LIMITS)
-            for _ in range(compilations):
+    def prepare_compilers(self, number: int) -> None:
+        """Start compilers beside the first; one that does not start is told of where it is needed."""
+        with contextlib.suppress(SandboxFailure):
+            for _ in range(number):
                 self._compilers.append(self._start("compile", COMPILE_LIMITS))
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
-        """Count in the child that has been warming up."""
-        from kernels.wire import WireError, from_plain, to_plain
+        """Count in the child that runs kernels."""
         from worker.analysis_step import AnalysisResponse
+        from worker.run_step import COUNT
 
-        if self._analyser is None:
-            self._analyser = self._start("analyze", CHECK_LIMITS)
+        return self._run(AnalysisResponse, COUNT, request)
+
+    def _run(self, answer: type[T], step: str, request: object) -> T:
+        from kernels.wire import WireError, from_plain, to_plain
+
+        self._runner = self._runner or self._start("run", CHECK_LIMITS)
         try:
-            return from_plain(AnalysisResponse, self._analyser.request(to_plain(request)))
+            return from_plain(answer, self._runner.request({step: to_plain(request)}, last=False))
         except WireError as error:
-            raise SandboxFailure(Failure.ERROR, f"the analysis step answered nonsense: {error}") from error
+            raise SandboxFailure(Failure.ERROR, f"the step {step} answered nonsense: {error}") from error
 
     def start_disassembly(self, cubin: bytes) -> None:
         """Begin in a child whose start costs nothing where no one asks for it."""

@@ -35,7 +35,7 @@ class InProcess:
     def disassembly(self) -> Disassembly:
         return Disassembly(None, "this is a test")
 
-    def prepare_analysis(self, compilations: int = 0) -> None:
+    def prepare_compilers(self, number: int) -> None:
         pass
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:

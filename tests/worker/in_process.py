@@ -35,7 +35,7 @@ class Here:
     def disassembly(self) -> Disassembly:
         return Disassembly(None, "not here")
 
-    def prepare_analysis(self, compilations: int = 0) -> None:
+    def prepare_compilers(self, number: int) -> None:
         pass
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:

@@ -50,7 +50,7 @@ class FakeStages:
     def disassembly(self) -> Disassembly:
         return Disassembly(None, "not here")
 
-    def prepare_analysis(self, compilations: int = 0) -> None:
+    def prepare_compilers(self, number: int) -> None:
         pass
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
@@ -168,7 +168,7 @@ def test_a_launch_comment_that_is_not_read_is_a_warning_beside_whatever_is_found
     assert [finding.line for finding in report.findings if finding.severity is Severity.WARNING] == [1]
 
 
-@pytest.mark.parametrize("stage", ["prepare_analysis", "start_disassembly", "disassembly", "analyse"])
+@pytest.mark.parametrize("stage", ["prepare_compilers", "start_disassembly", "disassembly", "analyse"])
 @pytest.mark.parametrize("error", [SandboxFailure(Failure.TIME), ValueError("a fault of ours")])
 def test_evidence_that_fails_never_fails_a_grade(monkeypatch, stage, error):
     def fail(*_: object) -> None:

@@ -105,7 +105,7 @@ def _target(device: str, cc: str | None) -> Target:
 
 def _stages() -> SandboxedStages:
     try:
-        return SandboxedStages(check=False)
+        return SandboxedStages()
     except SandboxFailure as failure:
         raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
 

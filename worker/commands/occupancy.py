@@ -159,7 +159,7 @@ def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, l
         )
     source, chosen = read_file(file), find(exercise, folder, tile)
     try:
-        with SandboxedStages(check=False) as stages, Progress() as progress:
+        with SandboxedStages(runs=False) as stages, Progress() as progress:
             progress.show("compiling")
             found = figures_of(source, chosen, arch, cache_folder(), tile, stages)
     except SandboxFailure as failure:

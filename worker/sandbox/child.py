@@ -1,4 +1,4 @@
-"""The child's side: warm up, give up everything, say so, read one request, answer once.
+"""The child's side: warm up, give up everything, say so, then answer each request, one as a rule.
 
 Started as `python -I -S -c <bootstrap>` by worker.sandbox.process; `-S` leaves out the search for site packages,
 which takes longer than the rest of the interpreter's start.
@@ -10,7 +10,7 @@ import importlib
 import json
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from worker.sandbox import lockdown
@@ -20,7 +20,7 @@ from worker.sandbox import lockdown
 STEPS = {
     "compile": ("worker.sandbox.compile_step", "compile_step"),
     "check": ("worker.steps", "check_step"),
-    "analyze": ("worker.analysis_step", "analysis_step"),
+    "run": ("worker.run_step", "run_step"),
 }
 _CHUNK = 2**20
 
@@ -28,9 +28,9 @@ Step = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: int) -> None:
-    """Run one step and end the process.
+    """Run one step for each request and end the process.
 
-    Writes two lines of JSON to `answers`: what confines the child, before it reads its request; then the answer.
+    Writes lines of JSON to `answers`: what confines the child, before it reads a request; then each answer.
     """
     lockdown.die_with(parent)
     network = lockdown.leave_network()
@@ -38,7 +38,8 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     limits = lockdown.limit(cpu_seconds, memory_bytes)
     calls, landlock = lockdown.close_files_and_calls()
     _send(answers, {"calls": calls, "landlock": landlock, "network": network, "limits": limits})
-    _send(answers, _answer(function, _read(0)))
+    for request in _requests(0):
+        _send(answers, _answer(function, request))
     os._exit(0)
 
 
@@ -51,8 +52,6 @@ def _load(step: str) -> Step:
 
 
 def _answer(function: Step, request: bytes) -> dict[str, Any]:
-    if not request:
-        os._exit(0)
     try:
         return {"response": function(json.loads(request))}
     except MemoryError:
@@ -61,11 +60,14 @@ def _answer(function: Step, request: bytes) -> dict[str, Any]:
         return {"failure": "error", "detail": traceback.format_exc(limit=-8)[-4000:]}
 
 
-def _read(descriptor: int) -> bytes:
-    parts = []
+def _requests(descriptor: int) -> Iterator[bytes]:
+    """Each request as it comes: a line, the last of which may go without its end."""
+    kept = b""
     while part := os.read(descriptor, _CHUNK):
-        parts.append(part)
-    return b"".join(parts)
+        *lines, kept = (kept + part).split(b"\n")
+        yield from lines
+    if kept:
+        yield kept
 
 
 def _send(descriptor: int, message: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ _NEAR_TIME = 0.9
 
 
 class Child:
-    """A confined process that runs one step once. Use as a context manager, or call `close`.
+    """A confined process that runs one step, once as a rule. Use as a context manager, or call `close`.
 
     Its parent is the thread that makes it: the child dies with that thread.
 
@@ -103,11 +103,13 @@ class Child:
                 raise SandboxFailure(Failure.START, f"the child did not start: {error}") from error
         return self.isolation
 
-    def request(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """Hand over the one request and wait for the response. Raises SandboxFailure."""
+    def request(self, payload: dict[str, Any], *, last: bool = True) -> dict[str, Any]:
+        """Hand over a request and wait for the response. Raises SandboxFailure, after which there is no other."""
         self.wait_ready()
         deadline = time.monotonic() + self.limits.wall_seconds
-        line = self._line(deadline, self.limits.response_bytes, json.dumps(payload).encode())
+        line = self._line(
+            deadline, self.limits.response_bytes, json.dumps(payload).encode() + b"\n", close=last
+        )
         try:
             answer = json.loads(line)
         except ValueError as error:
@@ -162,8 +164,8 @@ class Child:
             self._answers = -1
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _line(self, deadline: float, most: int, request: bytes) -> bytes:
-        """Write `request`, if any, and close; read up to the end of a line of at most `most` bytes."""
+    def _line(self, deadline: float, most: int, request: bytes, *, close: bool = True) -> bytes:
+        """Write `request`, if any, and close if asked; read up to the end of a line of at most `most` bytes."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._answers, selectors.EVENT_READ)
             requests = self._process.stdin
@@ -184,7 +186,8 @@ class Child:
                         unsent = unsent[_write(requests, unsent) :]
                         if not unsent:
                             selector.unregister(requests)
-                            requests.close()
+                            if close:
+                                requests.close()
         line, _, rest = bytes(self._buffer).partition(b"\n")
         self._buffer = bytearray(rest)
         return line
