@@ -1,0 +1,123 @@
+"""The top of the page: what was analysed, and the figures that say most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernels.analysis import Analysis
+from kernels.evidence import Extent, Totals
+from kernels.page import numbers
+from kernels.wording import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that was given: its name and what it is."""
+
+    title: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number worth a large type.
+
+    state: "good", "fair" or "poor"; "" where there is no scale
+    """
+
+    title: str
+    value: str
+    note: str
+    basis: str
+    state: str = ""
+
+
+def facts(analysis: Analysis) -> tuple[Fact, ...]:
+    """What was analysed."""
+    found = [Fact("Exercise", analysis.exercise)] if analysis.exercise else []
+    if analysis.sizes:
+        found.append(
+            Fact("Sizes", ", ".join(f"{name} = {value:,}" for name, value in analysis.sizes.items()))
+        )
+    if analysis.launch is not None:
+        found.append(Fact("Grid", f"{extent_text(analysis.launch.grid)} blocks"))
+        found.append(Fact("Block", f"{extent_text(analysis.launch.block)} threads"))
+    found += [Fact("Tile", str(analysis.tile)), Fact("Compiled for", analysis.arch)]
+    if (use := analysis.resources) is not None:
+        shared = use.shared_bytes + (analysis.launch.shared if analysis.launch else 0)
+        found.append(Fact("A thread uses", plural(use.registers, "register")))
+        if use.local_bytes:
+            found.append(Fact("and local memory", numbers.size(use.local_bytes)))
+        if shared:
+            found.append(Fact("A block uses", f"{numbers.size(shared)} of shared memory"))
+    return tuple(found)
+
+
+def extent_text(extent: tuple[int, int, int]) -> str:
+    """`16 × 16`: x, y and z as far as there is more than one."""
+    last = max((axis for axis in (1, 2) if extent[axis] > 1), default=0)
+    return " × ".join(f"{number:,}" for number in extent[: last + 1])
+
+
+def ran_text(extent: Extent) -> str:
+    """How much of the launch really ran, and what that makes of the totals."""
+    blocks = extent.launch.blocks
+    if extent.blocks_run >= blocks:
+        return f"All {plural(blocks, 'block')} ran, so the counts are exact."
+    kind = "exact for all of them" if extent.exact else "an estimate for all of them"
+    return f"{extent.blocks_run:,} of {plural(blocks, 'block')} ran; the counts are {kind}."
+
+
+def figures(analysis: Analysis) -> tuple[Figure, ...]:
+    """At most six, in the order in which the course meets them."""
+    evidence = analysis.evidence
+    if evidence.extent is None:
+        return ()
+    t = evidence.totals
+    found = [*_memory(t), _lanes(t)]
+    if t.global_bytes:
+        note = "operations for each 4 bytes of global memory"
+        found.append(Figure("Compute to memory", numbers.ratio(t.compute_to_memory), note, "counted"))
+    if (held := analysis.occupancy) is not None:
+        note = f"{held.warps_per_sm} warps on a multiprocessor"
+        found.append(Figure("Occupancy", numbers.percent(held.share), note, "modelled"))
+    if evidence.light:
+        light = evidence.light[0]
+        speed = numbers.gflops(light.gflops) if light.gflops else numbers.milliseconds(light.milliseconds)
+        found.append(Figure("At best", speed, f"on {light.device}", "modelled"))
+    return tuple(found)
+
+
+def _memory(t: Totals) -> list[Figure]:
+    found = []
+    if t.global_load_requests:
+        share = t.global_load_efficiency
+        note = f"{numbers.ratio(t.global_load_sectors / t.global_load_requests)} sectors per request"
+        found.append(
+            Figure("Loaded bytes used", numbers.percent(share), note, "counted", _state(share, 0.8, 0.5))
+        )
+    passes = t.shared_load_wavefronts + t.shared_store_wavefronts
+    if passes:
+        conflicts = t.shared_load_conflicts + t.shared_store_conflicts
+        note = f"{numbers.short(conflicts)} of {numbers.short(passes)} passes"
+        share = conflicts / passes
+        found.append(
+            Figure(
+                "Lost to bank conflicts",
+                numbers.percent(share),
+                note,
+                "counted",
+                _state(1 - share, 0.95, 0.7),
+            )
+        )
+    return found
+
+
+def _lanes(t: Totals) -> Figure:
+    share = t.warp_efficiency
+    note = f"{numbers.ratio(32 * share)} of 32 threads of a warp"
+    return Figure("Threads at work", numbers.percent(share), note, "counted", _state(share, 0.95, 0.8))
+
+
+def _state(share: float, good: float, fair: float) -> str:
+    return "good" if share >= good else "fair" if share >= fair else "poor"
