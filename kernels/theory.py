@@ -204,6 +204,9 @@ def _block_rows(subject: Subject) -> Iterator[TheoryRow]:
         return
     phases, pieces = math.ceil(product.depth / tile), max(1, columns // tile) * max(1, rows // tile)
     coarse = f" x {pieces}" if pieces > 1 else ""
+    if phases * pieces == 1:  # what is used once needs no barrier behind it
+        yield TheoryRow("barriers", "barriers of a block", "1 phase", 1, subject.barriers, "barriers")
+        return
     yield TheoryRow(
         "barriers", "barriers of a block", f"2 x {phases} phases{coarse}", 2 * phases * pieces,
         subject.barriers, "barriers",

@@ -69,7 +69,7 @@ def meaning(
 ) -> tuple[Evidence, Occupancy | None]:
     """The evidence of a counted run with all that follows from it, and the occupancy.
 
-    ranking: what `counted.light` was counted at
+    ranking: what `counted.light` was counted at; without it the speed of light is told for the counted size
     """
     case = plan.cases[0]
     assert case.launch is not None, "only a case that was launched was counted"
@@ -96,15 +96,16 @@ def meaning(
         barriers=counted.barriers,
         occupancy=held,
     )
-    lights = []
     if ranking is not None and counted.light is not None:
-        lights.append(_light(counted.light, ranking, target.device))
-    subject = replace(subject, light=lights[0] if lights else None)
+        bound = _light(counted.light, ranking, target.device)
+    else:
+        bound = _light(totals, plan, target.device)
+    subject = replace(subject, light=bound)
     evidence = explained(
         counted.evidence,
         subject,
         bound=lambda totals: _light(totals, plan, target.device).milliseconds,
-        light=lights,
+        light=(bound,),
         goals=goals(exercise, case.sizes, plan.tile, totals, source.macros)
         if _has_goals(exercise, plan)
         else (),
