@@ -205,7 +205,7 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
             "constants[0].value",
             "`BLOCK` is not known here; the names known are: Width, TILE_WIDTH",
         ),
-        ("[launch]", "[analysis]\nHeight = 3\n[launch]", "analysis.Width", "missing"),
+        ("[analysis]\nWidth = 256", "[analysis]\nHeight = 3", "analysis.Width", "missing"),
         ("tile = 2", "tiles = 2", "phases.tiles", "no such field"),
         ("tile = 2", "tile = 64", "phases", "4096 threads"),
         (
@@ -254,8 +254,9 @@ def test_what_only_describes_is_outside_the_digest(folder):
     before = load_exercise(folder).digest
     path = folder / "exercise.toml"
     path.write_text(
-        path.read_text().replace("[phases]\nWidth = 4", "[phases]\nWidth = 8")
-        + "[analysis]\nWidth = 64\n"
+        path.read_text()
+        .replace("[phases]\nWidth = 4", "[phases]\nWidth = 8")
+        .replace("[analysis]\nWidth = 256", "[analysis]\nWidth = 64")
         + '[[goals]]\ntext = "No conflicts"\ncounter = "shared_load_conflicts"\nat_most = 0\n'
     )
     exercise = load_exercise(folder)
@@ -266,6 +267,7 @@ def test_what_only_describes_is_outside_the_digest(folder):
 
 
 def test_without_sizes_for_an_analysis_the_largest_case_of_the_cpu_device_is_taken(folder):
+    spoil(folder, "[analysis]\nWidth = 256", "")
     exercise = load_exercise(folder)
     assert exercise.analysis is None
     assert exercise.analysis_sizes(16) == {"Width": 67}
