@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -164,6 +164,8 @@ def _curve(held: Occupancy, use: Resources, dynamic: int) -> tuple[Markup, int]:
     points = [(each.threads, each.share) for each in curve(limits, *fixed, barriers=use.barriers)]
     best = suggest(limits, *fixed, barriers=use.barriers)
     share = best.threads * best.blocks_per_sm / limits.threads
+    if share <= held.share:
+        best = replace(best, threads=0)
     chart = occupancy_chart(
         points, (held.threads, held.share), (best.threads, share) if best.threads else None
     )

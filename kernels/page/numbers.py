@@ -38,8 +38,10 @@ def ratio(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1; with a decimal where rounding would say none or all: `87 %`, `0.4 %`, `99.7 %`."""
+    """A share of 1; with a decimal where rounding would say none or all: `87 %`, `0.4 %`, `99.7 %`, `< 0.1 %`."""
     value = 100 * share
+    if 0 < value < 0.1:
+        return f"<{SPACE}0.1{SPACE}%"
     near_an_end = 0 < abs(value) < 0.95 or 99.5 <= value < 100
     return f"{math.floor(10 * value) / 10:.1f}{SPACE}%" if near_an_end else f"{value:.0f}{SPACE}%"
 

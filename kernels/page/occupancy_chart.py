@@ -9,7 +9,7 @@ from markupsafe import Markup
 from kernels.page import numbers, svg
 
 _WIDTH, _HEIGHT = 520, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 504, 20, 202
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 496, 20, 202
 _MOST = 1024
 
 Place = tuple[int, float]
@@ -23,18 +23,12 @@ def occupancy_chart(
     body = [_axes(), svg.line("roof", *_steps(curve))]
     if suggested is not None and suggested[0] != here[0]:
         x, y = _place(suggested)
-        body += [svg.dot("ring", x, y), svg.text(x, _above(y), f"{suggested[0]}", anchor=_anchor(x))]
+        body += [svg.dot("ring", x, y), svg.text(x, _above(y), f"{suggested[0]:,}", anchor=_anchor(x))]
     x, y = _place(here)
     body += [svg.line("guide", (x, y), (x, _BOTTOM)), svg.dot("point", x, y, 6)]
-    body.append(
-        svg.text(
-            x + (-10 if x > _RIGHT - 150 else 10),
-            y + 20,
-            f"{here[0]} threads: {numbers.percent(here[1])}",
-            kind="strong",
-            anchor=_anchor(x),
-        )
-    )
+    side = -9 if _anchor(x) == "end" else 9
+    label = f"{here[0]:,} threads: {numbers.percent(here[1])}"
+    body.append(svg.text(x + side, _BOTTOM - 12, label, kind="strong", anchor=_anchor(x)))
     best = f" The block size with the most threads at once is {suggested[0]}." if suggested else ""
     description = (
         f"With {here[0]} threads a block, a multiprocessor is {numbers.percent(here[1])} full.{best}"

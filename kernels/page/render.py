@@ -50,7 +50,7 @@ def render_page(analysis: Analysis, source: str, file: str = "") -> str:
         .render(
             analysis=analysis,
             evidence=evidence,
-            file=file if file not in {"", "-"} else "kernel.cu",
+            file=Path(file).name if file not in {"", "-"} else "kernel.cu",
             policy=_policy(style, script),
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file

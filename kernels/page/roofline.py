@@ -11,7 +11,7 @@ from markupsafe import Markup
 from kernels.page import numbers, svg
 
 _WIDTH, _HEIGHT = 520, 330
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 504, 18, 282
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 504, 28, 282
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,11 @@ def roofline(
         body.append(svg.line("roof" if number == 0 else "roof second", *drawn))
         body.append(_slanted(scale, roof))
     x, y = scale.place(mark.ratio, mark.gflops)
-    body.append(svg.line("guide", (x, y), (x, _BOTTOM)))
-    body.append(svg.dot("point", x, y, 6))
-    left = x > (_LEFT + _RIGHT) / 2
-    high = y < _TOP + 40
-    body.append(
-        svg.text(x + (-12 if left else 12), y + (22 if high else 20), f"{mark.name}: {numbers.gflops(mark.gflops)}",
-                 kind="strong", anchor="end" if left else "start")
-    )  # fmt: skip
+    body += [svg.line("guide", (x, y), (x, _BOTTOM)), svg.dot("point", x, y, 6)]
+    # Below the roof there is room at the foot of the guide, on the side of the longer half.
+    side, anchor = (-9, "end") if x > (_LEFT + _RIGHT) / 2 else (9, "start")
+    label = f"{mark.name}: {numbers.gflops(mark.gflops)}"
+    body.append(svg.text(x + side, _BOTTOM - 12, label, kind="strong", anchor=anchor))
     top = scale.place(scale.right, peak)[1]
     body.append(svg.text(_RIGHT, top - 7, f"{numbers.gflops(peak)} at most", anchor="end"))
     title = f"Roofline of {device}"
@@ -97,7 +94,7 @@ class _Scale:
         knees = [peak / roof.slope for roof in roofs]
         ratios = [value for value in (mark.ratio, *knees) if value > 0]
         left, right = _decade(min(0.1, *ratios), down=True), _decade(max(ratios) * 1.5, down=False)
-        low = min([peak, mark.gflops, *(roof.slope * min(1.0, mark.ratio) for roof in roofs)])
+        low = min(mark.gflops, *(roof.slope * left for roof in roofs))
         return _Scale(left, right, _decade(max(low, 1e-3), down=True), _decade(peak * 1.2, down=False))
 
     def place(self, ratio: float, gflops: float) -> tuple[float, float]:
@@ -135,9 +132,7 @@ def _axes(scale: _Scale) -> str:
             (_LEFT + _RIGHT) / 2, _BOTTOM + 38, "operations per 4-byte access of a thread", anchor="middle"
         )
     )
-    parts.append(
-        f'<text transform="translate(13 {(_TOP + _BOTTOM) / 2:.0f}) rotate(-90)" text-anchor="middle">GFLOPS</text>'
-    )
+    parts.append(svg.text(_LEFT - 7, _TOP - 12, "GFLOPS", anchor="end"))
     return "".join(parts)
 
 
@@ -153,5 +148,5 @@ def _slanted(scale: _Scale, roof: Roof) -> str:
         scale.place(10 * scale.left, roof.slope * 10 * scale.left),
     )
     angle = math.degrees(math.atan2(second[1] - first[1], second[0] - first[0]))
-    x, y = first[0] + 10, first[1] + 10 * math.tan(math.radians(angle)) - 7
-    return f'<text transform="translate({x:.0f} {y:.0f}) rotate({angle:.1f})">{svg.words(roof.name)}</text>'
+    at = f"translate({first[0]:.0f} {first[1]:.0f}) rotate({angle:.1f})"
+    return f'<text transform="{at}" x="60" y="-8">{svg.words(roof.name)}</text>'

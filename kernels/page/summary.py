@@ -31,6 +31,16 @@ class Figure:
     basis: str
     state: str = ""
 
+    @property
+    def number(self) -> str:
+        """The value without its unit."""
+        return self.value.partition(numbers.SPACE)[0]
+
+    @property
+    def unit(self) -> str:
+        """What stands behind the number."""
+        return self.value.partition(numbers.SPACE)[2]
+
 
 def facts(analysis: Analysis) -> tuple[Fact, ...]:
     """What was analysed."""
