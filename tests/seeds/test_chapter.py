@@ -75,7 +75,7 @@ def figure_6_11() -> tuple[tuple[str, ...], ...]:
 
 
 def test_s4c_elements_of_m_loaded_by_each_block_in_each_phase():
-    found = analysed("tiled-square", solution("tiled-square"), "--size", "4", "--tile", "2")
+    found = analysed("tiled-square", solution("tiled-square"), "--size", "64", "--tile", "16")
     assert (block_header(found.phases), *block_rows(found.phases, "M")) == figure_6_11()
 
 
@@ -83,13 +83,13 @@ def test_s4c_elements_of_m_loaded_by_each_block_in_each_phase():
 
 
 def test_s4d_the_grid_shrinks_by_the_coarse_factor_along_x():
-    found = analysed("coarsened", COARSENED)
+    found = analysed("coarsened", COARSENED, "--size", "128")
     launch = found.analysis.launch
     assert launch is not None
     assert launch.block == (32, 32, 1)
-    assert launch.grid == (256 // 32 // 4, 256 // 32, 1)
+    assert launch.grid == (128 // 32 // 4, 128 // 32, 1)
     row = found.theory["load_requests"]
-    assert (row.expected, row.counted, row.departs) == (20_480, 20_480, 0)  # 32,768 without
+    assert (row.expected, row.counted, row.departs) == (2_560, 2_560, 0)  # 4,096 without
     states = {each.key: each.state.value for each in found.analysis.evidence.checklist}
     assert states["coarsening"] == "yes"
 

@@ -198,7 +198,7 @@ PADDED = (
     ids=["inverted", "upright", "padded"],
 )
 def test_s1f_bank_conflicts_go_by_inverting_the_storage_or_by_padding(changes, ways):
-    found = analysed("tiled-square", changed(SQUARE, *changes), "--tile", "32", "--size", "32")
+    found = analysed("tiled-square", changed(SQUARE, *changes), "--tile", "32", "--size", "32", "--cc", "8.6")
     for name in ("Mds", "Nds"):
         stored = found.access(name, "= M[" if name == "Mds" else "= N[")
         assert stored.requests == 32

@@ -38,7 +38,7 @@ def naive() -> Analysed:
 
 @pytest.fixture(scope="module")
 def tiled() -> Analysed:
-    return analysed("tiled-square", SQUARE, "--size", "64")
+    return analysed("tiled-square", SQUARE, "--size", "64", "--tile", "16")
 
 
 # -- S2a: the ratio and what memory allows ----------------------------------------------------------------------------
