@@ -120,8 +120,9 @@ def roofline_of(analysis: Analysis) -> RooflineView | None:
         return None
     slope, peak = device.memory_gbs / _FLOAT, device.peak_gflops
     bound = attainable(ratio, peak, slope)
+    speed = evidence.light[0].gflops or None
     roof = Roof(f"memory: {device.memory_gbs:,.0f} GB/s", slope)
-    drawing = roofline(device.title, peak, (roof,), Mark("this kernel", ratio, bound))
+    drawing = roofline(device.title, peak, (roof,), Mark("the roof here", ratio, bound), speed)
     return RooflineView(
         device=device.title,
         ratio=numbers.ratio(ratio),

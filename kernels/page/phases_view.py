@@ -18,6 +18,7 @@ from kernels.phase_views import (
     thread_rows,
 )
 from kernels.phases_picture import picture
+from kernels.text_safety import safe
 
 _MOST_DRAWN = 120_000
 _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
@@ -100,7 +101,7 @@ def _pictures(table: PhaseTable) -> tuple[tuple[Picture, ...], int]:
             room -= len(drawing)
             block = course_place(place, table.launch.grid)
             identity = f"picture-{block.replace(',', '-')}-{phase.number}"
-            found.append(Picture(identity, f"Block {block}, phase {phase.number}", Markup(drawing)))  # noqa: S704 - made of escaped parts
+            found.append(Picture(identity, f"Block {block}, phase {phase.number}", Markup(safe(drawing))))  # noqa: S704 - made of escaped parts
     return tuple(found), wanted
 
 

@@ -40,11 +40,17 @@ def attainable(ratio: float, peak: float, slope: float) -> float:
 
 
 def roofline(
-    device: str, peak: float, roofs: Sequence[Roof], mark: Mark, identity: str = "roofline"
+    device: str,
+    peak: float,
+    roofs: Sequence[Roof],
+    mark: Mark,
+    light: float | None = None,
+    identity: str = "roofline-chart",
 ) -> Markup:
     """The chart; both axes are logarithmic.
 
     peak: GFLOPS; roofs: steepest memory last
+    light: GFLOPS that the speed of light allows the kernel, which may lie above the roof where caches help
     """
     scale = _Scale.around(peak, roofs, mark)
     body = [_axes(scale)]
@@ -65,8 +71,12 @@ def roofline(
     body += [svg.line("guide", (x, y), (x, _BOTTOM)), svg.dot("point", x, y, 6)]
     # Below the roof there is room at the foot of the guide, on the side of the longer half.
     side, anchor = (-9, "end") if x > (_LEFT + _RIGHT) / 2 else (9, "start")
-    label = f"{mark.name}: {numbers.gflops(mark.gflops)}"
-    body.append(svg.text(x + side, _BOTTOM - 12, label, kind="strong", anchor=anchor))
+    label = f"● {mark.name}: {numbers.gflops(mark.gflops)}"
+    body.append(svg.text(x + side, _BOTTOM - 30, label, kind="strong", anchor=anchor))
+    if light is not None:
+        body.append(svg.dot("ring", *scale.place(mark.ratio, light)))
+        label = f"○ speed of light: {numbers.gflops(light)}"
+        body.append(svg.text(x + side, _BOTTOM - 12, label, kind="strong", anchor=anchor))
     top = scale.place(scale.right, peak)[1]
     body.append(svg.text(_RIGHT, top - 7, f"{numbers.gflops(peak)} at most", anchor="end"))
     title = f"Roofline of {device}"
@@ -76,6 +86,7 @@ def roofline(
     description = (
         f"{said}; the cores allow {numbers.gflops(peak)}. {mark.name} makes {numbers.ratio(mark.ratio)} operations "
         f"per 4-byte access, where the roof is at {numbers.gflops(mark.gflops)}."
+        + (f" Its speed of light is {numbers.gflops(light)}." if light is not None else "")
     )
     return svg.figure(identity, title, description, "".join(body), _WIDTH, _HEIGHT)
 
