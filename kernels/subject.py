@@ -149,20 +149,22 @@ def line_of_most(amounts: Sequence[tuple[int, float]]) -> int | None:
 def block_tile(subject: Subject) -> tuple[int, int]:
     """Rows and columns of the output that one block computes, as far as the launch tells.
 
-    A grid that lies along both axes says so itself. Of another one only the number of blocks is known: their part of
-    the output is taken for a square, as the course has it.
+    A grid that lies along both axes says so itself, and so does one line of blocks that are as wide as a tile. Where
+    they come out narrower, blocks are numbered along that line: only how many there are is known, and the part of the
+    output that one computes is taken for a square, as the course has it.
     """
     product = subject.product
     assert product is not None, "only a product has a tile of its output"
     across, down, _ = subject.launch.grid
     rows, columns = math.ceil(product.rows / down), math.ceil(product.columns / across)
-    one_line = (down == 1 and across > 1 and product.rows > subject.tile) or (
-        across == 1 and down > 1 and product.columns > subject.tile
+    tile = subject.tile
+    numbered = (down == 1 < across and product.rows > tile and columns < tile) or (
+        across == 1 < down and product.columns > tile and rows < tile
     )
-    if not one_line and subject.launch.grid[2] == 1:
-        return _rounded(rows, subject.tile), _rounded(columns, subject.tile)
+    if not numbered and subject.launch.grid[2] == 1:
+        return _rounded(rows, tile), _rounded(columns, tile)
     each = max(1, round(math.sqrt(subject.output_elements / subject.launch.blocks)))
-    return _rounded(each, subject.tile), _rounded(each, subject.tile)
+    return _rounded(each, tile), _rounded(each, tile)
 
 
 def _rounded(extent: int, tile: int) -> int:
