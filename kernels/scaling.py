@@ -2,13 +2,15 @@
 
 Most blocks of a kernel do the same. Those at the last column or row of the grid do less, and where rows are no multiple
 of 128 bytes, what a block's accesses touch comes round again after two, four or eight blocks. So blocks are put into
-classes, some of each class are run, and where all of a class agree the whole class is taken to be like them.
+classes, some of each class are run, and where all of a class agree the whole class is taken to be like them. Among
+those that are run are the ends of each row of blocks that should be alike: what moves evenly from one block to the next
+shows there. Where a kernel does otherwise, see `kernels.device.likeness`, the sums are called an estimate.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -21,6 +23,8 @@ from kernels.launch import Launch
 Numbers = NDArray[np.int64]
 PERIODS = (1, 2, 4, 8)
 _ENOUGH = 8
+_PLENTY = 256
+_MOST_NAMED = 8
 _LAST = -1
 _SEGMENTS = ACCESS_FIELDS.index("segments")
 
@@ -30,8 +34,9 @@ class Scaled:
     """Counts of a whole grid.
 
     counts: with one column, the sums over the grid; `counts.blocks` are those that were run
-    exact: whether all blocks that are alike by their place gave the same numbers, or all were run; but for `segments`
-    note: where they did not: which lines differ; "" where there is nothing to say
+    exact: whether all blocks that are alike by their place gave the same numbers and no other may do otherwise, or all
+        were run; but for `segments`
+    note: where that is not so: which lines are to blame; "" where there is nothing to say
     """
 
     counts: Counts
@@ -40,6 +45,11 @@ class Scaled:
 
 
 # -- which blocks to run -----------------------------------------------------------------------------------------------
+
+
+def probed_blocks(launch: Launch) -> tuple[int, ...]:
+    """The numbers of some blocks that tell what one costs; the first may well do less than others."""
+    return tuple(sorted({0, *(launch.blocks * part // 6 for part in (2, 3, 4))}))
 
 
 def plan_blocks(launch: Launch, affordable: int) -> tuple[int, ...] | None:
@@ -51,7 +61,23 @@ def plan_blocks(launch: Launch, affordable: int) -> tuple[int, ...] | None:
         if count <= affordable or period == 1:
             break
     numbers = {number for each in _classes(launch, period) for number in _chosen(launch, period, each)}
-    return None if len(numbers) >= launch.blocks else tuple(sorted(numbers))
+    numbers |= _ends(launch)
+    if len(numbers) >= launch.blocks:
+        return None
+    return tuple(sorted(numbers | _others(launch, min(affordable, _PLENTY) - len(numbers))))
+
+
+def _ends(launch: Launch) -> set[int]:
+    """On each axis the first block, the last and the one before it, in all combinations."""
+    return {
+        x + launch.grid[0] * (y + launch.grid[1] * z)
+        for x, y, z in product(*({0, max(0, extent - 2), extent - 1} for extent in launch.grid))
+    }
+
+
+def _others(launch: Launch, wanted: int) -> set[int]:
+    """Blocks at random, the same ones every time: what one block in a hundred does should show."""
+    return set(np.random.default_rng(0).integers(launch.blocks, size=max(0, wanted)).tolist())
 
 
 Class = tuple[int, ...]
@@ -101,29 +127,32 @@ def _number(launch: Launch, period: int, each: Class, steps: Sequence[int]) -> i
 # -- from them to the grid ---------------------------------------------------------------------------------------------
 
 
-def scaled(counts: Counts, launch: Launch) -> Scaled:
-    """The sums over the whole grid."""
+def scaled(counts: Counts, launch: Launch, unforeseen: Collection[int | None] = ()) -> Scaled:
+    """The sums over the whole grid.
+
+    unforeseen: lines at which blocks that were not run may do otherwise
+    """
     grid = _Grid(counts.blocks, launch)
     accesses = tuple(_access(grid, each) for each in counts.accesses)
     segments_differ, grid.segments_differ = grid.segments_differ, False
     merged = tuple(_access(grid, each) for each in counts.merged)
     branches = tuple(_branch(grid, each) for each in counts.branches)
     lines = tuple(LineWork(each.line, grid.sums(each.values, each.line)) for each in counts.lines)
-    note = _note(sorted(grid.lines_that_differ, key=lambda line: line or 0))
-    if not note and segments_differ:
-        note = "the number of 128-byte segments is an estimate"
     whole = Counts(counts.blocks, accesses, merged, branches, lines)
-    return Scaled(whole, not grid.lines_that_differ, note)
+    if grid.lines_that_differ:
+        return Scaled(whole, False, _note("blocks differ", grid.lines_that_differ))
+    if unforeseen and len(counts.blocks) < launch.blocks:
+        return Scaled(whole, False, _note("blocks that were not run may differ", unforeseen))
+    return Scaled(whole, True, "the number of 128-byte segments is an estimate" if segments_differ else "")
 
 
-def _note(lines: Sequence[int | None]) -> str:
-    if not lines:
-        return ""
-    named = [str(line) for line in lines if line is not None]
+def _note(reason: str, lines: Collection[int | None]) -> str:
+    named = sorted(line for line in lines if line is not None)
     if not named:
-        return "an estimate: blocks differ"
+        return f"an estimate: {reason}"
+    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     several = "s" if len(named) > 1 else ""
-    return f"an estimate: blocks differ at line{several} {', '.join(named)}"
+    return f"an estimate: {reason} at line{several} {', '.join(map(str, named[:_MOST_NAMED]))}{more}"
 
 
 def _access(grid: _Grid, access: AccessCount) -> AccessCount:

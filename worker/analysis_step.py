@@ -24,7 +24,6 @@ MOST_LINES = 400
 MOST_ELEMENTS = 3 * 2**24
 """Elements of all operands together: 192 MiB, three matrices of 4,096 by 4,096."""
 
-_PROBED = (0,)
 _BARRIERS = ("bar.sync", "barrier.sync")
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
 
@@ -78,9 +77,10 @@ class AnalysisResponse:
 def warm_up() -> None:
     """Load all that the step needs: nothing can be opened afterwards."""
     from kernels import hardware, phases, sass, scaling
+    from kernels.device import likeness
     from worker import steps
 
-    assert all((hardware, phases, sass, scaling))
+    assert all((hardware, phases, sass, scaling, likeness))
     steps.warm_up()
 
 
@@ -148,16 +148,26 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
 
     assert case.launch is not None, "only a case that can be launched is counted"
     memory = _buffers(case)
-    probe = _execute(request, loaded, case, memory, _PROBED)
-    blocks = plan_blocks(case.launch, request.affordable // max(1, probe.instructions))
-    if probe.findings or (
-        blocks is None and case.launch.blocks * probe.instructions > 4 * request.affordable
-    ):
+    affordable = _affordable(request, loaded, case, memory)
+    blocks = plan_blocks(case.launch, affordable or 0)
+    if affordable is None or (blocks is None and case.launch.blocks > 4 * affordable):
         return None
     run = _execute(request, loaded, case, memory, blocks)
     if run.findings or run.counts is None:
         return None
     return as_executed(scaled(run.counts, case.launch).counts, sass).totals
+
+
+def _affordable(
+    request: AnalysisRequest, loaded: Loaded, case: CasePlan, memory: Sequence[Buffer]
+) -> int | None:
+    """How many blocks can be run, by some that are; None where those do not come to a good end alone."""
+    from kernels.scaling import probed_blocks
+
+    assert case.launch is not None, "only a case that can be launched is counted"
+    probed = probed_blocks(case.launch)
+    probe = _execute(request, loaded, case, memory, probed, count=False)
+    return None if probe.findings else request.affordable * len(probed) // max(1, probe.instructions)
 
 
 def _sass(request: AnalysisRequest) -> Sass | None:
@@ -184,13 +194,13 @@ class _Run:
 
 def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: bool) -> _Run:
     """All blocks where that is affordable, else enough of them to know the rest."""
+    from kernels.device.likeness import unforeseen_lines
     from kernels.scaling import plan_blocks, scaled
 
     launch, memory = case.launch, _buffers(case)
     assert launch is not None, "only a case that can be launched is counted"
-    probe = _execute(request, loaded, case, memory, _PROBED)
-    affordable = request.affordable // max(1, probe.instructions)
-    blocks = plan_blocks(launch, affordable) if not probe.findings else None
+    affordable = _affordable(request, loaded, case, memory)
+    blocks = plan_blocks(launch, affordable) if affordable is not None else None
     run = _execute(request, loaded, case, memory, blocks, observe=observe)
     if blocks is not None and any(finding.kind in _INCOMPLETE for finding in run.findings):
         # blocks that wait for others come to an end only where all of them run
@@ -199,7 +209,7 @@ def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: b
     if blocks is None:
         extent = Extent(case.sizes, request.plan.tile, launch, launch.blocks, not run.findings)
         return _Run(run.counts, extent, run.findings)
-    whole = scaled(run.counts, launch)
+    whole = scaled(run.counts, launch, unforeseen_lines(loaded.program))
     note = whole.note[:1].upper() + whole.note[1:] + "." if whole.note else ""
     extent = Extent(case.sizes, request.plan.tile, launch, len(blocks), whole.exact, note)
     return _Run(whole.counts, extent, run.findings)
@@ -213,6 +223,7 @@ def _execute(
     blocks: Sequence[int] | None,
     *,
     observe: bool = False,
+    count: bool = True,
 ) -> Execution:
     from kernels import device
     from kernels.judge import arguments, constants, full_budget
@@ -229,7 +240,7 @@ def _execute(
         budget=full_budget(case),
         warp_races=request.plan.warp_races,
         observe=observe and blocks is None,
-        count=blocks is not _PROBED,
+        count=count,
         blocks=blocks,
     )
 

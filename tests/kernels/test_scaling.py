@@ -7,7 +7,7 @@ import pytest
 
 from kernels.device.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
 from kernels.launch import Launch
-from kernels.scaling import plan_blocks, scaled
+from kernels.scaling import plan_blocks, probed_blocks, scaled
 from tests.kernels.device.counted import Product
 
 
@@ -37,6 +37,12 @@ def sums(launch: Launch, number, affordable: int, field="sectors"):
     x, y, z = launch.grid
     whole = sum(number(i, j, k) for i in range(x) for j in range(y) for k in range(z))
     return found, int(found.counts.accesses[0].values[ACCESS_FIELDS.index(field), 0]), whole
+
+
+def test_probed_blocks_exist():
+    assert probed_blocks(grid(1)) == (0,)
+    assert probed_blocks(grid(3)) == (0, 1, 2)
+    assert probed_blocks(grid(60, 60)) == (0, 1200, 1800, 2400)
 
 
 def test_few_blocks_are_all_run():
@@ -93,6 +99,32 @@ def test_other_numbers_stay_exact_beside_an_estimate():
     assert found.counts.accesses[0].values[0, 0] == launch.blocks
     assert found.counts.lines[0].values.tolist() == [[launch.blocks]] * 3
     assert found.counts.branches[0].intervals == ((1600, 1600),)
+
+
+@pytest.mark.parametrize("ends", [{0}, {38}, {0, 38}])
+@pytest.mark.parametrize("affordable", [16, 64, 300])
+def test_blocks_next_to_the_edge_that_differ_are_found(ends, affordable):
+    found, _, _ = sums(grid(40, 40), lambda x, y, z: 5 - (x in ends), affordable)
+
+    assert not found.exact
+
+
+def test_what_one_block_in_a_hundred_does_is_found_where_many_can_be_run():
+    found, _, _ = sums(grid(31250), lambda x, y, z: 5 + (x % 125 == 31), 300)
+
+    assert not found.exact
+
+
+def test_lines_at_which_other_blocks_may_differ_make_an_estimate():
+    launch = grid(40, 40)
+    sample = counts(launch, plan_blocks(launch, 64), lambda x, y, z: 5)
+    whole = counts(launch, range(launch.blocks), lambda x, y, z: 5)
+
+    assert scaled(sample, launch).exact
+    found = scaled(sample, launch, {None, *range(1, 11)})
+    note = "blocks that were not run may differ at lines 1, 2, 3, 4, 5, 6, 7, 8 and 2 more"
+    assert (found.exact, found.note) == (False, f"an estimate: {note}")
+    assert scaled(whole, launch, {3}).exact
 
 
 def test_segments_that_differ_spoil_nothing_else():

@@ -169,3 +169,16 @@ def test_a_kernel_that_reads_outside_is_shown_with_its_finding(tmp_path):
     assert result.exit_code == Exit.ACCEPTED
     assert "out of bounds, line 3" in result.stdout
     assert "put those right before you look at speed" in result.stdout
+
+
+def test_blocks_that_no_sample_shows_make_an_estimate_even_where_the_first_ends_at_once(tmp_path):
+    text = Path(SOLUTION).read_text()
+    opened = text.index("{", text.index("__global__")) + 1
+    path = tmp_path / "kernel.cu"
+    path.write_text(text[:opened] + " if ((blockIdx.x + blockIdx.y) % 61 == 0) return;" + text[opened:])
+
+    extent = analysed(str(path), "--size", "1024", "--tile", "16")["evidence"]["extent"]
+
+    assert extent["blocks_run"] < 1000
+    assert not extent["exact"]
+    assert "blocks" in extent["note"]
