@@ -15,6 +15,7 @@ from kernels.evidence import State
 from kernels.page import numbers
 from kernels.page.bounds import light_bars, occupancy_view, roofline_of
 from kernels.page.formula import typeset
+from kernels.page.linked import linked
 from kernels.page.margin import listing
 from kernels.page.phases_view import phases_view
 from kernels.page.summary import facts, figures, ran_text
@@ -111,7 +112,7 @@ def _environment() -> Environment:
             "departure",
         )
     }
-    environment.filters["typeset"] = typeset
+    environment.filters |= {"typeset": typeset, "linked": linked}
     return environment
 
 

@@ -8,6 +8,7 @@ import pytest
 from kernels.page import numbers, svg
 from kernels.page.coloured import coloured
 from kernels.page.formula import typeset
+from kernels.page.linked import linked
 from kernels.page.margin import listing
 from kernels.page.occupancy_chart import occupancy_chart
 from kernels.page.roofline import Mark, Roof, attainable, roofline
@@ -115,6 +116,12 @@ def test_numbers_look_alike_everywhere(made, shown):
 def test_formulas_are_typeset_and_escaped():
     assert typeset("2 x N^3 / 16") == "2 × N<sup>3</sup> / 16"
     assert "<i>" not in typeset("<i>")
+
+
+def test_lines_named_in_a_sentence_are_links():
+    assert linked("Line 3 and line 9.", 5) == '<a class="to" href="#L3">Line 3</a> and line 9.'
+    assert linked("<b>", 5, 2) == '&lt;b&gt; (<a class="to" href="#L2">line 2</a>)'
+    assert linked("See line 2.", 5, 2).count("line 2") == 1
 
 
 def test_pieces_of_the_source_join_to_the_source():

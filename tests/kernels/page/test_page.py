@@ -149,7 +149,7 @@ def test_hostile_text_stays_text_wherever_it_comes_in(text):
     html = render_page(hostile(text), f"{text}\n// {text}\n", text)
     page = read(html)
     assert not page.wrong
-    assert text not in html.replace("<!-- ]]> &lt;b&gt;", "") or text.startswith(("{{",))
+    assert text not in html or "{{" in text  # braces mean nothing to a browser
     assert len(page.all("script")) == 1
     assert len(page.all("style")) == 1
     assert not page.all("img")

@@ -1,0 +1,27 @@
+"""Sentences whose `line 12` leads to that line of the listing."""
+
+from __future__ import annotations
+
+import re
+
+from markupsafe import Markup, escape
+
+from kernels.text_safety import safe
+
+_LINE = re.compile(r"\b([Ll]ine) (\d{1,6})\b")
+
+
+def linked(text: str, last: int, line: int | None = None) -> Markup:
+    """The sentence with its links.
+
+    last: line of the source; what lies beyond it is no link
+    line: one that has to be named, at the end where the sentence does not
+    """
+    if line is not None and str(line) not in {match[2] for match in _LINE.finditer(text)}:
+        text = f"{text} (line {line})"
+    return Markup(_LINE.sub(lambda match: _link(match, last), str(escape(safe(text)))))  # noqa: S704 - escaped
+
+
+def _link(match: re.Match[str], last: int) -> str:
+    number = int(match[2])
+    return f'<a class="to" href="#L{number}">{match[1]} {number}</a>' if 1 <= number <= last else match[0]
