@@ -9,7 +9,7 @@ from kernels.exercise_model import InputKind
 from kernels.launch import is_launch_comment
 from kernels.report import Report
 from kernels.source_rules import HOST_CODE
-from kernels.verdict import CaseStatus, Verdict
+from kernels.verdict import CaseStatus, Finding, Verdict
 from kernels.wording import plural
 
 _FEW_THREADS = 64
@@ -69,6 +69,16 @@ _WRONG_TRANSPOSE = (
     "have changed places?"
 )
 
+_UNWRITTEN_CELL = (
+    "Let every thread of the block write its cell in every phase, also where the element that belongs there lies "
+    "outside the matrix: 0 then adds nothing to a sum."
+)
+
+_UNWRITTEN_ELEMENT = (
+    "An output holds nothing of use before the kernel has written it: collect the sum in a variable of the thread, and "
+    "write it with `=`."
+)
+
 _LAUNCH_COMMENT = (
     "Correct the `//!tilelab` comment: each number of grid and block is at least 1, and a block has at most "
     "1,024 threads, 48 KiB of shared memory and 64 K registers."
@@ -87,11 +97,23 @@ def advice_for(report: Report, lines: Sequence[str]) -> str:
     if report.verdict is Verdict.RESOURCE_LIMIT:
         named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
         return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
+    if report.verdict is Verdict.UNINITIALIZED_READ and leading:
+        return _unwritten(leading[0], lines) or text
     if report.verdict is Verdict.WRONG_ANSWER:
         return _OF_KIND.get(_kind(report), text)
     if report.verdict is Verdict.TIME_LIMIT and _kind(report) not in _OF_KIND:
         return text + _few_threads(report)
     return text
+
+
+def _unwritten(finding: Finding, lines: Sequence[str]) -> str:
+    """What helps where an element of an array was read that nobody wrote; "" for other values."""
+    element = finding.example.element if finding.example is not None else None
+    if element is None:
+        return ""
+    name = re.compile(rf"\b{re.escape(element.split('[')[0])}\b")
+    shared = any("__shared__" in line and name.search(line) for line in lines)
+    return _UNWRITTEN_CELL if shared else _UNWRITTEN_ELEMENT
 
 
 _OF_KIND: Mapping[str, str] = {
