@@ -180,8 +180,16 @@ def _drawn(grid: _Grid, x: int, y: int) -> str:
                 faint=True,
             )
         )
-        parts += [_cell(grid, row, column) for column in range(grid.columns)]
-    return "".join(parts) + "</g>"
+        parts += [_cell(grid, row, column) for column in range(grid.columns) if (row, column) in grid.kinds]
+    return "".join(parts) + _ruled(grid) + "</g>"
+
+
+def _ruled(grid: _Grid) -> str:
+    """The lines between all cells, in one path: most cells of a large matrix have nothing else."""
+    across, down = grid.columns * grid.width, grid.rows * _SIDE
+    rows = "".join(f"M{_LEFT} {_TOP + row * _SIDE}h{across}" for row in range(grid.rows + 1))
+    columns = "".join(f"M{_LEFT + column * grid.width} {_TOP}v{down}" for column in range(grid.columns + 1))
+    return f'<path class="rule" d="{rows}{columns}" fill="none" stroke="currentColor" stroke-opacity="0.55"/>'
 
 
 def _cell(grid: _Grid, row: int, column: int) -> str:

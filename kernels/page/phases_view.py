@@ -20,7 +20,7 @@ from kernels.phase_views import (
 from kernels.phases_picture import picture
 from kernels.text_safety import safe
 
-_MOST_DRAWN = 120_000
+_MOST_DRAWN = 100_000
 _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 
 

@@ -86,7 +86,7 @@ def figures(analysis: Analysis) -> tuple[Figure, ...]:
     t = evidence.totals
     found = [*_memory(t), _lanes(t)]
     if t.global_bytes:
-        note = "operations for each 4 bytes of global memory"
+        note = "operations per 4 bytes asked for"
         found.append(Figure("Compute to memory", numbers.ratio(t.compute_to_memory), note, "counted"))
     if (held := analysis.occupancy) is not None:
         note = f"{held.warps_per_sm} warps on a multiprocessor"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-_EMPTY = {"meta", "input", "br", "rect", "circle", "polyline", "polygon", "link", "img"}
+_EMPTY = {"meta", "input", "br", "rect", "circle", "polyline", "polygon", "path", "link", "img"}
 
 
 @dataclass
