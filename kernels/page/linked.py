@@ -1,4 +1,4 @@
-"""Sentences whose `line 12` leads to that line of the listing."""
+"""Sentences whose `line 12` leads to that line of the listing, and whose pieces of code look like code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from markupsafe import Markup, escape
 
 from kernels.text_safety import safe
 
+_CODE = re.compile(r"`([^`]{1,200})`")
 _LINE = re.compile(r"\b([Ll]ine) (\d{1,6})\b")
 
 
@@ -19,7 +20,8 @@ def linked(text: str, last: int, line: int | None = None) -> Markup:
     """
     if line is not None and str(line) not in {match[2] for match in _LINE.finditer(text)}:
         text = f"{text} (line {line})"
-    return Markup(_LINE.sub(lambda match: _link(match, last), str(escape(safe(text)))))  # noqa: S704 - escaped
+    shown = _CODE.sub(r"<code>\1</code>", str(escape(safe(text))))
+    return Markup(_LINE.sub(lambda match: _link(match, last), shown))  # noqa: S704 - escaped above
 
 
 def _link(match: re.Match[str], last: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -21,16 +22,21 @@ from kernels.phases_picture import picture
 from kernels.text_safety import safe
 
 _MOST_DRAWN = 100_000
+_WIDE = 560
 _MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One phase of one block, drawn."""
+    """One phase of one block, drawn.
+
+    wide: too large to be enlarged
+    """
 
     identity: str
     title: str
     drawing: Markup
+    wide: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ def phases_view(table: PhaseTable) -> PhasesView:
     few = len(places) <= _MOST_BLOCKS
     return PhasesView(
         sizes=", ".join(f"{name} = {value:,}" for name, value in table.sizes.items()),
-        launch=f"{extent_text(table.launch.grid)} blocks of {extent_text(table.launch.block)} threads",
+        launch=f"{extent_text(table.launch.grid, 'block')} of {extent_text(table.launch.block, 'thread')}",
         tile=table.tile,
         pictures=pictures,
         undrawn=wanted - len(pictures),
@@ -101,7 +107,11 @@ def _pictures(table: PhaseTable) -> tuple[tuple[Picture, ...], int]:
             room -= len(drawing)
             block = course_place(place, table.launch.grid)
             identity = f"picture-{block.replace(',', '-')}-{phase.number}"
-            found.append(Picture(identity, f"Block {block}, phase {phase.number}", Markup(safe(drawing))))  # noqa: S704 - made of escaped parts
+            title = f"Block {block}, phase {phase.number}"
+            width = re.search(r'width="(\d+)"', drawing)
+            wide = width is not None and int(width[1]) > _WIDE
+            drawn = Markup(safe(drawing))  # noqa: S704 - made of escaped parts
+            found.append(Picture(identity, title, drawn, wide))
     return tuple(found), wanted
 
 

@@ -50,8 +50,8 @@ def facts(analysis: Analysis) -> tuple[Fact, ...]:
             Fact("Sizes", ", ".join(f"{name} = {value:,}" for name, value in analysis.sizes.items()))
         )
     if analysis.launch is not None:
-        found.append(Fact("Grid", f"{extent_text(analysis.launch.grid)} blocks"))
-        found.append(Fact("Block", f"{extent_text(analysis.launch.block)} threads"))
+        found.append(Fact("Grid", extent_text(analysis.launch.grid, "block")))
+        found.append(Fact("Block", extent_text(analysis.launch.block, "thread")))
     found += [Fact("Tile", str(analysis.tile)), Fact("Compiled for", analysis.arch)]
     if (use := analysis.resources) is not None:
         shared = use.shared_bytes + (analysis.launch.shared if analysis.launch else 0)
@@ -63,10 +63,11 @@ def facts(analysis: Analysis) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def extent_text(extent: tuple[int, int, int]) -> str:
-    """`16 × 16`: x, y and z as far as there is more than one."""
+def extent_text(extent: tuple[int, int, int], noun: str) -> str:
+    """`16 × 16 blocks`: x, y and z as far as there is more than one."""
     last = max((axis for axis in (1, 2) if extent[axis] > 1), default=0)
-    return " × ".join(f"{number:,}" for number in extent[: last + 1])
+    text = " × ".join(f"{number:,}" for number in extent[: last + 1])
+    return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
 
 
 def ran_text(extent: Extent) -> str:
