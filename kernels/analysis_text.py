@@ -14,7 +14,7 @@ from kernels.subject import sizes_text
 from kernels.table import percent, table
 from kernels.text_safety import cut, safe, safe_lines
 from kernels.text_style import Style
-from kernels.verdict import Finding
+from kernels.verdict import Finding, Severity
 from kernels.wording import byte_size, plural
 
 _BOLD, _DIM, _RED, _GREEN = "1", "2", "31;1", "32;1"
@@ -29,7 +29,9 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
     parts = [
         _head(analysis, file, style),
         _message(analysis, style),
+        _not_right(analysis, style),
         _findings(analysis.findings, style),
+        _notes(evidence.notes, style),
         _advice(evidence, style),
         _titled("Line by line", "counted", annotated(lines, evidence.lines, style), style),
         _titled("Each access", "counted", access_table(evidence.lines, style), style),
@@ -40,7 +42,7 @@ def render_analysis(analysis: Analysis, source: str, file: str, style: Style) ->
         _titled("Checklist", "gains are modelled", checklist_text(evidence.checklist, style), style),
         _titled("Goals of the exercise", "counted", _goals(evidence, style), style),
         _phases(evidence.phases, style),
-        _notes(analysis, style),
+        _end(analysis, style),
     ]
     text = "\n\n".join("\n".join(part) for part in parts if part)
     return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
@@ -67,7 +69,7 @@ def extent_text(extent: Extent) -> str:
     block = " x ".join(map(str, launch.block[: 2 if launch.block[2] == 1 else 3]))
     text = f"Counted at {sizes_text(extent.sizes)}: {plural(launch.blocks, 'block')} of {block} threads"
     if extent.blocks_run == launch.blocks:
-        text += ", all of which ran"
+        text += ", all of which ran" if extent.exact else ""
     else:
         kind = "exact for all" if extent.exact else "an estimate for all"
         text += f"; {extent.blocks_run:,} of them ran, the totals are {kind}"
@@ -76,6 +78,20 @@ def extent_text(extent: Extent) -> str:
 
 def _message(analysis: Analysis, style: Style) -> list[str]:
     return _wrap(safe(analysis.message), style) if analysis.message else []
+
+
+def _not_right(analysis: Analysis, style: Style) -> list[str]:
+    """That a kernel was counted which is not right, and what its counts are worth."""
+    if analysis.evidence.extent is None or not any(
+        each.severity is Severity.ERROR for each in analysis.findings
+    ):
+        return []
+    text = "This kernel is not right, see below; "
+    if analysis.evidence.theory or analysis.evidence.checklist:
+        text += "the counts are of what it did in this one run, errors included."
+    else:
+        text += "it did not come to its end, and the counts are of what happened until then."
+    return [style.paint(line, _RED) for line in _wrap(text, style)]
 
 
 def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
@@ -250,10 +266,12 @@ def _phases(found: PhaseTable | None, style: Style) -> list[str]:
     return safe_lines(render_phases(found).rstrip())
 
 
-def _notes(analysis: Analysis, style: Style) -> list[str]:
+def _notes(notes: Sequence[str], style: Style) -> list[str]:
+    return [line for note in notes for line in _wrap(safe(note), style)]
+
+
+def _end(analysis: Analysis, style: Style) -> list[str]:
     out = []
-    for note in analysis.evidence.notes:
-        out += _wrap(safe(note), style)
     for warning in analysis.warnings[:_MOST_FINDINGS]:
         place = f"line {warning.line}: " if warning.line else ""
         out += _wrap(f"The compiler warns: {place}{safe(warning.message)}", style)

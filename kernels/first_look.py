@@ -21,6 +21,7 @@ _LOW_OCCUPANCY = 0.5
 _USED_ONCE = 1.5
 _TOO_OFTEN = 0.1
 _VERBS = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
+RIGHT_FIRST = Advice("The run showed errors: put those right before you look at speed.")
 _NOUNS = {Verb.LOAD: "load", Verb.STORE: "store", Verb.ATOMIC: "update"}
 
 
@@ -54,7 +55,7 @@ def first_look(
     advice += _occupancy(subject)
     advice[:0] = [_unmet(goal) for goal in goals if not goal.met]
     if broken:
-        advice.insert(0, Advice("The run showed errors: put those right before you look at speed."))
+        advice.insert(0, RIGHT_FIRST)
     elif not found and all(goal.met for goal in goals):
         advice.insert(0, _next(subject))
     return tuple(advice[:_MOST])

@@ -119,6 +119,14 @@ def _judge_case(
     return _judge_execution(plan, case, inputs, execution, endless)
 
 
+def judge_run(
+    plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution
+) -> tuple[Finding, ...]:
+    """What one run of one case shows to be wrong, a wrong result included."""
+    outcome = _judge_execution(plan, case, inputs, execution, endless=False)
+    return (*outcome.findings, *wrong_answer([outcome]))
+
+
 def _judge_execution(
     plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution, endless: bool
 ) -> Outcome:

@@ -49,6 +49,15 @@ class Survey:
     at_square: Occupancy | None
 
 
+def command(figures: Figures, cc: str) -> str:
+    """What to type for these figures on a compute capability."""
+    words = [f"tilelab occupancy --threads {figures.threads} --registers {figures.registers}"]
+    words += [f"--shared {figures.static}"] if figures.static else []
+    words += [f"--dynamic {figures.dynamic}"] if figures.dynamic else []
+    words += [f"--barriers {figures.barriers}"] if figures.barriers != 1 else []
+    return " ".join([*words, f"--cc {cc}"])
+
+
 def shared_rule(text: str) -> SharedRule:
     """Bytes by block size from an expression of T (threads) and B (the side of a square block, rounded down).
 

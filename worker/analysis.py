@@ -10,12 +10,12 @@ from pathlib import Path
 from kernels.analysis import Analysis
 from kernels.compile import Compilation
 from kernels.exercise import Exercise
-from kernels.plan import Plan
+from kernels.exercise_sizes import misfit
 from kernels.source import Source, read_source
 from kernels.verdict import Finding
 from worker.clock import Clock
 from worker.closer_look import Look, count, explain, look_at
-from worker.evidence import Target, fits, target
+from worker.evidence import Target, fits, target, unknown_capability
 from worker.grading import WARNING_LIMIT, Progress
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.stages import Stages
@@ -29,8 +29,8 @@ _FAILURES: Mapping[Failure, str] = {
 }
 
 
-class TooLarge(ValueError):
-    """The sizes that were asked for do not fit; the text says by how much."""
+class UnfitSizes(ValueError):
+    """The sizes that were asked for are too large, or none that the exercise is made for; the text says more."""
 
 
 class AnalysisFailed(RuntimeError):
@@ -57,7 +57,7 @@ class AnalysisJob:
 def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: None) -> Analysis:
     """The analysis of one source; where it cannot be made, its message says why.
 
-    raise (TooLarge): for sizes that do not fit
+    raise (UnfitSizes): for sizes that do not fit
     raise (AnalysisFailed): where a process failed through our fault
     raise (NVRTCUnavailable, HeadersUnavailable): where the compiler or its headers are missing
     """
@@ -76,7 +76,7 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
         at_target=job.target,
         light=True,
     )
-    _check_size(look.plan)
+    _check_size(look)
     case = look.plan.cases[0]
     begun = replace(begun, tile=look.plan.tile, sizes=dict(case.sizes), launch=case.launch)
     clock.lap("read")
@@ -89,9 +89,12 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
         return replace(begun, message=_FAILURES[failure.kind], seconds=dict(clock.seconds))
 
 
-def _check_size(plan: Plan) -> None:
-    if not fits(plan):
-        raise TooLarge(
+def _check_size(look: Look) -> None:
+    case = look.plan.cases[0]
+    if reason := misfit(look.exercise, case.sizes, look.plan.tile, look.source.macros):
+        raise UnfitSizes(reason)
+    if not fits(look.plan):
+        raise UnfitSizes(
             "the matrices would take more memory than an analysis may use; at most 4,096 by 4,096 fit."
         )
 
@@ -111,6 +114,8 @@ def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Pr
     if counted.problem is not None:
         return _stopped(begun, (counted.problem,), clock, stages)
     evidence, occupancy = explain(look, made, counted)
+    if note := _older(look, made):
+        evidence = replace(evidence, notes=(note, *evidence.notes))
     return replace(
         begun,
         evidence=evidence,
@@ -119,6 +124,13 @@ def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Pr
         isolation=stages.isolation(),
         seconds=dict(clock.seconds),
     )
+
+
+def _older(look: Look, made: Compilation) -> str:
+    launch = look.plan.cases[0].launch
+    if not look.target.asked or launch is None:
+        return ""
+    return unknown_capability(look.target, launch, made.resources)
 
 
 def _stopped(

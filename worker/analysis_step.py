@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from kernels.evidence import Evidence, Extent, LineEvidence, PhaseTable, Totals
 from kernels.plan import CasePlan, Plan
-from kernels.verdict import Finding, Verdict
+from kernels.verdict import Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
 from worker.steps import Loaded, Module, misfits_in
 
 if TYPE_CHECKING:
     from kernels.device import Buffer, Execution, Program
     from kernels.device.counts import Counts
+    from kernels.inputs import Matrix
     from kernels.sass import Sass
 
 MOST_LINES = 400
@@ -26,6 +27,8 @@ MOST_ELEMENTS = 3 * 2**24
 
 _BARRIERS = ("bar.sync", "barrier.sync")
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
+STOPPED = _INCOMPLETE | {Verdict.BARRIER_DIVERGENCE}
+"""Findings that end a run before the kernel's own end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +147,11 @@ def _counted(request: AnalysisRequest, loaded: Loaded, case: CasePlan) -> Analys
 def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass | None) -> Totals | None:
     """The totals of a large launch; None for a kernel whose blocks need each other, or that goes wrong there."""
     from kernels.hardware import as_executed
+    from kernels.judge import buffers
     from kernels.scaling import plan_blocks, scaled
 
     assert case.launch is not None, "only a case that can be launched is counted"
-    memory = _buffers(case)
+    memory = buffers(case, _inputs(case))
     affordable = _affordable(request, loaded, case, memory)
     blocks = plan_blocks(case.launch, affordable or 0)
     if affordable is None or (blocks is None and case.launch.blocks > 4 * affordable):
@@ -195,10 +199,12 @@ class _Run:
 def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: bool) -> _Run:
     """All blocks where that is affordable, else enough of them to know the rest."""
     from kernels.device.likeness import unforeseen_lines
+    from kernels.judge import buffers, judge_run
     from kernels.scaling import plan_blocks, scaled
 
-    launch, memory = case.launch, _buffers(case)
+    launch, inputs = case.launch, _inputs(case)
     assert launch is not None, "only a case that can be launched is counted"
+    memory = buffers(case, inputs)
     affordable = _affordable(request, loaded, case, memory)
     blocks = plan_blocks(launch, affordable) if affordable is not None else None
     run = _execute(request, loaded, case, memory, blocks, observe=observe)
@@ -207,12 +213,20 @@ def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: b
         blocks, run = None, _execute(request, loaded, case, memory, None, observe=observe)
     assert run.counts is not None, "a run that counts has counts"
     if blocks is None:
-        extent = Extent(case.sizes, request.plan.tile, launch, launch.blocks, not run.findings)
-        return _Run(run.counts, extent, run.findings)
+        findings = judge_run(request.plan, case, inputs, run) if observe else run.findings
+        extent = Extent(case.sizes, request.plan.tile, launch, launch.blocks, not _errors(run))
+        return _Run(run.counts, extent, findings)
     whole = scaled(run.counts, launch, unforeseen_lines(loaded.program))
     note = whole.note[:1].upper() + whole.note[1:] + "." if whole.note else ""
-    extent = Extent(case.sizes, request.plan.tile, launch, len(blocks), whole.exact, note)
+    extent = Extent(
+        case.sizes, request.plan.tile, launch, len(blocks), whole.exact and not _errors(run), note
+    )
     return _Run(whole.counts, extent, run.findings)
+
+
+def _errors(run: Execution) -> bool:
+    """Whether the device found something wrong, so that a count is of this run only."""
+    return any(finding.severity is Severity.ERROR for finding in run.findings)
 
 
 def _execute(
@@ -245,17 +259,14 @@ def _execute(
     )
 
 
-def _buffers(case: CasePlan) -> list[Buffer]:
-    """The operands: inputs of small whole numbers, none of them 0, the same at every analysis."""
+def _inputs(case: CasePlan) -> dict[str, Matrix]:
+    """Small whole numbers, none of them 0, the same at every analysis; so the right result is exact."""
     import numpy as np
 
-    from kernels.judge import buffers
-
     numbers = np.random.default_rng(1).integers(1, 8, 4093).astype(np.float32)
-    inputs = {
+    return {
         matrix.name: np.resize(numbers, (matrix.rows, matrix.columns)) for matrix in case.inputs_of_kernel
     }
-    return buffers(case, inputs)
 
 
 def _barriers(program: Program, run: _Run, case: CasePlan) -> float | None:

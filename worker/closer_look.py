@@ -11,6 +11,7 @@ from types import TracebackType
 from kernels.compile import Compilation
 from kernels.evidence import Evidence
 from kernels.exercise import Exercise
+from kernels.exercise_sizes import fitted, misfit
 from kernels.occupancy import Occupancy
 from kernels.plan import CasePlan, Plan, plan_at
 from kernels.source import Source
@@ -87,15 +88,19 @@ def look_at(
 ) -> Look:
     """A closer look at a source; at the exercise's own sizes and tile where none are given.
 
+    The exercise's own sizes are brought to ones that a tile of the source's own fits.
+
     light: whether to tell the speed of light
     """
     chosen = analysis_tile(exercise, source, tile)
-    at = sizes or exercise.analysis_sizes(chosen, source.macros)
+    at = sizes or fitted(exercise, exercise.analysis_sizes(chosen, source.macros), chosen, source.macros)
     plan = plan_at(exercise, source, chosen, at)
     small = None
     if exercise.phases is not None:
         small = plan_at(exercise, source, exercise.phases.tile or chosen, exercise.phases.sizes)
     ranking = plan_at(exercise, source, chosen, exercise.ranking) if light else None
+    if misfit(exercise, exercise.ranking, chosen, source.macros):
+        ranking = None
     if ranking is not None and (ranking.cases[0].launch is None or not fits(ranking)):
         ranking = None
     return Look(exercise, source, arch, cache, plan, small, ranking, at_target or target())

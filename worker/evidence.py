@@ -10,14 +10,18 @@ from kernels.diagnostics import Resources
 from kernels.evidence import Evidence, Light, Totals
 from kernels.exercise import Exercise, Operation, Role
 from kernels.explanation import explained
+from kernels.first_look import RIGHT_FIRST
 from kernels.goals import goals
+from kernels.launch import Launch
 from kernels.light import Footprint, light
 from kernels.occupancy import Occupancy, limits_of, occupancy
+from kernels.occupancy_survey import Figures, command
 from kernels.plan import Plan
 from kernels.source import Source
 from kernels.subject import FLOAT, Subject, product_of
 from kernels.verdict import Severity
-from worker.analysis_step import MOST_ELEMENTS, AnalysisResponse
+from worker.analysis_step import MOST_ELEMENTS, STOPPED, AnalysisResponse
+from worker.architectures import ARCHES
 from worker.steps import Module
 
 
@@ -26,11 +30,13 @@ class Target:
     """What the numbers are for.
 
     device: the one that the speed of light is for
-    cc: compute capability for the occupancy
+    cc: compute capability that the kernel is compiled for, and its occupancy worked out
+    asked: the compute capability that was asked for, where it is one that the compiler does not know
     """
 
     device: Device
     cc: str
+    asked: str = ""
 
 
 def target(device: str = "h200", cc: str | None = None) -> Target:
@@ -39,8 +45,33 @@ def target(device: str = "h200", cc: str | None = None) -> Target:
     raise (DeviceError, UnknownCapability): where there is none of that name
     """
     found = device_named(device)
-    limits_of(cc or found.cc)
-    return Target(found, cc or found.cc)
+    asked = limits_of(cc or found.cc).cc
+    if arch_of(asked) in ARCHES:
+        return Target(found, asked)
+    return Target(found, capability(ARCHES[0]), asked)
+
+
+def arch_of(cc: str) -> str:
+    """`sm_90` of `9.0`."""
+    return f"sm_{cc.replace('.', '')}"
+
+
+def capability(arch: str) -> str:
+    """`9.0` of `sm_90`."""
+    number = arch.removeprefix("sm_")
+    return f"{number[:-1]}.{number[-1]}"
+
+
+def unknown_capability(asked: Target, launch: Launch, resources: Resources) -> str:
+    """What to do where the compiler does not know the compute capability that was asked for."""
+    figures = Figures(
+        launch.threads, resources.registers, resources.shared_bytes, launch.shared, resources.barriers
+    )
+    return (
+        f"The compiler does not know compute capability {asked.asked}, only {asked.cc} and newer: all figures here "
+        f"are for {asked.cc}. For the occupancy on {asked.asked} with the registers that the kernel takes on "
+        f"{asked.cc}: {command(figures, asked.asked)}"
+    )
 
 
 def elements(plan: Plan) -> int:
@@ -101,6 +132,9 @@ def meaning(
     else:
         bound = _light(totals, plan, target.device)
     subject = replace(subject, light=bound)
+    errors = [finding for finding in counted.findings if finding.severity is Severity.ERROR]
+    if any(finding.kind in STOPPED for finding in errors):
+        return replace(counted.evidence, advice=(RIGHT_FIRST,)), held
     evidence = explained(
         counted.evidence,
         subject,
@@ -109,7 +143,7 @@ def meaning(
         goals=goals(exercise, case.sizes, plan.tile, totals, source.macros)
         if _has_goals(exercise, plan)
         else (),
-        broken=any(finding.severity is Severity.ERROR for finding in counted.findings),
+        broken=bool(errors),
     )
     return evidence, held
 

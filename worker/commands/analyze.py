@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from worker.architectures import ARCHES
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
-from worker.commands.submission import ARCHES, cache_folder, find, read_file
+from worker.commands.submission import cache_folder, find, read_file
 from worker.sandbox.limits import SandboxFailure
 from worker.stages import SandboxedStages
 
@@ -36,8 +37,11 @@ _WIDTH, _NARROWEST, _WIDEST = 100, 60, 160
 @click.option("--size", type=int, help="Value of every size, such as Width; the exercise's own otherwise.")
 @click.option("--tile", type=int, help="Tile width, for a file that does not set its own.")
 @click.option("--device", default="h200", show_default=True, help="Device class for the speed of light.")
-@click.option("--cc", help='Compute capability for the occupancy, such as "8.6"; the device\'s otherwise.')
-@click.option("--arch", default="sm_90", show_default=True, help="Architecture to compile for.")
+@click.option(
+    "--cc",
+    help='Compute capability, such as "8.6", to compile for and to take the occupancy of.  [default: the device\'s]',
+)
+@click.option("--arch", help="The same as --cc, as the compiler writes it: sm_86.")
 @click.option("--json", "as_json", is_flag=True, help="Print the analysis as one JSON object.")
 @click.option("--html", "page", type=click.Path(path_type=Path), help="Write it as one page to this file.")
 @click.pass_obj
@@ -50,7 +54,7 @@ def analyze(
     tile: int | None,
     device: str,
     cc: str | None,
-    arch: str,
+    arch: str | None,
     as_json: bool,
     page: Path | None,
 ) -> None:
@@ -62,12 +66,12 @@ def analyze(
       tilelab analyze my.cu --size 1024 --tile 32
       tilelab analyze my.cu --exercise naive --html my.html
     """  # noqa: D301 - click reads the escape
-    _check_options(arch, size, page)
-    target = _target(device, cc)
+    _check_options(size, page)
+    target = _target(device, cc, arch)
     source = read_file(file)
     with stages or _stages() as ready:
         chosen = find(exercise, folder, tile)
-        analysis = _analyse(ready, source, chosen, size, tile, arch, target)
+        analysis = _analyse(ready, source, chosen, size, tile, target)
     if page is not None:
         _write(page, analysis, source, file, chosen)
     if as_json:
@@ -81,22 +85,26 @@ def analyze(
     leave(Exit.NOT_ACCEPTED if analysis.message else Exit.ACCEPTED)
 
 
-def _check_options(arch: str, size: int | None, page: Path | None) -> None:
-    if arch not in ARCHES:
-        raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
+def _check_options(size: int | None, page: Path | None) -> None:
     if size is not None and not 1 <= size <= _LARGEST_SIZE:
         raise WrongUse(f"--size {size}: it is at least 1 and at most {_LARGEST_SIZE:,}.")
     if page is not None and (page.is_dir() or not page.parent.is_dir()):
         raise WrongUse(f"--html {page}: no file can be written there.")
 
 
-def _target(device: str, cc: str | None) -> Target:
+def _target(device: str, cc: str | None, arch: str | None) -> Target:
     from kernels.devices import DeviceError
     from kernels.occupancy import UnknownCapability
-    from worker.evidence import target
+    from worker.evidence import capability, target
 
+    if arch is not None and arch not in ARCHES:
+        raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
+    if arch is not None and cc not in {None, capability(arch)}:
+        raise WrongUse(
+            f"--arch {arch} is compute capability {capability(arch)}, --cc is {cc}: give one of the two."
+        )
     try:
-        return target(device, cc)
+        return target(device, cc if arch is None else capability(arch))
     except DeviceError as error:
         raise WrongUse(f"--device: {error}.") from error
     except UnknownCapability as error:
@@ -116,20 +124,20 @@ def _analyse(
     exercise: Exercise,
     size: int | None,
     tile: int | None,
-    arch: str,
     target: Target,
 ) -> Analysis:
     from kernels.nvrtc import NVRTCUnavailable
-    from worker.analysis import AnalysisFailed, AnalysisJob, TooLarge, analyse
+    from worker.analysis import AnalysisFailed, AnalysisJob, UnfitSizes, analyse
     from worker.commands.progress import Progress
     from worker.compiling import HeadersUnavailable
+    from worker.evidence import arch_of
 
     sizes = None if size is None else dict.fromkeys(exercise.sizes, size)
-    job = AnalysisJob(source, exercise, arch, cache_folder(), sizes, tile, target)
+    job = AnalysisJob(source, exercise, arch_of(target.cc), cache_folder(), sizes, tile, target)
     try:
         with Progress() as progress:
             return analyse(job, stages, progress.show)
-    except TooLarge as error:
+    except UnfitSizes as error:
         raise WrongUse(f"--size {size}: {error}" if size is not None else str(error)) from error
     except (NVRTCUnavailable, HeadersUnavailable, AnalysisFailed) as error:
         raise SystemFault(str(error)) from error

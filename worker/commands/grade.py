@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from worker.architectures import ARCHES
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
-from worker.commands.submission import ARCHES, cache_folder, find, read_file
+from worker.commands.submission import cache_folder, find, read_file
 from worker.sandbox.limits import SandboxFailure
 from worker.stages import SandboxedStages
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from worker.architectures import ARCHES
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
-from worker.commands.submission import ARCHES, cache_folder, find, read_file
+from worker.commands.submission import cache_folder, find, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,6 +146,7 @@ def _given(given: dict[str, int | None], *, ruled: bool) -> Figures:
 
 def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, limits: Limits) -> Figures:
     from kernels.nvrtc import NVRTCUnavailable
+    from kernels.occupancy_survey import command
     from worker.commands.progress import Progress
     from worker.compiling import HeadersUnavailable
     from worker.occupancy import figures_of
@@ -152,11 +154,8 @@ def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, l
     from worker.stages import SandboxedStages
 
     arch = f"sm_{limits.cc.replace('.', '')}"
-    if arch not in ARCHES:
-        raise WrongUse(
-            f"--cc {limits.cc}: the compiler knows 7.5 and newer. See what your kernel takes with --cc 7.5, and give "
-            f"that instead of FILE: --threads 256 --registers 32 --shared 2048 --cc {limits.cc}."
-        )
+    known = arch in ARCHES
+    arch = arch if known else ARCHES[0]
     source, chosen = read_file(file), find(exercise, folder, tile)
     try:
         with SandboxedStages(runs=False) as stages, Progress() as progress:
@@ -168,6 +167,11 @@ def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, l
         raise SystemFault(str(error)) from error
     if isinstance(found, tuple):
         _stop(found)
+    if not known:
+        raise WrongUse(
+            f"--cc {limits.cc}: the compiler knows 7.5 and newer. With what the kernel takes on 7.5: "
+            f"{command(found, limits.cc)}"
+        )
     return found
 
 

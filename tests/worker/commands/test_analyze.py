@@ -17,6 +17,7 @@ from worker.sandbox.disassembling import find_program
 
 SOLUTION = str(find_exercise("tiled").solution)
 NAIVE = str(find_exercise("naive").solution)
+SQUARE = str(find_exercise("tiled-square").solution)
 KEYS = {
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
     "shared_load_conflicts", "shared_store_conflicts", "divergent_branches", "flops", "global_bytes",
@@ -48,7 +49,10 @@ def analysed(*arguments: str) -> dict[str, Any]:
         ([SOLUTION, "--exercise", "nope"], "tiled-square"),
         ([SOLUTION, "--exercises", "/nonexistent/exercises"], "no such folder"),
         ([SOLUTION, "--tile", "5"], "2, 4, 8, 16, 32"),
+        ([SQUARE, "-e", "tiled-square", "--size", "100", "--tile", "16"], "try 96 or 112"),
+        ([SQUARE, "-e", "tiled-square", "--size", "7", "--tile", "16"], "try 16"),
         ([SOLUTION, "--arch", "sm_10"], "sm_90"),
+        ([SOLUTION, "--arch", "sm_80", "--cc", "8.6"], "give one of the two"),
         ([SOLUTION, "--cc", "nine"], "compute capability"),
         ([SOLUTION, "--device", "abacus"], "h200"),
         ([SOLUTION, "--html", "/nonexistent/folder/page.html"], "no file can be written"),
@@ -182,3 +186,67 @@ def test_blocks_that_no_sample_shows_make_an_estimate_even_where_the_first_ends_
     assert extent["blocks_run"] < 1000
     assert not extent["exact"]
     assert "blocks" in extent["note"]
+
+
+def test_a_kernel_is_compiled_for_the_compute_capability_that_is_asked_for():
+    found = analysed(SOLUTION, "--size", "32", "--cc", "7.5")
+    assert found["arch"] == "sm_75"
+    assert found["occupancy"]["cc"] == "7.5"
+    assert found["occupancy"]["max_warps"] == 32
+    assert analysed(SOLUTION, "--size", "32", "--device", "t4")["arch"] == "sm_75"
+    assert analysed(SOLUTION, "--size", "32", "--arch", "sm_86")["occupancy"]["cc"] == "8.6"
+
+
+def test_a_compute_capability_that_the_compiler_does_not_know_gets_a_command_to_copy():
+    result = run(SOLUTION, "--size", "32", "--cc", "5.0")
+    assert result.exit_code == Exit.ACCEPTED, result.output
+    head = " ".join(result.stdout.partition("What to look at first")[0].split())
+    assert "sm_75" in head
+    assert "does not know compute capability 5.0" in head
+    command = head[head.index("tilelab occupancy") :].partition(" --cc 5.0")[0] + " --cc 5.0"
+    answer = CliRunner().invoke(tilelab, [*command.split()[1:], "--json"])
+    assert answer.exit_code == Exit.ACCEPTED, command
+    figures = json.loads(answer.stdout)["figures"]
+    assert (figures["threads"], figures["static"]) == (256, 2048)
+
+
+def test_a_tile_of_the_file_that_the_usual_size_does_not_fit_is_counted_at_one_that_does(tmp_path):
+    file = tmp_path / "ten.cu"
+    file.write_text("#define TILE_WIDTH 10\n" + Path(SQUARE).read_text())
+    assert analysed(str(file), "-e", "tiled-square")["sizes"] == {"Width": 250}
+
+
+ENDLESS = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    for (int k = 0; k < Width; ) P[k] = M[k];
+}
+"""
+
+
+def test_the_counts_of_an_endless_kernel_are_told_for_what_they_are(tmp_path):
+    file = tmp_path / "endless.cu"
+    file.write_text(ENDLESS)
+    text = run(str(file), "--size", "16").stdout
+    head = " ".join(text.partition("What to look at first")[0].split())
+    assert "This kernel is not right" in head.partition("time limit")[0]
+    assert "did not come to its end" in head
+    assert "all of which ran" not in text
+    for title in ("formulas", "Speed of light", "Checklist"):
+        assert title not in text
+    found = analysed(str(file), "--size", "16")
+    assert not found["evidence"]["extent"]["exact"]
+    assert len(found["evidence"]["advice"]) == 1
+
+
+def test_a_wrong_result_is_told_before_the_counts(tmp_path):
+    file = tmp_path / "wrong.cu"
+    text = Path(NAIVE).read_text()
+    assert "+=" in text
+    file.write_text(text.replace("+=", "-=", 1))
+    head = run(str(file), "-e", "naive", "--size", "32").stdout.partition("What to look at first")[0]
+    assert "This kernel is not right" in head
+    assert "wrong answer" in head
+
+
+def test_a_right_kernel_is_told_nothing_of_the_kind():
+    for exercise in ("naive", "reduction", "bank-conflicts", "column-major", "foo-kernel"):
+        assert not analysed(str(find_exercise(exercise).solution), "-e", exercise)["findings"], exercise
