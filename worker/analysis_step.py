@@ -171,7 +171,14 @@ def _affordable(
     assert case.launch is not None, "only a case that can be launched is counted"
     probed = probed_blocks(case.launch)
     probe = _execute(request, loaded, case, memory, probed, count=False)
-    return None if probe.findings else request.affordable * len(probed) // max(1, probe.instructions)
+    if _incomplete(probe):
+        return None
+    return request.affordable * len(probed) // max(1, probe.instructions)
+
+
+def _incomplete(run: Execution) -> bool:
+    """Whether blocks did not come to their end."""
+    return any(finding.kind in _INCOMPLETE for finding in run.findings)
 
 
 def _sass(request: AnalysisRequest) -> Sass | None:
@@ -208,7 +215,7 @@ def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: b
     affordable = _affordable(request, loaded, case, memory)
     blocks = plan_blocks(launch, affordable) if affordable is not None else None
     run = _execute(request, loaded, case, memory, blocks, observe=observe)
-    if blocks is not None and any(finding.kind in _INCOMPLETE for finding in run.findings):
+    if blocks is not None and _incomplete(run):
         # blocks that wait for others come to an end only where all of them run
         blocks, run = None, _execute(request, loaded, case, memory, None, observe=observe)
     assert run.counts is not None, "a run that counts has counts"

@@ -250,3 +250,12 @@ def test_a_wrong_result_is_told_before_the_counts(tmp_path):
 def test_a_right_kernel_is_told_nothing_of_the_kind():
     for exercise in ("naive", "reduction", "bank-conflicts", "column-major", "foo-kernel"):
         assert not analysed(str(find_exercise(exercise).solution), "-e", exercise)["findings"], exercise
+
+
+def test_a_kernel_that_goes_wrong_in_some_blocks_is_counted_from_a_sample_too():
+    coarsened = str(find_exercise("coarsened").solution)
+    result = run(coarsened, "--exercise", "tiled", "--size", "1024", "--tile", "16", "--json")
+    found = json.loads(result.stdout)
+
+    assert {finding["kind"] for finding in found["findings"]} == {"out_of_bounds"}
+    assert found["evidence"]["extent"]["blocks_run"] < 64 * 64
