@@ -16,7 +16,7 @@ from kernels import device
 from kernels.device.arithmetic import operation
 from kernels.exercise import Role
 from kernels.inputs import Matrix
-from kernels.judge import arguments, buffers, full_budget
+from kernels.judge import arguments, buffers, constants, full_budget
 from kernels.plan import CasePlan
 from tests.gpu.driver import GPU
 from tests.gpu.inputs import Kind, make_factors
@@ -128,7 +128,18 @@ def on_gpu(folder: Path, gpu: GPU, kernel: Prepared) -> list[Matrix]:
         for case, kind in runs_of(kernel):
             assert case.launch is not None
             arrays = {each.name: each.values for each in buffers(case, dict(make_factors(case, kind)))}
-            outputs.append(_output(case, loaded.run(case.launch, arguments(case), arrays, kernel.symbols)))
+            outputs.append(
+                _output(
+                    case,
+                    loaded.run(
+                        case.launch,
+                        arguments(case),
+                        arrays,
+                        kernel.named(case.symbols),
+                        kernel.named(constants(case)),
+                    ),
+                )
+            )
     return outputs
 
 
@@ -161,7 +172,8 @@ def _run_all(program: device.Program, kernel: Prepared) -> tuple[list[Matrix], l
             arguments(case),
             buffers(case, dict(make_factors(case, kind))),
             budget=full_budget(case),
-            symbols=kernel.symbols,
+            symbols=kernel.named(case.symbols),
+            state=kernel.named(constants(case)),
             warp_races=kernel.plan.warp_races,
         )
         outputs.append(_output(case, execution.values))

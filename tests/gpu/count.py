@@ -14,7 +14,7 @@ from kernels.evidence import Totals
 from kernels.exercise import Exercise
 from kernels.hardware import as_executed
 from kernels.inputs import make_inputs
-from kernels.judge import arguments, buffers
+from kernels.judge import arguments, buffers, constants
 from kernels.plan import CasePlan, Plan, make_plan, plan_at
 from kernels.sass import Sass, read_sass
 from kernels.source import Source
@@ -49,11 +49,13 @@ def _chosen() -> Iterator[Chosen]:
 
 
 def _at_two_sizes(exercise: Exercise, source: Source, tile: int) -> Plan:
-    """A size of whole tiles, and one that is not where the exercise has such; one only where macros hold the size."""
+    """A size of whole tiles, and one that is not where the exercise has such; where macros hold the size, its own."""
     plan = make_plan(exercise, source, tile, seed="0")
     ragged = any(size % plan.tile for case in plan.cases for size in case.sizes.values())
-    sizes = [_SIZE] if exercise.size_macros else [_SIZE, _RAGGED if ragged else _DIVISIBLE]
-    plans = (plan_at(exercise, source, plan.tile, dict.fromkeys(exercise.sizes, size)) for size in sizes)
+    several = [dict.fromkeys(exercise.sizes, size) for size in (_SIZE, _RAGGED if ragged else _DIVISIBLE)]
+    if exercise.size_macros:
+        several = [exercise.analysis_sizes(plan.tile)]
+    plans = (plan_at(exercise, source, plan.tile, sizes) for sizes in several)
     return replace(plan, cases=tuple(case for each in plans for case in each.cases))
 
 
@@ -73,7 +75,8 @@ def _totals(program: device.Program, kernel: Prepared, case: CasePlan, sass: Sas
         arguments(case),
         buffers(case, make_inputs(case, seed=1)),
         budget=_ENDLESS,
-        symbols=kernel.symbols,
+        symbols=kernel.named(case.symbols),
+        state=kernel.named(constants(case)),
         observe=False,
         count=True,
     )

@@ -105,10 +105,12 @@ class Kernel:
         arguments: Sequence[str | int | float],
         arrays: Mapping[str, NDArray[Any]],
         symbols: Mapping[str, str],
+        constants: Mapping[str, bytes],
     ) -> dict[str, NDArray[Any]]:
         """What the arrays hold after one launch; a string is a pointer to the array of that name.
 
         symbols: variable of the module -> the array that it holds
+        constants: variable of the module -> its content
         """
         places = {array: self._variable(variable) for variable, array in symbols.items()}
         taken = {name: self._take(array) for name, array in arrays.items() if name not in places}
@@ -116,6 +118,8 @@ class Kernel:
         try:
             for name, array in arrays.items():
                 self._copy(array, device[name])
+            for name, content in constants.items():
+                self._copy(np.frombuffer(content, np.uint8), self._variable(name))
             self._launch(launch, [_parameter(argument, device) for argument in arguments])
             return {name: self._copy_back(device[name], array) for name, array in arrays.items()}
         finally:

@@ -7,8 +7,9 @@ import json
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from kernels import nvrtc
 from kernels.bundle import header_texts
@@ -23,6 +24,8 @@ PROBES = Path(__file__).parent / "probes"
 CORPUS = Path(__file__).parent.parent / "corpus"
 TILES = (8, 16, 32)
 _INDEX = "kernels.json"
+
+T = TypeVar("T")
 
 
 class NotTaken(ValueError):
@@ -41,17 +44,23 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """One kernel compiled with one tile; its code lies beside the index as STEM.ptx and STEM.cubin.
+    """One kernel compiled with one tile, and the cases that this compilation serves.
 
-    symbols: variable of the module -> the matrix that it is
+    Its code lies beside the index as STEM.ptx and STEM.cubin.
+
+    names: variable of the module as the source calls it -> as the compiler does
     """
 
     name: str
     stem: str
     entry: str
     plan: Plan
-    symbols: Mapping[str, str]
+    names: Mapping[str, str]
     resources: Resources
+
+    def named(self, values: Mapping[str, T]) -> dict[str, T]:
+        """What belongs to variables of the module, under the compiler's names."""
+        return {self.names[name]: value for name, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +145,15 @@ def compile_one(
     if not isinstance(source, Source):
         raise NotTaken(f"{name} is not taken: {source[0].message}")
     plan = plan_of(exercise, source, chosen.tile)
+    served = plan.cases[0].module
+    plan = replace(plan, cases=tuple(case for case in plan.cases if case.module == served))
     made = compile_source(
         source.text,
         exercise.kernel,
         architecture,
         source.defines(exercise, plan.tile, plan.cases[0].sizes),
         exercise.fmad,
-        tuple(plan.symbols),
+        plan.module_symbols,
         headers=header_texts(source.text, headers),
         kernels=source.kernels,
     )
@@ -151,5 +162,4 @@ def compile_one(
     stem = f"{name.replace(': ', '-').removesuffix('.cu')}-{chosen.tile}"
     (folder / f"{stem}.ptx").write_text(made.ptx, encoding="utf-8")
     (folder / f"{stem}.cubin").write_bytes(made.cubin)
-    symbols = {made.globals[symbol]: matrix for symbol, matrix in plan.symbols.items()}
-    return Prepared(name, stem, made.entry, plan, symbols, made.resources)
+    return Prepared(name, stem, made.entry, plan, made.globals, made.resources)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernels.inputs import make_inputs
-from kernels.judge import arguments, buffers
+from kernels.judge import arguments, buffers, constants
 from kernels.limits import launch_finding
 from kernels.plan import CasePlan
 from tests.gpu.driver import GPU
@@ -38,7 +38,9 @@ def _launch(gpu: GPU, folder: Path, kernel: Prepared, case: CasePlan) -> None:
     assert case.launch is not None
     arrays = {each.name: each.values for each in buffers(case, make_inputs(case, seed=1))}
     with gpu.load((folder / f"{kernel.stem}.cubin").read_bytes(), kernel.entry) as loaded:
-        loaded.run(case.launch, arguments(case), arrays, kernel.symbols)
+        loaded.run(
+            case.launch, arguments(case), arrays, kernel.named(case.symbols), kernel.named(constants(case))
+        )
 
 
 if __name__ == "__main__":

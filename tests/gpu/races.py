@@ -22,7 +22,7 @@ from pathlib import Path
 from kernels import device
 from kernels.device.naming import plain_name
 from kernels.inputs import make_inputs
-from kernels.judge import arguments, buffers, full_budget
+from kernels.judge import arguments, buffers, constants, full_budget
 from kernels.verdict import Finding, Severity, Verdict
 from tests.gpu.prepare import CORPUS, Folder, Prepared, compile_corpus, read, write
 from tests.gpu.result import Machine, NotRun, Result
@@ -86,7 +86,8 @@ def _shared_races(folder: Path, kernel: Prepared) -> int | None:
             arguments(case),
             buffers(case, make_inputs(case, seed=1)),
             budget=full_budget(case),
-            symbols=kernel.symbols,
+            symbols=kernel.named(case.symbols),
+            state=kernel.named(constants(case)),
             warp_races=Severity.ERROR,
         )
     except (device.Unsupported, device.Malformed):
