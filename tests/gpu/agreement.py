@@ -128,18 +128,8 @@ def on_gpu(folder: Path, gpu: GPU, kernel: Prepared) -> list[Matrix]:
         for case, kind in runs_of(kernel):
             assert case.launch is not None
             arrays = {each.name: each.values for each in buffers(case, dict(make_factors(case, kind)))}
-            outputs.append(
-                _output(
-                    case,
-                    loaded.run(
-                        case.launch,
-                        arguments(case),
-                        arrays,
-                        kernel.named(case.symbols),
-                        kernel.named(constants(case)),
-                    ),
-                )
-            )
+            symbols, values = kernel.named(case.symbols), kernel.named(constants(case))
+            outputs.append(_output(case, loaded.run(case.launch, arguments(case), arrays, symbols, values)))
     return outputs
 
 
