@@ -42,7 +42,6 @@ class _Group:
 
     opcode: str
     form: Form
-    base: Base
     places: dict[int, int]
 
 
@@ -56,20 +55,65 @@ def candidates(program: Program) -> tuple[Merge, ...]:
 
 def _groups(program: Program, block: Block) -> Iterator[_Group]:
     """The groups of one basic block, each when it is complete."""
-    groups: list[_Group] = []
+    groups = _Open()
     for pc in range(block.start, block.end):
         item = program.instructions[pc]
         access = _access(item)
-        ended = [group for group in groups if _ends(group, item, access)]
-        yield from ended
-        groups = [group for group in groups if not any(group is other for other in ended)]
         if access is not None:
-            _add(groups, item.opcode, access, pc)
-        written = set(results(item))
-        if written:
-            yield from (group for group in groups if _name(group.base) in written)
-            groups = [group for group in groups if _name(group.base) not in written]
-    yield from groups
+            yield from groups.ended_by(*access)
+            groups.add(item.opcode, *access, pc)
+        elif item.opcode.startswith(_CHANGES_MEMORY):
+            yield from groups.ended()
+        for name in results(item):
+            yield from groups.ended_with(Register(name))
+    yield from groups.ended()
+
+
+class _Open:
+    """The groups that may still grow, such that none need be looked at but those that are meant."""
+
+    def __init__(self) -> None:
+        self._sorts: dict[tuple[str, bool], dict[Base, list[_Group]]] = {
+            (space, store): {} for space in _SPACES for store in (False, True)
+        }
+
+    def add(self, opcode: str, form: Form, address: Address, pc: int) -> None:
+        """Puts an access into its group, where it may be joined with others at all."""
+        parts = set(opcode.split("."))
+        joinable = form.space in _SPACES and form.size * form.count in {4, 8}
+        if not joinable or "const" in parts or parts & _ORDERED:
+            return
+        groups = self._sorts[form.space, form.store].setdefault(address.base, [])
+        group = next((group for group in groups if group.opcode == opcode), None)
+        if group is None:
+            group = _Group(opcode, form, {})
+            groups.append(group)
+        group.places.setdefault(address.offset, pc)
+
+    def ended(self) -> Iterator[_Group]:
+        """All of them."""
+        for bases in self._sorts.values():
+            yield from _taken(bases)
+
+    def ended_with(self, base: Base) -> Iterator[_Group]:
+        """Those whose address another value takes the place of."""
+        for bases in self._sorts.values():
+            yield from bases.pop(base, ())
+
+    def ended_by(self, form: Form, address: Address) -> Iterator[_Group]:
+        """Those that an access must not be moved across: a store, or a load where they are stores."""
+        for (space, store), bases in self._sorts.items():
+            if form.space not in {space, "generic"} or not (form.store or store):
+                continue
+            kept = bases.pop(address.base, None) if form.store and store else None
+            yield from _taken(bases)
+            if kept is not None:
+                bases[address.base] = kept
+
+
+def _taken(bases: dict[Base, list[_Group]]) -> Iterator[_Group]:
+    yield from (group for groups in bases.values() for group in groups)
+    bases.clear()
 
 
 def _access(item: Instruction) -> tuple[Form, Address] | None:
@@ -79,37 +123,6 @@ def _access(item: Instruction) -> tuple[Form, Address] | None:
         return None
     address = item.operands[0 if form.store else 1]
     return (form, address) if isinstance(address, Address) else None
-
-
-def _name(base: Base) -> str:
-    return base.name if isinstance(base, Register) else ""
-
-
-def _ends(group: _Group, item: Instruction, access: tuple[Form, Address] | None) -> bool:
-    """Whether what follows an instruction cannot be joined with what comes before it."""
-    if access is None:
-        return item.opcode.startswith(_CHANGES_MEMORY)
-    form, address = access
-    if form.space not in {group.form.space, "generic"} or not (form.store or group.form.store):
-        return False
-    return not (form.store and group.form.store and address.base == group.base)
-
-
-def _add(groups: list[_Group], opcode: str, access: tuple[Form, Address], pc: int) -> None:
-    form, address = access
-    parts = set(opcode.split("."))
-    if (
-        form.space not in _SPACES
-        or "const" in parts
-        or parts & _ORDERED
-        or form.size * form.count not in {4, 8}
-    ):
-        return
-    for group in groups:
-        if group.opcode == opcode and group.base == address.base:
-            group.places.setdefault(address.offset, pc)
-            return
-    groups.append(_Group(opcode, form, address.base, {address.offset: pc}))
 
 
 def _merges(group: _Group) -> Iterator[Merge]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from kernels.device import load_program
@@ -113,3 +115,18 @@ def test_the_rows_of_a_tile_are_read_in_fours():
     assert [(each.name, each.space, len(each.pcs), each.aligned) for each in merged] == [
         ("Mds", "shared", 4, True)
     ] * 4
+
+
+def test_thousands_of_addresses_are_not_compared_with_each_other():
+    number = 6000
+    moved = "".join(f"add.s64 %rd{at + 2}, %rd1, {4 * at};\n" for at in range(number))
+    loads = "".join(f"ld.global.f32 %f1, [%rd{at + 2}];\n" for at in range(number))
+    text = (
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry K(.param .u64 a)\n{\n"
+        f".reg .f32 %f<2>;\n.reg .b64 %rd<{number + 2}>;\nld.param.u64 %rd1, [a];\n{moved}{loads}ret;\n}}\n"
+    )
+    made = load_program(text, "K")
+
+    start = process_time()
+    assert candidates(made) == ()
+    assert process_time() - start < 5
