@@ -133,7 +133,7 @@ def totals_text(totals: Totals) -> list[str]:
         ("instructions", f"{t.warp_instructions:,}", "of warps", f"{t.thread_instructions:,} of threads",
          "", f"{32 * t.warp_efficiency:.1f} of 32 threads at work"),
         ("operations", f"{t.flops:,}", "flops", f"{t.global_bytes:,} bytes", "",
-         f"{t.compute_to_memory:.2f} flops per global access"),
+         f"{t.compute_to_memory:.2f} flops per access"),
     ]  # fmt: skip
     kept = [row for row in rows if row[1] != "0" or row[0] in {"global loads", "global stores"}]
     return [*table(kept, "<><><<"), *_by_ptx(t)]
@@ -219,9 +219,9 @@ def _use(analysis: Analysis, style: Style) -> list[str]:
         blocks, warps = plural(occupancy.blocks_per_sm, "block"), plural(occupancy.warps_per_sm, "warp")
         text = (
             f"{percent(occupancy.share)} at compute capability {occupancy.cc}: {blocks} and {warps} of "
-            f"{occupancy.max_warps} on an SM at once"
+            f"{occupancy.max_warps} on a multiprocessor (SM) at once"
         )
-        stop = f"; {occupancy.limit} stop one block more" if occupancy.limit else ""
+        stop = f"; the limit is {occupancy.limit}" if occupancy.limit else ""
         body += _wrap(f"{text}{stop}.", style, "  ")
     return _titled("Occupancy", "from the compiled kernel and the device's limits", body, style)
 
@@ -263,7 +263,7 @@ def _goal(mark: str, text: str, figures: str, style: Style) -> list[str]:
 def _phases(found: PhaseTable | None, style: Style) -> list[str]:
     if found is None:
         return []
-    return safe_lines(render_phases(found).rstrip())
+    return safe_lines(render_phases(found, width=style.width).rstrip())
 
 
 def _notes(notes: Sequence[str], style: Style) -> list[str]:

@@ -119,11 +119,12 @@ def _bad(line: LineEvidence | None) -> bool:
 def access_table(lines: Sequence[LineEvidence], style: Style) -> list[str]:
     """Every access on a line of its own, in the order of the source."""
     found = [(line.line, access) for line in lines for access in line.accesses if access.requests]
+    if not found:
+        return []
     head = ("line", "access", "bytes", "requests", "sect/req", "ideal", "used", "n-way")
     rows = [head, *(_access(number, access, style) for number, access in found[:_MOST_ACCESSES])]
     out = [cut(line, style.width) for line in table(rows, "><>>>>>>")]
-    if found:
-        out[0] = style.paint(out[0], _DIM)
+    out[0] = style.paint(out[0], _DIM)
     left = len(found) - _MOST_ACCESSES
     for text in dict.fromkeys(f"line {n}: {safe(access.note)}" for n, access in found if access.note):
         out += textwrap.wrap(text, style.width, initial_indent="  ", subsequent_indent="    ")

@@ -20,6 +20,8 @@ _INSTRUCTIONS_A_CYCLE = 4
 _LOW_OCCUPANCY = 0.5
 _USED_ONCE = 1.5
 _TOO_OFTEN = 0.1
+_LONG_LOOP = 4
+_USUAL_TILE = 16
 _VERBS = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
 RIGHT_FIRST = Advice("The run showed errors: put those right before you look at speed.")
 _NOUNS = {Verb.LOAD: "load", Verb.STORE: "store", Verb.ATOMIC: "update"}
@@ -80,6 +82,8 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
             "loops that are unrolled and indices that are constant."
         )
         yield _Candidate(cost, Advice(text, line.line))
+    yield from _spilled(subject)
+    yield from _one_block(subject)
     yield from _divided(subject)
     yield from _used_once(subject)
     yield from _queued_updates(subject)
@@ -87,17 +91,29 @@ def _candidates(subject: Subject) -> Iterator[_Candidate]:
 
 def _uncoalesced(subject: Subject, line: int, access: AccessEvidence) -> _Candidate:
     ideal = access.ideal_sectors / access.requests if access.requests else 0
-    name = access.name or "global memory"
-    remedy = (
-        "Let neighbouring threads (threadIdx.x) write neighbouring elements."
-        if access.verb is Verb.STORE
-        else "Let threadIdx.x run along a row, or bring the tile in along its rows and turn it in shared memory."
+    touches = (
+        f"a request of a warp touches {access.sectors_per_request:.2f} sectors where {ideal:.2f} would do"
     )
-    text = (
-        f"Line {line} {_VERBS[access.verb]} {name} uncoalesced: a request of a warp touches "
-        f"{access.sectors_per_request:.2f} sectors where {ideal:.2f} would do. {remedy}"
-    )
+    text = f"Line {line} {_VERBS[access.verb]} {access.name or 'global memory'} "
+    wide = subject.launch.block[0]
+    if 1 < wide < WARP and access.sectors_per_request <= -(-WARP // wide) + 1:
+        text += (
+            f"in pieces: a block is only {wide} threads wide, so a warp covers several rows and {touches}. "
+        )
+        text += f"Make blocks {WARP} threads wide in x."
+    else:
+        text += f"uncoalesced: {touches}. {_remedy(subject, access)}"
     return _Candidate(subject.wasted_sectors(access) / _SECTORS_A_CYCLE, Advice(text, line))
+
+
+def _remedy(subject: Subject, access: AccessEvidence) -> str:
+    if access.verb is Verb.STORE:
+        return "Let neighbouring threads (threadIdx.x) write neighbouring elements."
+    if subject.product is None:
+        return "Let neighbouring threads (threadIdx.x) read neighbouring elements."
+    return (
+        "Let threadIdx.x run along a row, or bring the tile in along its rows and turn it in shared memory."
+    )
 
 
 def _conflicts(line: int, access: AccessEvidence) -> _Candidate:
@@ -105,11 +121,33 @@ def _conflicts(line: int, access: AccessEvidence) -> _Candidate:
     ways = access.wavefronts / ideal if ideal else 1.0
     name = access.name or "shared memory"
     text = (
-        f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts: its threads want different rows "
-        f"of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. Let threadIdx.x be the last "
-        "index, or make the rows one element longer."
+        f"Line {line} {_VERBS[access.verb]} {name} with {ways:.3g}-way bank conflicts: its threads want different "
+        f"elements of one bank, so each {_NOUNS[access.verb]} takes {ways:.3g} times as long. Let threadIdx.x be the "
+        "last index, or make the rows of the array one element longer."
     )
     return _Candidate(float(access.conflicts), Advice(text, line))
+
+
+def _spilled(subject: Subject) -> Iterator[_Candidate]:
+    """Local memory that only the machine code uses: the PTX, which is counted, has registers without end."""
+    size = subject.resources.local_bytes
+    if size and not any(subject.accesses("local")):
+        text = (
+            f"The registers do not suffice: the compiler keeps {size:,} bytes of each thread in local memory, which "
+            "lies in global memory. The counts leave these accesses out. Keep fewer values at once, or allow more "
+            "registers (__launch_bounds__)."
+        )
+        yield _Candidate(_whole_cost(subject), Advice(text))
+
+
+def _one_block(subject: Subject) -> Iterator[_Candidate]:
+    units = subject.input_elements if subject.operation == "sum" else subject.output_elements
+    if subject.launch.blocks == 1 and units > _LONG_LOOP * subject.launch.threads:
+        text = (
+            "The launch has a single block, so one multiprocessor (SM) does all the work and the others stand idle. "
+            "Let each block make a part of the output."
+        )
+        yield _Candidate(2 * _whole_cost(subject), Advice(text))
 
 
 def _divided(subject: Subject) -> Iterator[_Candidate]:
@@ -120,6 +158,7 @@ def _divided(subject: Subject) -> Iterator[_Candidate]:
         for line in subject.lines
         if line.branches is not None and not line.branches.predicated
     ]
+    masked = [(line.line, line.branches.divergent) for line in subject.lines if line.branches is not None]
     line, at_work = line_of_most(splits), WARP * totals.warp_efficiency
     if line is not None:
         text = (
@@ -133,6 +172,11 @@ def _divided(subject: Subject) -> Iterator[_Candidate]:
         )
     elif subject.has_edges:
         return  # that is a matter of the size
+    elif (line := line_of_most(masked)) is not None:
+        text = (
+            f"Line {line} switches threads of a warp off: over the whole kernel {at_work:.1f} of 32 are at work. "
+            "Choose who works so that whole warps have something to do."
+        )
     else:
         text = f"Only {at_work:.1f} of 32 threads of a warp are at work: many are switched off or have left."
     yield _Candidate(idle / _INSTRUCTIONS_A_CYCLE, Advice(text, line))
@@ -145,10 +189,10 @@ def _used_once(subject: Subject) -> Iterator[_Candidate]:
     uses = 2 * product.volume / subject.elements_read
     if uses >= _USED_ONCE:
         return
-    line, tile = subject.busiest_line("global", Verb.LOAD), subject.tile
+    line, tile = subject.busiest_line("global", Verb.LOAD), min(subject.tile, product.rows, product.columns)
     text = (
         f"Line {line} fetches every element from global memory anew for each use. Load tiles of {tile} by {tile} into "
-        f"shared memory: that leaves one of {tile} of these loads."
+        f"shared memory: of {tile} such loads, one is left."
     )
     cost = sum(access.ideal_sectors for _, access in subject.accesses("global", Verb.LOAD)) / _SECTORS_A_CYCLE
     yield _Candidate(cost * (1 - 1 / max(2, tile)), Advice(text, line))
@@ -200,9 +244,7 @@ def _next(subject: Subject) -> Advice:
     binds = ""
     if subject.light is not None:
         titles = {item.resource: item.title for item in subject.light.resources}
-        binds = (
-            f" What binds it now, by the model, is {titles.get(subject.light.limit, subject.light.limit)}."
-        )
+        binds = f" What binds it now, by the model: {titles.get(subject.light.limit, subject.light.limit)}."
     return Advice(f"Nothing stands out.{binds} {_step(subject)}".strip())
 
 
@@ -212,6 +254,13 @@ def _step(subject: Subject) -> str:
     each = subject.output_elements / subject.threads
     if not subject.shares:
         return "Next in the course: tiles in shared memory."
+    if subject.launch.blocks == 1:
+        return "Next in the course: matrices that are larger than a block."
+    if 2 * subject.tile <= _USUAL_TILE <= subject.product.rows and each < 2:
+        share = _USUAL_TILE // subject.tile
+        return (
+            f"Larger tiles come next: with tiles of {_USUAL_TILE}, global memory is read {share} times less."
+        )
     if each < 2:
         return f"Next in the course: thread coarsening, {COARSE} elements of the output a thread."
     return (

@@ -64,7 +64,7 @@ def wrong_answer(by_size: Sequence[Outcome]) -> tuple[Finding, ...]:
         return ()
     first, bad = failing[0], failing[0].mismatch
     assert bad is not None
-    share = f"{bad.wrong} of {plural(bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} wrong"
+    share = f"{bad.wrong:,} of {plural(bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} wrong"
     message = f"{value_text(bad)} ({size_text(first.case)}); {share}."
     return (
         Finding(

@@ -25,7 +25,7 @@ from kernels.plan import CasePlan, MatrixPlan, Plan
 PADDING = "0"
 _MOST_TERMS = 8
 _FIRST_TERMS = 4
-_MOST_RECORDS = 6_000
+_MOST_RECORDS = 1_500
 _MOST_CELLS = 1_024
 _AHEAD = (
     "Elements for the next phase are fetched while one is computed; they stand in the phase that uses them."

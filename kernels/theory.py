@@ -76,11 +76,12 @@ def _naive_rows(subject: Subject) -> Iterator[TheoryRow]:
         2 * product.volume / WARP, subject.totals.global_load_requests, "requests", line=line,
         note=_why(subject),
     )  # fmt: skip
-    yield TheoryRow(
-        "element_reads_tiled", f"elements read with tiles of {tile}", f"2 x {volume} / {tile}",
-        2 * product.volume / tile, None, "elements",
-        note=f"what sharing tiles of {tile} by {tile} would leave",
-    )  # fmt: skip
+    if tile <= min(product.rows, product.columns):
+        yield TheoryRow(
+            "element_reads_tiled", f"elements read with tiles of {tile}", f"2 x {volume} / {tile}",
+            2 * product.volume / tile, None, "elements",
+            note=f"what sharing tiles of {tile} by {tile} would leave",
+        )  # fmt: skip
     yield _reuse(subject, 1.0, "1")
 
 
@@ -227,7 +228,10 @@ def _why(subject: Subject) -> str:
         extent % subject.tile for extent in (product.rows, product.depth, product.columns)
     ):
         return f"the sizes are no multiples of {subject.tile}, so the last tiles are partly empty"
+    threads = subject.launch.threads
     reads = _expected_reads(subject)
+    if threads % WARP and abs(subject.elements_read - reads) < _ALIKE * reads:
+        return f"a block of {threads} threads leaves lanes of its last warp empty"
     if subject.elements_read > 1.02 * reads:
         return "this kernel reads elements more often than the formula supposes"
     if subject.elements_read < 0.98 * reads:

@@ -127,7 +127,7 @@ def meaning(
         barriers=counted.barriers,
         occupancy=held,
     )
-    if ranking is not None and counted.light is not None:
+    if ranking is not None and counted.light is not None and _writes_all(counted.light, ranking):
         bound = _light(counted.light, ranking, target.device)
     else:
         bound = _light(totals, plan, target.device)
@@ -146,6 +146,14 @@ def meaning(
         broken=bool(errors),
     )
     return evidence, held
+
+
+def _writes_all(totals: Totals, plan: Plan) -> bool:
+    """Whether a launch wrote its whole output: one with a grid of fixed size may leave out most of a large one."""
+    if totals.global_atomic_requests:
+        return True
+    outputs = (each for each in plan.cases[0].matrices if each.role is Role.OUTPUT)
+    return totals.global_store_bytes >= FLOAT * sum(each.rows * each.columns for each in outputs)
 
 
 def _has_goals(exercise: Exercise, plan: Plan) -> bool:

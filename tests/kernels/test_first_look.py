@@ -81,3 +81,63 @@ def test_a_goal_that_is_not_met_comes_first():
     assert first_look(subject(), goals=(goal,))[0].text == (
         "The exercise asks for more: No bank conflicts. Counted 4,096, at most 0 is asked."
     )
+
+
+LOOPS = """
+    for (int row = threadIdx.y; row < Width; row += blockDim.y)
+        for (int col = threadIdx.x; col < Width; col += blockDim.x) {
+            float sum = 0.0f;
+            for (int k = 0; k < Width; ++k) sum += M[row * Width + k] * N[k * Width + col];
+            P[row * Width + col] = sum;
+        }
+}
+"""
+HEAD = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {"
+
+
+def test_a_single_block_is_the_first_thing_said_of_a_launch_that_has_no_other():
+    first = advice(f"//!tilelab block=(16,16) grid=(1)\n{HEAD}{LOOPS}", "naive", 64)[0]
+    assert "single block" in first.text
+
+
+def test_a_launch_of_one_small_block_is_not_told_for_the_ranking_size():
+    analysis = analysed(f"//!tilelab block=(4,4) grid=(1)\n{HEAD}{FIXED}", "naive", 4)
+    assert not analysis.findings
+    assert dict(analysis.evidence.light[0].sizes) == {"Width": 4}
+    (row,) = (each for each in analysis.evidence.theory if each.key == "load_requests")
+    assert "16 threads" in row.note
+    assert not any("tiles of 16" in each.text for each in analysis.evidence.advice)
+
+
+FIXED = """
+    float sum = 0.0f;
+    for (int k = 0; k < Width; ++k) sum += M[threadIdx.y * Width + k] * N[k * Width + threadIdx.x];
+    P[threadIdx.y * Width + threadIdx.x] = sum;
+}
+"""
+
+
+def test_a_narrow_block_is_told_to_be_wider_and_not_to_exchange_its_axes():
+    source = "//!tilelab block=(8,8) grid=(ceil(Width/8),ceil(Width/8))\n" + solution("naive").read_text()
+    texts = [each.text for each in advice(source, "naive", 64) if "reads M" in each.text]
+    assert all("8 threads wide" in text and "row, or" not in text for text in texts)
+    assert texts
+
+
+def test_spilled_registers_are_named_though_no_count_shows_them():
+    sums = "".join(f"s[{i}] += M[row * Width + k + {i}] * N[(k + {i}) * Width + col];" for i in range(64))
+    source = (
+        "__global__ void __launch_bounds__(1024, 2) MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
+        "    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;\n"
+        "    float s[64] = {}, sum = 0.0f;\n"
+        f"    for (int k = 0; k < Width; k += 64) {{ {sums} }}\n"
+        "#pragma unroll\n    for (int i = 0; i < 64; ++i) sum += s[i];\n"
+        "    P[row * Width + col] = sum;\n}\n"
+    )
+    first = advice(source, "naive", 64)[0]
+    assert "registers do not suffice" in first.text
+
+
+def test_tiles_of_eight_are_told_of_larger_ones_before_coarsening():
+    (only,) = advice(solution("tiled"), "tiled", 64, 8)
+    assert "tiles of 16" in only.text

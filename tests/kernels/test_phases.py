@@ -317,7 +317,7 @@ def test_the_table_crosses_processes():
 
 def test_text_has_both_views():
     text = render_phases(table_of(SQUARE))
-    assert "Execution phases at Width 4, tile 2" in text
+    assert "Execution phases at Width=4, tile 2" in text
     assert re.search(r"0,1 +M\[0\]\[1\] -> Mds\[0\]\[1\] +N\[0\]\[1\] -> Nds\[0\]\[1\] +PValue \+= Mds", text)
     assert re.search(r"Phase 0 \(linearized index\).*M\[8\], M\[9\], M\[12\], M\[13\]", text)
 
@@ -341,3 +341,11 @@ def test_picture_shows_what_the_block_reads_and_holds():
 def test_picture_is_left_out_where_it_would_be_too_large_or_empty():
     assert picture(table_of(SQUARE), 7, FIRST) == ""
     assert picture(table_of(SQUARE, tile=16, width=32), 0, FIRST) == ""
+
+
+@pytest.mark.parametrize("width", [100, 120])
+@pytest.mark.parametrize("made_from", [SQUARE, TILED], ids=["square", "tiled"])
+def test_no_line_of_the_text_is_wider_than_asked(made_from, width):
+    text = render_phases(table_of(made_from), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "+ Mds[0][1]*Nds[1][0]" in text
