@@ -24,6 +24,8 @@ _OPCODES = {
     ("shared", Verb.LOAD): "LDS", ("shared", Verb.STORE): "STS", ("global", Verb.LOAD): "LDG",
     ("global", Verb.STORE): "STG", ("local", Verb.LOAD): "LDL", ("local", Verb.STORE): "STL",
 }  # fmt: skip
+_MOVED = "the assembler moved these accesses to another line, or left them out; counted by the PTX"
+_MOST_NAMED = 8
 _NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 _DOES = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
 
@@ -53,7 +55,7 @@ def as_executed(counts: Counts, sass: Sass | None) -> Executed:
     """
     fits = fit(counts, sass)
     hardware = [item for each in fits for item in (*each.merged, *each.alone)]
-    notes = {_key(item): _note(item, each, sass) for each in fits for item in (*each.alone, *each.merged)}
+    notes = {key: note for each in fits for key, note in _access_notes(each, sass).items()}
     accesses = _evidence(hardware, counts.accesses, notes)
     branches = _branches(counts.branches, sass)
     work = _work(counts)
@@ -134,17 +136,21 @@ def _evidence(
     return lines
 
 
-def _note(item: AccessCount, each: Fit, sass: Sass | None) -> str:
-    """Why the hardware's numbers for this variable on this line are not those of the PTX."""
+def _access_notes(each: Fit, sass: Sass | None) -> dict[Key, str]:
+    """Why the hardware's numbers for a variable on a line are not those of the PTX; "" where they are."""
+    merged, alone = _grouped(each.merged), _grouped(each.alone)
+    keys = dict.fromkeys((*alone, *merged))
     if sass is None:
-        return ""
+        return dict.fromkeys(keys, "")
     if each.match is Match.NONE_THERE:
-        return "the assembler moved these accesses to another line, or left them out; counted by the PTX"
-    mine = [merge for merge in each.merged if _key(merge) == _key(item)]
-    if not mine:
-        return ""
+        return dict.fromkeys(keys, _MOVED)
+    return {key: _joined(each, merged[key], len(alone.get(key, ()))) if key in merged else "" for key in keys}
+
+
+def _joined(each: Fit, mine: Sequence[AccessCount], alone: int) -> str:
+    """What the assembler made of a variable's accesses on a line: `mine`, and others that it left alone."""
     widest = max(mine, key=lambda merge: merge.width)
-    after = len(mine) + sum(_key(one) == _key(item) for one in each.alone)
+    after = len(mine) + alone
     before = after + sum(len(merge.pcs) - 1 for merge in mine)
     opcode = f"{_OPCODES[each.space, each.verb]}.{widest.width * 8}"
     one = "1 access" if after == 1 else f"{after} accesses"
@@ -162,7 +168,9 @@ def _notes(fits: Sequence[Fit], sass: Sass | None) -> tuple[str, ...]:
     near = sorted({line for each in fits if each.uncertain for line in each.lines if line is not None})
     if not near:
         return ()
-    where = f"line {near[0]}" if len(near) == 1 else f"lines {', '.join(map(str, near))}"
+    where = f"line {near[0]}" if len(near) == 1 else f"lines {', '.join(map(str, near[:_MOST_NAMED]))}"
+    if len(near) > _MOST_NAMED:
+        where += f" and {len(near) - _MOST_NAMED} more"
     guess = "how many the assembler joined there is a best guess, as its own accesses do not match those of the PTX"
     return (f"On {where}, {guess}.",)
 

@@ -163,12 +163,16 @@ def _so_many(candidates: list[AccessCount], wanted: int) -> list[AccessCount]:
 
 def _summing_to(sizes: Sequence[tuple[str, int]], wanted: int) -> set[str] | None:
     """Names whose sizes sum to a number, the earliest ones."""
-    reached: dict[int, set[str]] = {0: set()}
+    reached: dict[int, tuple[int, str]] = {}
     for name, size in sizes:
-        for total, names in list(reached.items()):
+        for total in (0, *reached):
             if total + size <= wanted:
-                reached.setdefault(total + size, names | {name})
-    return reached.get(wanted)
+                reached.setdefault(total + size, (total, name))
+    names: set[str] = set()
+    while wanted in reached:
+        wanted, name = reached[wanted]
+        names.add(name)
+    return names if wanted == 0 else None
 
 
 def _widths(accesses: Sequence[AccessCount], chosen: Sequence[AccessCount]) -> dict[int, int]:

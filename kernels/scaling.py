@@ -156,10 +156,7 @@ def _note(reason: str, lines: Collection[int | None]) -> str:
 
 
 def _access(grid: _Grid, access: AccessCount) -> AccessCount:
-    others = np.delete(access.values, _SEGMENTS, axis=0)
-    sums = grid.sums(others, access.line)
-    segments = grid.segment_sums(access.values[[_SEGMENTS]])
-    return replace(access, values=np.insert(sums, _SEGMENTS, segments, axis=0))
+    return replace(access, values=grid.sums(access.values, access.line, loose=_SEGMENTS))
 
 
 def _branch(grid: _Grid, branch: BranchCount) -> BranchCount:
@@ -173,10 +170,25 @@ def _branch(grid: _Grid, branch: BranchCount) -> BranchCount:
 
 @dataclass(frozen=True, slots=True)
 class _Division:
-    """The blocks that ran, class by class, and how many blocks of the grid each class has."""
+    """The blocks that ran, by class.
 
-    members: tuple[NDArray[np.intp], ...]
-    sizes: tuple[int, ...]
+    owner: for each block that ran, the number of its class
+    first: for each class, a block of it that ran
+    sizes: how many blocks of the grid each class has
+    """
+
+    owner: NDArray[np.intp]
+    first: NDArray[np.intp]
+    sizes: Numbers
+
+    def agree(self, values: Numbers) -> NDArray[np.bool_]:
+        """For each row, whether the blocks of each class have the same number."""
+        found: NDArray[np.bool_] = (values == values[:, self.first[self.owner]]).all(axis=1)
+        return found
+
+    def means(self, row: Numbers) -> NDArray[np.float64]:
+        """The mean of each class."""
+        return np.bincount(self.owner, row) / np.bincount(self.owner)
 
 
 class _Grid:
@@ -189,36 +201,44 @@ class _Grid:
         self.lines_that_differ: set[int | None] = set()
         self.segments_differ = False
 
-    def sums(self, values: Numbers, line: int | None) -> Numbers:
-        """The sums over the grid of each row, as one column."""
-        found, exact = self._sums(values)
-        if not exact:
+    def sums(self, values: Numbers, line: int | None, loose: int | None = None) -> Numbers:
+        """The sums over the grid of each row, as one column.
+
+        loose: a row that may differ where nothing else does
+        """
+        found, differing = self._sums(values)
+        if loose in differing:
+            self.segments_differ = True
+            differing.remove(loose)
+        if differing:
             self.lines_that_differ.add(line)
         return found
 
-    def segment_sums(self, values: Numbers) -> Numbers:
-        """The same for a row that may differ where nothing else does."""
-        found, exact = self._sums(values)
-        self.segments_differ |= not exact
-        return found
+    def _sums(self, values: Numbers) -> tuple[Numbers, set[int | None]]:
+        """By the fewest classes whose blocks agree; else by the mean of each of the most classes.
 
-    def _sums(self, values: Numbers) -> tuple[Numbers, bool]:
+        return: the sums, and the rows of which they are an estimate
+        """
         if self._whole:
-            return values.sum(axis=1, keepdims=True), True
-        rows = [self._sum(row) for row in values]
-        return np.array([[total] for total, _ in rows], np.int64), all(exact for _, exact in rows)
-
-    def _sum(self, row: Numbers) -> tuple[int, bool]:
-        """By the fewest classes whose blocks agree; else by the mean of each of the most classes."""
+            return values.sum(axis=1, keepdims=True), set()
+        sums = np.zeros((len(values), 1), np.int64)
+        open_rows = np.flatnonzero(values.any(axis=1))
         for division in self._divisions:
-            if all((row[members] == row[members[0]]).all() for members in division.members):
-                pairs = zip(division.members, division.sizes, strict=True)
-                return sum(size * int(row[members[0]]) for members, size in pairs), True
+            agree = division.agree(values[open_rows])
+            done = open_rows[agree]
+            sums[done, 0] = values[done][:, division.first] @ division.sizes
+            open_rows = open_rows[~agree]
+            if not len(open_rows):
+                break
+        for row in open_rows:
+            sums[row, 0] = self._estimate(values[row])
+        return sums, set(open_rows.tolist())
+
+    def _estimate(self, row: Numbers) -> int:
         if not self._divisions:
-            return round(self._factor * int(row.sum())), not row.any()
+            return round(self._factor * int(row.sum()))
         finest = self._divisions[-1]
-        pairs = zip(finest.members, finest.sizes, strict=True)
-        return round(sum(size * float(row[members].mean()) for members, size in pairs)), False
+        return round(float(finest.means(row) @ finest.sizes))
 
 
 def _divisions(blocks: Sequence[int], launch: Launch) -> Iterator[_Division]:
@@ -234,9 +254,7 @@ def _divisions(blocks: Sequence[int], launch: Launch) -> Iterator[_Division]:
             ]
         )
         classes = list(_classes(launch, period))
-        members = tuple(
-            np.flatnonzero((remainders == np.array(each)[:, np.newaxis]).all(axis=0)) for each in classes
-        )
-        sizes = tuple(_size(launch, period, each) for each in classes)
-        if all(len(some) >= min(2, size) for some, size in zip(members, sizes, strict=True)):
-            yield _Division(members, sizes)
+        belongs = (remainders == np.array(classes)[:, :, np.newaxis]).all(axis=1)
+        sizes = np.array([_size(launch, period, each) for each in classes], np.int64)
+        if (belongs.sum(axis=1) >= np.minimum(2, sizes)).all():
+            yield _Division(belongs.argmax(axis=0), belongs.argmax(axis=1), sizes)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -122,6 +123,23 @@ def test_a_mixture_that_does_not_fit_is_said_to_be_a_guess():
     assert requests(found) == {"a": (20, 80)}
     assert "as nearly as can be told" in found.lines[0].accesses[0].note
     assert found.notes[0].startswith("On line 5, ")
+
+
+def test_a_note_names_a_few_of_many_lines():
+    groups = [four(4 * line, line=line) for line in range(1, 101)]
+    lines = {line: machine({16: 3, 4: 1}, line).lines[line] for line in range(1, 101)}
+    (note,) = as_executed(counts(*groups), Sass(lines)).notes
+
+    assert note.startswith("On lines 1, 2, 3, 4, 5, 6, 7, 8 and 92 more, ")
+
+
+def test_thousands_of_variables_on_one_line_are_sorted_soon():
+    groups = [four(4 * number, f"v{number}") for number in range(1500)]
+
+    start = process_time()
+    found = as_executed(counts(*groups), machine({16: 700, 4: 3200}))
+    assert process_time() - start < 5
+    assert sum(hardware < ptx for hardware, ptx in requests(found).values()) == 700
 
 
 def test_a_loop_that_was_unrolled_decides_over_its_remainder():
