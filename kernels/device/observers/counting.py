@@ -1,12 +1,12 @@
 """Counts what a launch does: accesses, branches and instructions, per instruction and per block.
 
 Little is counted twice. Threads that come back to a place with the same addresses give the same numbers, so each
-pattern is looked at once, and how often it came is multiplied out at the end.
+pattern is looked at once, and how often it came is multiplied out at the end, or before there are too many of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,6 +29,7 @@ _GENERIC = {1: "shared", 2: "local"}
 _MOST_KNOWN = 4096
 _MOST_INTERVALS = 64
 _MOST_KINDS = 64
+_MOST_TALLIES = 8192
 _SEGMENT = 128
 
 
@@ -93,6 +94,11 @@ class Counting:
         self._work: dict[int | None, Numbers] = {}
         self._branches: dict[int, Numbers] = {}
         self._intervals: dict[int, Numbers] = {}
+        self._uniform: dict[object, _Tally] = {}
+        self._accesses: list[tuple[Counted, str, str, _Tally]] = []
+        self._executed: dict[tuple[int, int | None], _Tally] = {}
+        self._guarded: dict[tuple[int, int | None], _Tally] = {}
+        self._decisions: dict[_Decision, _Tally] = {}
         self._start(slice(0, 0), np.ones((1, 1), np.bool_))
 
     # -- what the machine tells ---------------------------------------------------------------------------------------
@@ -105,12 +111,14 @@ class Counting:
     def _start(self, columns: slice, everyone: Grid) -> None:
         self._columns = columns
         self._everyone = everyone
-        self._uniform: dict[object, _Tally] = {}
         self._kinds: dict[tuple[int | None, int | None], Columns] = {}
-        self._accesses: list[tuple[Counted, str, str, _Tally]] = []
-        self._executed: dict[tuple[int, int | None], _Tally] = {}
-        self._guarded: dict[tuple[int, int | None], _Tally] = {}
-        self._decisions: dict[_Decision, _Tally] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begins new tallies; `_round` tells them from those that addresses still hold."""
+        self._round = object()
+        for tallies in (self._uniform, self._accesses, self._executed, self._guarded, self._decisions):
+            tallies.clear()
 
     def executed(self, first: int, mask: Mask | None) -> None:
         """The threads of the mask run the code block that begins at `first`."""
@@ -124,6 +132,7 @@ class Counting:
         key = pc, None if mask is None else mask.digest
         tally = tallies.get(key)
         if tally is None:
+            self._keep_few(tallies)
             grid = self._whole(mask)
             tally = tallies[key] = _Tally(np.stack((grid.sum(axis=0), _warps(grid).sum(axis=0))))
         tally.times += 1
@@ -137,6 +146,7 @@ class Counting:
         key = _Decision(pc, present, parts, machine.epochs.tobytes())
         tally = self._decisions.get(key)
         if tally is None:
+            self._keep_few(self._decisions)
             tally = self._decisions[key] = _Tally(self._divided(mask, ways))
         tally.times += 1
 
@@ -155,9 +165,9 @@ class Counting:
 
     def access(self, machine: Machine, access: Counted, mask: Mask | None) -> None:
         """The threads of the mask access what a register and a displacement say."""
+        self._keep_few(self._accesses)
         value = machine.registers[access.register]
-        lanes = value.lanes
-        known = self._uniform if lanes is None else lanes.derive("counted", dict)
+        known = self._known(value.lanes)
         key = access, value.offset, None if mask is None else mask.digest
         tally = known.get(key)
         if tally is not None:
@@ -168,6 +178,13 @@ class Counting:
             tally.times += 1
         if len(found) == 1 and len(known) < _MOST_KNOWN:
             known[key] = found[0]
+
+    def _known(self, lanes: Lanes | None) -> dict[object, _Tally]:
+        """The tallies of these addresses."""
+        if lanes is None:
+            return self._uniform
+        known: dict[object, _Tally] = lanes.derive(("counted", self._round), dict)
+        return known
 
     def _look(self, machine: Machine, access: Counted, value: Value, mask: Mask | None) -> Iterator[_Tally]:
         """A tally for each space that is accessed: nearly always one."""
@@ -203,7 +220,7 @@ class Counting:
         one, other = (machine.memory.find(space, bound) for bound in bounds)
         name = "" if one is None or one is not other else _name(one.name)
         lanes = value.lanes
-        known = self._uniform if lanes is None else lanes.derive("counted", dict)
+        known = self._known(lanes)
         shift = (value.offset + access.displacement) % _SEGMENT
         key = access, space, name, shift, None if mask is None else mask.digest
         tally: _Tally | None = known.get(key)
@@ -230,7 +247,16 @@ class Counting:
     # -- sums ---------------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Adds up the chunk."""
+        """Ends the chunk."""
+        self._add_up()
+        self._start(slice(0, 0), np.ones((1, 1), np.bool_))
+
+    def _keep_few(self, tallies: Sized) -> None:
+        if len(tallies) >= _MOST_TALLIES:
+            self._add_up()
+            self._forget()
+
+    def _add_up(self) -> None:
         columns = self._columns
         for access, space, name, tally in self._accesses:
             key = access, space, name
@@ -243,7 +269,6 @@ class Counting:
             self._line(pc)[2, columns] += tally.times * self._flops[pc] * tally.values[0]
         for decision, tally in self._decisions.items():
             self._add_decision(decision, tally)
-        self._start(slice(0, 0), np.ones((1, 1), np.bool_))
 
     def _zeros(self, rows: int) -> Numbers:
         return np.zeros((rows, len(self._blocks)), np.int64)

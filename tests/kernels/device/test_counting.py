@@ -240,6 +240,28 @@ def test_small_chunks_count_the_same_as_one_large_one(lanes, monkeypatch):
     assert [each.intervals for each in whole.branches] == [each.intervals for each in cut.branches]
 
 
+SCATTERED = f"""{HEAD} {{
+    unsigned x = blockIdx.x * 77 + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < 40; k++) {{
+        x = x * 1664525 + 1013904223;
+        if (x >> 31) sum += M[x >> 8 & 63] + M[threadIdx.x & 7];
+        if (k & 1) __syncthreads();
+    }}
+    P[threadIdx.x] = sum;
+}}"""
+
+
+@pytest.mark.parametrize("most", [1, 2, 7])
+def test_numbers_that_are_added_up_early_are_the_same(most, device, monkeypatch):
+    whole = counts_of(device, SCATTERED, grid=3, block=50, n=50, observe=False)
+    monkeypatch.setattr("kernels.device.observers.counting._MOST_TALLIES", most)
+    early = counts_of(device, SCATTERED, grid=3, block=50, n=50, observe=False)
+
+    assert _values(whole) == _values(early)
+    assert [each.intervals for each in whole.branches] == [each.intervals for each in early.branches]
+
+
 def _values(counts: Counts) -> list[object]:
     accesses = [each.values.tolist() for each in (*counts.accesses, *counts.merged)]
     return [
