@@ -49,7 +49,7 @@ bench: ## speed of the CPU device and of a whole `tilelab grade`, against Numba'
 	@bin/setup bench
 	@.venv-bench/bin/python -m bench
 
-test-gpu: ## compare the CPU device with the GPU of this machine, bit by bit
+test-gpu: ## compare results, counts, races and occupancy with the GPU of this machine
 	@bin/setup dev
 	@$(PY) -m tests.gpu
 
