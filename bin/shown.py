@@ -1,6 +1,7 @@
 """Keep the command output that README.md and docs/ show true.
 
 A comment `<!-- output of: tilelab ... -->` stands before a block of code; the block is what that command prints.
+A command may end in ` | until "Words"`: then only what it prints before that line stands there.
 `make docs` writes the blocks anew, `tests/test_docs.py` fails when one is out of date.
 """
 
@@ -32,13 +33,24 @@ def shown(page: Path) -> dict[str, str]:
 
 def output_of(command: str) -> str:
     """What the command prints now, on a screen of 80 columns without colour."""
-    words = shlex.split(command)
+    typed, _, end = command.partition(" | until ")
+    words = shlex.split(typed)
     words[0] = str(Path(sys.executable).with_name("tilelab"))
     environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     if not done.stdout.strip():
         raise RuntimeError(f"{command} printed nothing and ended with exit code {done.returncode}")
-    return done.stdout.rstrip() + "\n"
+    return until(done.stdout, end.strip('"')).rstrip() + "\n"
+
+
+def until(output: str, end: str) -> str:
+    """What stands before the line that begins with these words; all of it where there are none."""
+    if not end:
+        return output
+    before, found, _ = output.partition(f"\n{end}")
+    if not found:
+        raise RuntimeError(f"no line begins with {end!r}")
+    return before
 
 
 def lasting(output: str) -> str:

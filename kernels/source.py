@@ -130,9 +130,7 @@ def _list(finding: Finding | None) -> list[Finding]:
 def _decode(data: bytes) -> str | Finding:
     """The text with plain newlines, or why the file is no text that can be graded."""
     if len(data) > LARGEST_SOURCE:
-        return _rejected(
-            f"The file is too long: {len(data)} bytes, and at most {LARGEST_SOURCE} (64 KiB) are taken."
-        )
+        return _rejected(f"The file is too long: at most {LARGEST_SOURCE:,} bytes (64 KiB) are taken.")
     data = data.removeprefix(_BYTE_ORDER_MARK)
     if not data.strip():
         return _rejected("The file is empty. Hand in the .cu file with your kernel.")

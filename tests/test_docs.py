@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from bin.shown import lasting, output_of, pages, rewrite, shown
+from bin.shown import lasting, output_of, pages, rewrite, shown, until
 from kernels.verdict import Verdict
 from worker.commands.root import tilelab
 
@@ -125,3 +125,10 @@ def test_a_page_is_written_anew_only_when_something_lasting_changed(tmp_path):
     assert "1.20" in page.read_text()
     assert rewrite(page, lambda _: "accepted\n")
     assert page.read_text() == text.format("accepted")
+
+
+def test_part_of_an_output_ends_before_the_line_that_is_named():
+    assert until("one\n\ntwo words\nthree\n", "two") == "one\n"
+    assert until("one\n", "") == "one\n"
+    with pytest.raises(RuntimeError):
+        until("one\ntwo\n", "three")

@@ -49,7 +49,7 @@ def test_lines_stay_where_they_were():
 def test_the_longest_file_is_taken_and_one_byte_more_is_not():
     padding = "/" * (LARGEST_SOURCE - len(KERNEL))
     taken(KERNEL + padding)
-    assert "65537 bytes" in only(KERNEL + padding + "/").message
+    assert "65,536 bytes" in only(KERNEL + padding + "/").message
 
 
 @pytest.mark.parametrize("text", [b"", b" \n\t\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf \n"])
