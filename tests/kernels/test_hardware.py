@@ -127,8 +127,8 @@ def test_a_mixture_that_does_not_fit_is_said_to_be_a_guess():
 
 def test_a_note_names_a_few_of_many_lines():
     groups = [four(4 * line, line=line) for line in range(1, 101)]
-    lines = {line: machine({16: 3, 4: 1}, line).lines[line] for line in range(1, 101)}
-    (note,) = as_executed(counts(*groups), Sass(lines)).notes
+    sass = Sass({line: machine({16: 3, 4: 1}, line).lines[line] for line in range(1, 101)})
+    (note,) = as_executed(counts(*groups), sass).notes
 
     assert note.startswith("On lines 1, 2, 3, 4, 5, 6, 7, 8 and 92 more, ")
 
