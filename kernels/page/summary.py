@@ -73,8 +73,10 @@ def extent_text(extent: tuple[int, int, int], noun: str) -> str:
 def ran_text(extent: Extent) -> str:
     """How much of the launch really ran, and what that makes of the totals."""
     blocks = extent.launch.blocks
-    if extent.blocks_run >= blocks:
+    if extent.blocks_run >= blocks and extent.exact:
         return f"All {plural(blocks, 'block')} ran, so the counts are exact."
+    if extent.blocks_run >= blocks:
+        return "This kernel is not right: the counts are of what it did in this one run, up to where it was stopped."
     kind = "exact for all of them" if extent.exact else "an estimate for all of them"
     return f"{extent.blocks_run:,} of {plural(blocks, 'block')} ran; the counts are {kind}."
 
