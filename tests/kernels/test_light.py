@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -222,3 +223,18 @@ def test_s2a_the_courses_ratios_and_bounds():
     assert ridge(1000, 12_000) == 48
     assert roofline(48, 1000, 12_000) == roofline(100, 1000, 12_000) == 12_000
     assert roofline(1, 150, 1000) == 37.5
+
+
+def _row(each: Measured, width: int, measured: float) -> str:
+    bound = _light(each, width)
+    return (
+        f"| {each.kernel} | {each.tile} | {width:,} | {bound.gflops:,.0f} | {measured:,.0f}"
+        f" | {measured / bound.gflops:.0%} | {bound.limit} |"
+    )
+
+
+@real
+def test_the_page_shows_these_bounds_beside_these_speeds():
+    page = (Path(__file__).parents[2] / "docs" / "speed-of-light.md").read_text(encoding="utf-8")
+    rows = [_row(each, *pair) for each in MEASURED for pair in zip(WIDTHS, each.speeds, strict=True)]
+    assert [line for line in page.splitlines() if line[-2:] == " |" and "GFLOPS" not in line] == rows
