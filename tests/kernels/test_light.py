@@ -16,7 +16,7 @@ from kernels.evidence import Basis, Light, Totals
 from kernels.hardware import as_executed
 from kernels.launch import Launch
 from kernels.light import Footprint, light, ridge, roofline
-from kernels.sass import read_sass
+from kernels.sass import Sass, read_sass
 from tests.kernels.device.counted import FOLDER
 from worker.sandbox.disassembling import disassemble, find_program
 
@@ -65,6 +65,14 @@ def _made(kernel: str, tile: int) -> Compilation:
 
 
 @cache
+def _machine_code(kernel: str, tile: int) -> Sass:
+    made = _made(kernel, tile)
+    text = disassemble(made.cubin).text
+    assert text is not None
+    return read_sass(text, made.entry)
+
+
+@cache
 def _block(each: Measured, width: int) -> dict[str, int]:
     """Counts of the first block."""
     made = _made(each.kernel, each.tile)
@@ -82,9 +90,7 @@ def _block(each: Measured, width: int) -> dict[str, int]:
     )
     assert execution.findings == ()
     assert execution.counts is not None
-    machine_code = disassemble(made.cubin).text
-    assert machine_code is not None
-    totals = as_executed(execution.counts, read_sass(machine_code, made.entry)).totals
+    totals = as_executed(execution.counts, _machine_code(each.kernel, each.tile)).totals
     numbers = {field.name: getattr(totals, field.name) for field in fields(Totals)}
     return {name: number for name, number in numbers.items() if isinstance(number, int)}
 
