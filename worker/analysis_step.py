@@ -152,7 +152,7 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
 
     assert case.launch is not None, "only a case that can be launched is counted"
     memory = buffers(case, _inputs(case))
-    affordable = _affordable(request, loaded, case, memory)
+    affordable = _affordable(request, loaded, case, memory, most=request.affordable // case.launch.threads)
     blocks = plan_blocks(case.launch, affordable or 0)
     if affordable is None or (blocks is None and case.launch.blocks > 4 * affordable):
         return None
@@ -163,14 +163,22 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
 
 
 def _affordable(
-    request: AnalysisRequest, loaded: Loaded, case: CasePlan, memory: Sequence[Buffer]
+    request: AnalysisRequest,
+    loaded: Loaded,
+    case: CasePlan,
+    memory: Sequence[Buffer],
+    *,
+    most: int | None = None,
 ) -> int | None:
-    """How many blocks can be run, by some that are; None where those do not come to a good end alone."""
+    """How many blocks can be run, by some that are; None where those do not come to a good end alone.
+
+    most: instructions of a thread after which a block is too much to run
+    """
     from kernels.scaling import probed_blocks
 
     assert case.launch is not None, "only a case that can be launched is counted"
     probed = probed_blocks(case.launch)
-    probe = _execute(request, loaded, case, memory, probed, count=False)
+    probe = _execute(request, loaded, case, memory, probed, count=False, most=most)
     if _incomplete(probe):
         return None
     return request.affordable * len(probed) // max(1, probe.instructions)
@@ -245,11 +253,15 @@ def _execute(
     *,
     observe: bool = False,
     count: bool = True,
+    most: int | None = None,
 ) -> Execution:
     from kernels import device
     from kernels.judge import arguments, constants, full_budget
 
     assert case.launch is not None, "only a case that can be launched is counted"
+    budget = full_budget(case)
+    if most is not None:
+        budget = device.Budget(min(most, budget.instructions))
     return device.run(
         loaded.program,
         case.launch,
@@ -258,7 +270,7 @@ def _execute(
         symbols=loaded.named(case.symbols),
         shapes=case.shapes,
         state=loaded.named(constants(case)),
-        budget=full_budget(case),
+        budget=budget,
         warp_races=request.plan.warp_races,
         observe=observe and blocks is None,
         count=count,
