@@ -10,6 +10,7 @@ from kernels.diagnostics import Diagnostic, Resources
 from kernels.evidence import Evidence
 from kernels.exercise_model import InputKind
 from kernels.launch import Launch
+from kernels.measurement import Measurement
 from kernels.occupancy import Occupancy
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
@@ -35,17 +36,6 @@ _HEADLINES: Mapping[Verdict, str] = {
     Verdict.ACCEPTED: "The kernel is right in every case that was run, to the last bit.",
     Verdict.SYSTEM_ERROR: "Tilelab could not grade this file. That is our fault, not the kernel's.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """A speed measured on a GPU; the CPU device never makes one."""
-
-    gflops: float
-    cublas_share: float
-    ms_median: float
-    repeats: int
-    ci: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
