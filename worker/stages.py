@@ -6,6 +6,7 @@ Nothing heavy is imported here: the command starts them before anything else.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
@@ -13,9 +14,13 @@ from worker.sandbox.limits import Failure, Limits, SandboxFailure
 from worker.sandbox.process import Child
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernels.compile import Compilation
     from kernels.verdict import Finding
     from worker.analysis_step import AnalysisRequest, AnalysisResponse
+    from worker.gpu.messages import MeasureRequest, MeasureResponse
+    from worker.gpu.spares import Runner
     from worker.sandbox.compiling import CompileRequest
     from worker.sandbox.disassembling import Disassembler, Disassembly
     from worker.steps import CheckRequest, CheckResponse
@@ -53,6 +58,9 @@ class Stages(Protocol):
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
         """Count what one compiled kernel does; raises SandboxFailure."""
 
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        """Judge one compiled kernel on the GPU, and measure it; raises SandboxFailure. May be called from a thread."""
+
     def isolation(self) -> tuple[str, ...]:
         """What is not enforced on this machine, in words."""
 
@@ -68,6 +76,7 @@ class SandboxedStages:
         self._children: list[Child] = []
         self._compilers: list[Child] = []
         self._disassembler: Disassembler | None = None
+        self._gpu: Runner | None = None
         try:
             self._compilers.append(self._start("compile", COMPILE_LIMITS))
             self._runner = self._start("run", CHECK_LIMITS) if runs else None
@@ -94,6 +103,27 @@ class SandboxedStages:
             child.close()
         if self._disassembler is not None:
             self._disassembler.close()
+        if self._gpu is not None:
+            self._gpu.close()
+
+    def open_gpu(self, index: int, arch: str, cache: Path) -> None:
+        """Start the process that drives GPU `index`; it warms up while the file is compiled and checked.
+
+        cache: folder where the judge's own kernels, compiled, are kept
+        raise (SandboxFailure, NVRTCUnavailable): where it does not start
+        """
+        from kernels.nvrtc import installed_version
+        from worker.gpu.judge_code import judge_code
+        from worker.gpu.messages import Prepare
+        from worker.gpu.spares import Runner
+
+        self._gpu = Runner(index, Prepare(judge_code(arch, cache), installed_version()))
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        """Judge and measure in the process that `open_gpu` started."""
+        if self._gpu is None:
+            raise SandboxFailure(Failure.START, "no GPU was opened")
+        return self._gpu.measure(request)
 
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         """Compile in a child that is ready; each works once, so a further one is started where there is none."""
@@ -148,7 +178,15 @@ class SandboxedStages:
             return Disassembly(None, "the kernel was not disassembled")
         return self._disassembler.result()
 
+    def cpu_seconds(self) -> Mapping[str, float]:
+        """What the processes of each step used, by its name; known once they have been closed."""
+        used: dict[str, float] = {}
+        for child in self._children:
+            used[child.step] = used.get(child.step, 0.0) + child.cpu_seconds
+        return used
+
     def isolation(self) -> tuple[str, ...]:
         """What holds in none of the children, as they found themselves."""
-        gaps = [child.isolation.missing() for child in self._children if child.isolation]
+        children = [child.isolation for child in self._children]
+        gaps = [held.missing() for held in (*children, self._gpu and self._gpu.isolation) if held]
         return tuple(dict.fromkeys(gap for child in gaps for gap in child))

@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.verdict import Verdict
 from worker.commands.root import Exit
+from worker.grading import Job
+from worker.grading import grade as grade_job
+from worker.stages import SandboxedStages
 
 TILED = find_exercise("tiled")
 SOLUTION = TILED.solution.read_text("utf-8")
@@ -86,3 +90,12 @@ def test_an_endless_kernel_ends_soon_and_by_count(tmp_path):
     assert (code, report["verdict"]) == (Exit.NOT_ACCEPTED, "data_race")
     kinds = {finding["kind"] for finding in report["findings"]}
     assert "time_limit" in kinds
+
+
+def test_the_processor_time_of_every_step_is_known_at_the_end(tmp_path):
+    with SandboxedStages() as stages:
+        verdict = grade_job(Job(SOLUTION.encode(), TILED, "sm_90", "5eed" * 8, tmp_path), stages).verdict
+    used = stages.cpu_seconds()
+    assert verdict is Verdict.ACCEPTED
+    assert set(used) == {"compile", "run"}
+    assert all(seconds > 0 for seconds in used.values())

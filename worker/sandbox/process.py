@@ -9,7 +9,6 @@ import contextlib
 import fcntl
 import json
 import os
-import resource
 import selectors
 import shutil
 import signal
@@ -51,12 +50,15 @@ class Child:
     Its parent is the thread that makes it: the child dies with that thread.
 
     module: whose `main` the process runs
+    cpu_seconds: what the process used in all, its start included; known once it has ended
     """
 
     module = "child"
 
     def __init__(self, step: str, limits: Limits | None = None) -> None:
         """Start the process and return at once; it warms up while the caller does other things."""
+        self.step = step
+        self.cpu_seconds = 0.0
         self.limits = limits or Limits()
         self.isolation: Isolation | None = None
         self._folder = tempfile.mkdtemp(prefix="tilelab-")
@@ -207,9 +209,8 @@ class Child:
 
     def _death(self) -> SandboxFailure:
         """Why the child ended without an answer, by its exit status and what it had used."""
-        usage = self._reap()
-        code = self._process.returncode
-        seconds = usage.ru_utime + usage.ru_stime
+        self._reap()
+        code, seconds = self._process.returncode, self.cpu_seconds
         detail = f"exit {code}, {seconds:.1f} s, {self._memory.bytes >> 20} MB"
         if code == -signal.SIGXCPU or seconds >= self.limits.cpu_seconds * _NEAR_TIME:
             return SandboxFailure(Failure.TIME, detail)
@@ -218,10 +219,10 @@ class Child:
             return SandboxFailure(Failure.MEMORY, detail)
         return SandboxFailure(Failure.CRASH, detail)
 
-    def _reap(self) -> resource.struct_rusage:
+    def _reap(self) -> None:
         _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        return usage
+        self.cpu_seconds = usage.ru_utime + usage.ru_stime
 
     def _kill(self) -> None:
         """Kill the child's process group, which it leads; it is not reaped yet, so the number is its own."""
