@@ -10,6 +10,7 @@ from kernels.diagnostics import Diagnostic, Resources
 from kernels.evidence import Evidence
 from kernels.exercise_model import InputKind
 from kernels.launch import Launch
+from kernels.measured_occupancy import MeasuredOccupancy
 from kernels.measurement import Measurement
 from kernels.occupancy import Occupancy
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
@@ -43,6 +44,7 @@ class Report:
     """One job's result.
 
     message: the verdict in one sentence, the first finding's where there is one
+    device: the device class of the GPU that judged it, such as "h200"; else "cpu"
     checks: every case of the exercise that was asked for
     printed, printed_case: what the kernel printed, bounded, and in which case
     warnings: the compiler's, bounded
@@ -50,6 +52,8 @@ class Report:
     seed: 128 bits in hex, from which the inputs of every case can be made again
     isolation: what the sandbox could not enforce on this machine; empty where all of it was
     seconds: per step
+    occupancy: by the table, which needs no GPU; measured_occupancy: by the driver, for the measured launch
+    unmade_checks: what nobody checked, in words, where the GPU alone judged a kernel that the CPU device does not know
     """
 
     verdict: Verdict
@@ -71,6 +75,7 @@ class Report:
     launch: Launch | None = None
     seed: str = ""
     isolation: tuple[str, ...] = ()
+    unmade_checks: tuple[str, ...] = ()
     schema: int = SCHEMA
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from worker.clock import Clock
 from worker.closer_look import Look, begin, finish, prepare
 from worker.compiling import HeadersUnavailable, compile_request
 from worker.evidence import module_of
+from worker.gpu.messages import MeasureRequest, MeasureResponse
+from worker.measuring import REMAINS_OPEN, Made, judged, stopped_runner
+from worker.measuring import request as measure_request
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.stages import Stages
 from worker.steps import CheckRequest, CheckResponse
@@ -45,6 +49,7 @@ class Job:
     seed: 128 bits in hex, from which all inputs are made
     case: only the cases of that name, or with these words in it; None for all
     evidence: whether an accepted kernel is looked at more closely; not where only some cases run
+    gpu: whether a kernel that passes is judged once more, and measured, on the GPU of the stages
     """
 
     source: bytes
@@ -55,6 +60,7 @@ class Job:
     tile: int | None = None
     case: str | None = None
     evidence: bool = False
+    gpu: bool = False
 
 
 def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Report:
@@ -104,12 +110,35 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, pro
     checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *source.warnings))
     clock.lap("check")
     report = _report(job, plan, made, checked, clock.seconds, stages.isolation())
-    if look is None or closer is None or report.verdict is not Verdict.ACCEPTED:
-        return report
-    progress("counting on the CPU device")
-    evidence, occupancy = finish(look, stages, closer)
-    clock.lap("count")
-    return replace(report, evidence=evidence, occupancy=occupancy, seconds=dict(clock.seconds))
+    with ThreadPoolExecutor(1) as beside:
+        measured = None
+        if job.gpu and report.verdict in REMAINS_OPEN:
+            asked = measure_request(job.exercise, source, job.tile, Made(plan, made))
+            measured = beside.submit(_measure, stages, asked, clock)
+        if look is not None and closer is not None and report.verdict is Verdict.ACCEPTED:
+            progress("measuring on the GPU" if measured else "counting on the CPU device")
+            evidence, occupancy = finish(look, stages, closer)
+            clock.lap("count")
+            report = replace(report, evidence=evidence, occupancy=occupancy)
+        if measured is not None:
+            compared = plan.operation is not Operation.ANALYSIS
+            report = judged(report, measured.result(), checked.ptx_digests, compared=compared)
+    return replace(report, seconds=dict(clock.seconds))
+
+
+def _measure(stages: Stages, asked: MeasureRequest, clock: Clock) -> MeasureResponse:
+    """The measure step, which runs beside the counting and has a clock of its own."""
+    own = Clock()
+    try:
+        return stages.measure(asked)
+    except SandboxFailure as failure:
+        if failure.kind is not Failure.TIME:
+            raise
+        digests = tuple(code.ptx_digest for code in asked.modules)
+        return MeasureResponse((stopped_runner(),), (), ptx_digests=digests, lost=True)
+    finally:
+        own.lap("measure")
+        clock.seconds |= own.seconds
 
 
 def _compile(

@@ -7,7 +7,7 @@ request holds all that the step needs: it runs where no file can be opened.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernels.diagnostics import Resources
@@ -15,6 +15,7 @@ from kernels.launch import Launch
 from kernels.plan import CasePlan, Plan
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from kernels.wire import from_plain, to_plain
+from worker.digest import digest
 
 if TYPE_CHECKING:
     from kernels.device import Budget, Buffer, Execution, Program, Schedule
@@ -49,13 +50,17 @@ class CheckRequest:
 
 @dataclass(frozen=True, slots=True)
 class CheckResponse:
-    """What the cases showed; the fields are those of kernels.judge.Judgement and of kernels.report.Report."""
+    """What the cases showed; the fields are those of kernels.judge.Judgement and of kernels.report.Report.
+
+    ptx_digests: of the modules that were read, by `CasePlan.module`: nothing else may be measured
+    """
 
     findings: tuple[Finding, ...]
     checks: tuple[CaseCheck, ...]
     printed: str = ""
     printed_case: str | None = None
     launch: Launch | None = None
+    ptx_digests: tuple[str, ...] = ()
 
 
 def warm_up() -> None:
@@ -77,6 +82,11 @@ def check_step(request: dict[str, Any]) -> dict[str, Any]:
 
 def check(request: CheckRequest) -> CheckResponse:
     """Read the PTX and judge all cases of the plan."""
+    digests = tuple(digest(module.ptx) for module in request.modules)
+    return replace(_check(request), ptx_digests=digests)
+
+
+def _check(request: CheckRequest) -> CheckResponse:
     from kernels import device
     from kernels.judge import judge
 

@@ -13,6 +13,7 @@ from kernels.verdict import Finding
 from worker.analysis import AnalysisJob, analyse
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.analysis_step import analyse as count
+from worker.gpu.messages import MeasureRequest, MeasureResponse
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.disassembling import Disassembly
 from worker.steps import CheckRequest, CheckResponse, check
@@ -40,6 +41,9 @@ class InProcess:
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
         return count(request)
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        raise NotImplementedError
 
     def isolation(self) -> tuple[str, ...]:
         return ()

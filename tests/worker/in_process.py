@@ -10,6 +10,7 @@ from kernels.exercise import Exercise, load_exercise
 from kernels.report import Report
 from kernels.verdict import Finding
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
+from worker.gpu.messages import MeasureRequest, MeasureResponse
 from worker.grading import Job, grade
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.disassembling import Disassembly
@@ -39,6 +40,9 @@ class Here:
         pass
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
+        raise NotImplementedError
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
         raise NotImplementedError
 
     def isolation(self) -> tuple[str, ...]:

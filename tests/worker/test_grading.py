@@ -12,6 +12,7 @@ from kernels.diagnostics import Resources
 from kernels.exercise import find_exercise
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
+from worker.gpu.messages import MeasureRequest, MeasureResponse
 from worker.grading import HeadersUnavailable, Job, NoSuchCase, grade
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.disassembling import Disassembly
@@ -54,6 +55,9 @@ class FakeStages:
         pass
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
+        raise NotImplementedError
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
         raise NotImplementedError
 
     def isolation(self) -> tuple[str, ...]:

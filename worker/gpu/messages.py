@@ -8,7 +8,6 @@ checking the launch that has just ended, `inputs` for making those of the next o
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ from kernels.diagnostics import Resources
 from kernels.measurement import Environment, Measurement
 from kernels.plan import CasePlan, Plan
 from kernels.verdict import CaseCheck, Finding
+from worker.digest import digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,6 @@ class WireCode:
     def ptx_digest(self) -> str:
         """SHA-256 of the PTX."""
         return digest(self.ptx)
-
-
-def digest(ptx: str) -> str:
-    """SHA-256 of a PTX text, by which what was checked and what was measured are compared."""
-    return hashlib.sha256(ptx.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
