@@ -75,6 +75,7 @@ class Report:
     launch: Launch | None = None
     seed: str = ""
     isolation: tuple[str, ...] = ()
+    measured_occupancy: MeasuredOccupancy | None = None
     unmade_checks: tuple[str, ...] = ()
     schema: int = SCHEMA
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from kernels.advice import advice_for
 from kernels.evidence_text import evidence_text
+from kernels.findings_text import findings_text
+from kernels.measurement_text import device_text, measurement_text, unmade_text
 from kernels.report import Report, headline
-from kernels.text_safety import cut, safe, safe_lines, width
+from kernels.text_safety import cut, safe, safe_lines
 from kernels.text_style import Style
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Verdict
 from kernels.wording import byte_size, plural
 
-_MOST_FINDINGS = 5
 _MOST_CASES = 8
 _MOST_WARNINGS = 5
 _MOST_PRINTED = 20
-_CONTEXT = 1
-_NEAR = 6
 # A file with a larger share of characters that cannot be read than one in this is no text.
 _UNREADABLE = 5
 
@@ -32,11 +31,13 @@ def render(report: Report, source: str, file: str, style: Style, options: Sequen
     lines = safe_lines(source.rstrip()) if _is_text(source) else []
     parts = [
         _head(report, file, style),
-        *_findings(report, lines, style),
+        *findings_text(report, lines, style),
         _advice(report, lines, style),
         _warnings(report, style),
         _printed(report, style),
+        measurement_text(report, style),
         _cases(report, style),
+        unmade_text(report, style),
         evidence_text(report, style),
         _figures(report, style),
         _replay(report, file, options),
@@ -54,87 +55,13 @@ def _is_text(source: str) -> bool:
 def _head(report: Report, file: str, style: Style) -> list[str]:
     colour = {Verdict.ACCEPTED: _GREEN, Verdict.SYSTEM_ERROR: _YELLOW}.get(report.verdict, _RED)
     name = safe("standard input" if file == "-" else file)
-    where = f"exercise {report.exercise}, tile {report.tile}, {report.arch}, CPU device"
+    where = f"exercise {report.exercise}, tile {report.tile}, {report.arch}, {device_text(report)}"
     text = report.message if report.verdict is Verdict.ACCEPTED else headline(report.verdict)
     return [
         f"{cut(name, style.width - 24)}: {style.paint(report.verdict.value.replace('_', ' '), colour)}",
         *_wrap(text, style),
         style.paint(cut(where, style.width), _DIM),
     ]
-
-
-def _findings(report: Report, lines: Sequence[str], style: Style) -> Iterator[list[str]]:
-    """The findings, each with the lines it is about: first those that decide the verdict, or how the file was read."""
-    ordered = sorted(
-        report.findings, key=lambda finding: finding.kind not in (report.verdict, Verdict.REJECTED)
-    )
-    for finding in ordered[:_MOST_FINDINGS]:
-        yield [*_title(finding, style), *_excerpt(finding, lines, style)]
-    left = len(ordered) - _MOST_FINDINGS
-    if left > 0:
-        yield [f"... and {plural(left, 'more finding')}; --json shows all."]
-
-
-def _title(finding: Finding, style: Style) -> list[str]:
-    warning = finding.severity is Severity.WARNING
-    kind = ("warning: " if warning else "") + finding.kind.value.replace("_", " ")
-    if warning and finding.kind is Verdict.REJECTED:
-        kind = "warning"  # nothing was rejected, but something is not read
-    count = f" ({plural(finding.count, _COUNTED.get(finding.kind, 'time'))})" if finding.count > 1 else ""
-    place = f", line {finding.line}" if finding.line is not None else ""
-    title = style.paint(f"{kind}{place}", _YELLOW if warning else _RED) + count
-    return [title, *_wrap(safe(finding.message), style, indent="  ")]
-
-
-_COUNTED = {Verdict.DATA_RACE: "pair", Verdict.WRONG_ANSWER: "element", Verdict.INPUT_MODIFIED: "element"}
-
-
-_LABELS = {
-    Verdict.DATA_RACE: ("this access came first", "this access came second"),
-    Verdict.BARRIER_DIVERGENCE: ("others wait here", "these threads wait here"),
-}
-
-
-def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
-    """The lines of a finding with their neighbours, each of them underlined; empty where none is known."""
-    first, second = _LABELS.get(finding.kind, ("", ""))
-    both = finding.other_line not in (None, finding.line)
-    labels = {finding.other_line: first, finding.line: second if both else ""}
-    marked = {n: text for n, text in labels.items() if n is not None and 1 <= n <= len(lines)}
-    if not marked:
-        return []
-    bar = "│" if style.unicode else "|"
-    margin = len(str(max(marked) + _CONTEXT))
-    room = style.width - margin - 5
-    out = [""]
-    previous = None
-    for number in _shown(marked, len(lines)):
-        if previous is not None and number != previous + 1:
-            out.append(f"  {'':>{margin}} ...")
-        previous = number
-        line = cut(lines[number - 1], room)
-        out.append(f"  {style.paint(f'{number:>{margin}} {bar}', _DIM)} {line}".rstrip())
-        if number in marked:
-            out.append(
-                f"  {'':>{margin}} {style.paint(bar, _DIM)} {_underline(line, marked[number], room, style)}"
-            )
-    return out
-
-
-def _shown(marked: Iterable[int], last: int) -> list[int]:
-    """The marked lines with their neighbours, and all between two that are close."""
-    numbers = sorted(marked)
-    shown = {m for n in numbers for m in range(n - _CONTEXT, n + _CONTEXT + 1)}
-    if numbers[-1] - numbers[0] <= _NEAR:
-        shown.update(range(numbers[0], numbers[-1]))
-    return sorted(n for n in shown if 1 <= n <= last)
-
-
-def _underline(line: str, label: str, room: int, style: Style) -> str:
-    indent = len(line) - len(line.lstrip())
-    carets = "^" * max(1, min(width(line.strip()), room - indent - len(label) - 1))
-    text = f"{carets} {label}"
-    return " " * indent + style.paint(text.rstrip(), _RED)
 
 
 def _advice(report: Report, lines: Sequence[str], style: Style) -> list[str]:
