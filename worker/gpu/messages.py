@@ -111,6 +111,7 @@ class MeasureResponse:
     findings, checks: as of a check on the CPU device; the checks are named alike, the ranking size's included
     ptx_digests: of the modules that were run, in their order
     lost: whether the device could not go on after what this kernel did
+    busy_ms: how long the device was at work for this job, judging included, also where nothing was measured
     """
 
     findings: tuple[Finding, ...]
@@ -119,3 +120,4 @@ class MeasureResponse:
     occupancy: DriverOccupancy | None = None
     ptx_digests: tuple[str, ...] = ()
     lost: bool = False
+    busy_ms: float = 0.0
