@@ -1,0 +1,163 @@
+"""Launches the judge's own kernels (judge.cu) and reads what they count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernels.launch import Launch
+from worker.gpu.backend import Argument, Backend, Code, Kernel, Memory
+from worker.gpu.recipe_views import View, signed
+
+ENTRIES = (
+    "make_matrix",
+    "compare_matrix",
+    "compare_words",
+    "compare_selection",
+    "compare_sums",
+    "compare_product",
+    "multiply_random",
+    "multiply_vector",
+)
+
+GUARD = 0x7FF5_A5A5
+"""What guard zones hold: a NaN, and another one than outputs are filled with."""
+
+# As in judge.cu.
+_THREADS, _ROWS, _STRIP = 256, 4, 1024
+_SLOTS = 32
+_WORDS = 4
+_SELECTION_ARGUMENTS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many places differ, and the number of the first one; 0 where none does."""
+
+    count: int
+    first: int
+
+
+class JudgeKernels:
+    """Every comparison counts into a slot of its own, so that all of them are read at once.
+
+    Counts and vectors lie in memory that a judged kernel may find. They are set after it has ended, each time.
+    """
+
+    def __init__(self, backend: Backend, code: Code) -> None:
+        self._backend = backend
+        self._loaded: dict[str, Kernel] = {entry: backend.load(code, entry) for entry in ENTRIES}
+        self._counters: Memory | None = None
+        self._vectors: Memory | None = None
+        self._used = 0
+
+    def forget(self) -> None:
+        """The memory was taken back."""
+        self._counters = self._vectors = None
+
+    def start(self) -> None:
+        """Begin to count anew."""
+        self._used = 0
+        self._counters = self._counters or self._backend.take(_SLOTS * _WORDS)
+        self._backend.fill(self._counters, 0)
+
+    def counts(self) -> tuple[Count, ...]:
+        """All that was counted since `start`, in order; waits for it."""
+        assert self._counters is not None
+        words = self._backend.read(self._counters)
+        pairs = np.ascontiguousarray(words).view(np.uint64).reshape(-1, 2)[: self._used]
+        # The kernels keep the largest complement, so that both numbers start at 0.
+        return tuple(Count(int(count), (~int(last)) % (1 << 64) if count else 0) for count, last in pairs)
+
+    def make(self, matrix: View, memory: Memory) -> None:
+        """Write a matrix as its view has it, line after line."""
+        self._launch("make_matrix", _tiles(matrix), (memory, *_shape(matrix), *matrix.arguments()))
+
+    def compare(self, matrix: View, memory: Memory) -> int:
+        """Compare memory with a matrix, bit for bit; the number of the count."""
+        slot, counter = self._slot()
+        self._launch(
+            "compare_matrix", _tiles(matrix), (memory, counter, *_shape(matrix), *matrix.arguments())
+        )
+        return slot
+
+    def compare_words(self, memory: Memory, word: int) -> int:
+        """Compare every word with one; the number of the count."""
+        slot, counter = self._slot()
+        self._launch(
+            "compare_words", (-(-memory.words // _STRIP), 1, 1), (memory, counter, memory.words, word)
+        )
+        return slot
+
+    def compare_selection(self, left: View, right: View, memory: Memory) -> int:
+        """Compare memory with a product of which one factor has one element a line; the number of the count."""
+        slot, counter = self._slot()
+        grid = (-(-left.rows // _ROWS), -(-right.columns // _STRIP), 1)
+        chosen, dense = (left, right) if left.recipe.kind.value == "selection" else (right, left)
+        shape = (left.rows, right.columns)
+        self._launch(
+            "compare_selection", grid, (memory, counter, *shape, *chosen.arguments(), *dense.arguments())
+        )
+        return slot
+
+    def compare_sums(
+        self, given: View, section: int, memory: Memory, shape: tuple[int, int], *, turned: bool
+    ) -> int:
+        """Compare memory with the sums of sections; the number of the count.
+
+        shape: of the output; `turned` where it lies in column-major order
+        """
+        slot, counter = self._slot()
+        rows, columns = shape
+        self._launch(
+            "compare_sums",
+            (rows * columns, 1, 1),
+            (memory, counter, section, rows, columns, turned, *_shape(given), *given.arguments()),
+        )
+        return slot
+
+    def compare_product(self, left: View, right: View, memory: Memory, vector: int) -> int:
+        """Compare a product's lines, each times a random vector; the number of the count of lines."""
+        slot, counter = self._slot()
+        inner, outer = self._scratch(right.rows, left.rows)
+        vector = signed(vector)
+        lines = _lines(right.rows)
+        self._launch("multiply_random", lines, (inner, vector, *_shape(right), *right.arguments()))
+        lines = _lines(left.rows)
+        self._launch("multiply_vector", lines, (outer, inner, *_shape(left), *left.arguments()))
+        self._launch("compare_product", lines, (memory, outer, counter, vector, left.rows, right.columns))
+        return slot
+
+    def _slot(self) -> tuple[int, Memory]:
+        assert self._counters is not None, "nothing is counted before `start`"
+        slot = self._used
+        if slot == _SLOTS:
+            raise ValueError(f"no more than {_SLOTS} comparisons are counted at once")
+        self._used += 1
+        return slot, Memory(self._counters.place + 4 * _WORDS * slot, _WORDS)
+
+    def _scratch(self, inner: int, outer: int) -> tuple[Memory, Memory]:
+        """Memory for two vectors of 64-bit numbers."""
+        words = 2 * (inner + outer)
+        if self._vectors is None or self._vectors.words < words:
+            self._vectors = self._backend.take(words)
+        first = self._vectors.place
+        return Memory(first, 2 * inner), Memory(first + 8 * inner, 2 * outer)
+
+    def _launch(self, entry: str, grid: tuple[int, int, int], arguments: tuple[Argument, ...]) -> None:
+        self._backend.launch(self._loaded[entry], Launch(grid, (_THREADS, 1, 1), 0), arguments)
+
+
+def _shape(matrix: View) -> tuple[int, int]:
+    return matrix.rows, matrix.columns
+
+
+def _tiles(matrix: View) -> tuple[int, int, int]:
+    """A block for some rows of a strip of columns."""
+    return -(-matrix.rows // _ROWS), -(-matrix.columns // _STRIP), 1
+
+
+def _lines(rows: int) -> tuple[int, int, int]:
+    """A block for some whole rows."""
+    return -(-rows // _ROWS), 1, 1

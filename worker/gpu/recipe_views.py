@@ -1,0 +1,63 @@
+"""A recipe as the judge's kernels take it: rows and columns either way round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernels.exercise import Layout
+from worker.gpu.recipes import COLUMN_STEP, ROW_STEP, Kind, Lines, Recipe
+
+_NUMBERS = {Kind.WIDE: 0, Kind.NARROW: 1, Kind.MANTISSAS: 2, Kind.SELECTION: 3, Kind.WHOLE: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A matrix, or its transpose: `rows` lines of `columns` elements.
+
+    turned: whether it is the transpose of the recipe's matrix
+    """
+
+    recipe: Recipe
+    turned: bool
+
+    @property
+    def kind(self) -> Kind:
+        return self.recipe.kind
+
+    @property
+    def rows(self) -> int:
+        return self.recipe.columns if self.turned else self.recipe.rows
+
+    @property
+    def columns(self) -> int:
+        return self.recipe.rows if self.turned else self.recipe.columns
+
+    @property
+    def flat(self) -> View:
+        """The same elements in the same places: a single column as a row, which is walked along quicker."""
+        return View(self.recipe, not self.turned) if self.columns == 1 else self
+
+    def arguments(self) -> tuple[int, ...]:
+        """The recipe as the last arguments of a kernel."""
+        recipe = self.recipe
+        row_step, column_step = (COLUMN_STEP, ROW_STEP) if self.turned else (ROW_STEP, COLUMN_STEP)
+        along = (recipe.lines is Lines.ROWS) != self.turned
+        number = recipe.group if recipe.kind is Kind.NARROW else recipe.limit
+        start, step = recipe.walk if recipe.kind is Kind.SELECTION else (0, 0)
+        wide = (recipe.seed, row_step, column_step, along, recipe.length, number, start, step)
+        return (_NUMBERS[recipe.kind], *(signed(value) for value in wide))
+
+
+def view(recipe: Recipe, *, turned: bool = False) -> View:
+    """The matrix itself, or its transpose."""
+    return View(recipe, turned)
+
+
+def memory_view(recipe: Recipe) -> View:
+    """The matrix as it lies in memory, line after line."""
+    return View(recipe, recipe.layout is Layout.COLUMN_MAJOR).flat
+
+
+def signed(number: int) -> int:
+    """The bits of an unsigned number of 64 bits as a signed one, which is what launches take."""
+    return (int(number) + (1 << 63)) % (1 << 64) - (1 << 63)

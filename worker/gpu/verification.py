@@ -1,0 +1,276 @@
+"""Was a launch right? Judged on the device, in a time that grows with the size of the matrices only.
+
+A product of integers is checked by Freivalds' method: C r against A (B r), for a vector r that is drawn after the
+launch, in integers that wrap at 2**64. Both inputs are made anew inside the judge's kernels, which read nothing that
+the judged kernel could have reached but its output. A row that is wrong by any integers passes with a chance below
+2**-38. All other outputs are compared element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernels.compare import is_poison
+from kernels.exercise import Layout, Operation
+from kernels.inputs import Matrix, factors, output_of
+from kernels.plan import CasePlan, MatrixPlan
+from worker.gpu.backend import Backend, Code, Memory
+from worker.gpu.judge_kernels import GUARD, Count, JudgeKernels
+from worker.gpu.recipe_views import View, memory_view, view
+from worker.gpu.recipes import Kind, Recipe, elements
+
+__all__ = ["GUARD", "Damage", "Judge", "Verified", "Wrong"]
+
+_COLUMNS_AT_ONCE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Memory that no longer holds what the judge put there.
+
+    count: words that differ
+    element: row and column of the first one of a matrix; in a guard zone, -1 (before the memory) or 1 (behind it),
+        and how many words lie between it and the memory
+    """
+
+    count: int
+    element: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A wrong output, with the first wrong element.
+
+    rows: wrong rows of a product of integers (columns, where it lies in column-major order); else wrong elements
+    unwritten: whether it still holds the NaN that outputs are filled with
+    """
+
+    rows: int
+    element: tuple[int, int]
+    found: float
+    right: float
+    unwritten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """All that one launch left behind; nothing in it where the launch was right.
+
+    changed, hurt: by the matrix's name, inputs and guard zones that were written to
+    """
+
+    wrong: Wrong | None = None
+    changed: Mapping[str, Damage] = field(default_factory=dict)
+    hurt: Mapping[str, Damage] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.wrong is None and not self.changed and not self.hurt
+
+
+class Judge:
+    """The judge's kernels on one device. What it keeps there is made anew for each answer."""
+
+    def __init__(self, backend: Backend, code: Code) -> None:
+        self._backend = backend
+        self._kernels = JudgeKernels(backend, code)
+
+    def release(self) -> None:
+        """Take back all memory of the backend, the judge's own included; to be called in place of `Backend.release`."""
+        self._backend.release()
+        self._kernels.forget()
+
+    def make(self, recipe: Recipe, memory: Memory) -> None:
+        """Put a matrix into memory. Does not wait."""
+        self._kernels.make(memory_view(recipe), memory)
+
+    def fill_guards(self, memory: Memory) -> None:
+        """Fill the zones around guarded memory. Does not wait."""
+        for zone in self._backend.guards(memory):
+            self._backend.fill(zone, GUARD)
+
+    def changed(self, recipe: Recipe, memory: Memory) -> Damage | None:
+        """Whether an input is no longer what its recipe says."""
+        self._kernels.start()
+        slot = self._kernels.compare(memory_view(recipe), memory)
+        return _damage(recipe, self._kernels.counts()[slot])
+
+    def guards_hurt(self, memory: Memory) -> Damage | None:
+        """Whether something was written into the zones around guarded memory."""
+        self._kernels.start()
+        slots = self._compare_guards(memory)
+        return _hurt(self._kernels.counts(), slots, memory, self._backend)
+
+    def wrong(self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, vector: int) -> Wrong | None:
+        """Whether the output is not what these inputs give, to the last bit; -0 is 0.
+
+        vector: 63 bits that nobody knew when the kernel ran
+        """
+        self._kernels.start()
+        slot = self._compare_output(case, recipes, out, vector)
+        return None if slot is None else self._wrong(case, recipes, out, self._kernels.counts()[slot])
+
+    def verify(
+        self, case: CasePlan, recipes: Mapping[str, Recipe], memories: Mapping[str, Memory], vector: int
+    ) -> Verified:
+        """Output, inputs and all guard zones at once, for one look at the device.
+
+        memories: of all matrices of the case, by name, guarded
+        """
+        self._kernels.start()
+        output = output_of(case) if case.operation is not Operation.ANALYSIS else None
+        slot = self._compare_output(case, recipes, memories[output.name], vector) if output else None
+        inputs = {n: self._kernels.compare(memory_view(r), memories[n]) for n, r in recipes.items()}
+        zones = {name: self._compare_guards(memory) for name, memory in memories.items()}
+        counts = self._kernels.counts()
+        changed = {name: _damage(recipes[name], counts[at]) for name, at in inputs.items()}
+        hurt = {name: _hurt(counts, at, memories[name], self._backend) for name, at in zones.items()}
+        wrong = None
+        if output is not None and slot is not None:
+            wrong = self._wrong(case, recipes, memories[output.name], counts[slot])
+        return Verified(wrong, _there(changed), _there(hurt))
+
+    def _compare_guards(self, memory: Memory) -> tuple[int, int]:
+        before, behind = self._backend.guards(memory)
+        return self._kernels.compare_words(before, GUARD), self._kernels.compare_words(behind, GUARD)
+
+    def _compare_output(
+        self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, vector: int
+    ) -> int | None:
+        """Start the comparison; the number of its count."""
+        match case.operation:
+            case Operation.ANALYSIS:
+                return None
+            case Operation.MATMUL:
+                left, right = _oriented(case, recipes)
+                if Kind.SELECTION in (left.kind, right.kind):
+                    return self._kernels.compare_selection(left, right, out)
+                return self._kernels.compare_product(left, right, out, vector)
+            case Operation.TRANSPOSE:
+                (given,) = recipes.values()
+                turned = output_of(case).layout is not Layout.COLUMN_MAJOR
+                return self._kernels.compare(view(given, turned=turned).flat, out)
+            case _:
+                (given,) = recipes.values()
+                output = output_of(case)
+                turned = output.layout is Layout.COLUMN_MAJOR
+                return self._kernels.compare_sums(
+                    view(given), case.section, out, (output.rows, output.columns), turned=turned
+                )
+
+    def _wrong(
+        self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, count: Count
+    ) -> Wrong | None:
+        """What the first difference is, from the recipes and that part of the output alone."""
+        if not count.count:
+            return None
+        output = output_of(case)
+        if case.operation is Operation.MATMUL and not any(
+            recipe.kind is Kind.SELECTION for recipe in recipes.values()
+        ):
+            return self._wrong_in_line(case, recipes, out, count)
+        if case.operation is Operation.SUM:
+            row, column = divmod(count.first, output.columns)
+            place = count.first if output.layout is Layout.ROW_MAJOR else column * output.rows + row
+        else:
+            place = count.first
+            row, column = _element(output, place)
+        found = self._read(out, place, 1)
+        return _told(count, (row, column), found[0], _right(case, recipes, row, column))
+
+    def _wrong_in_line(
+        self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, count: Count
+    ) -> Wrong:
+        """The first wrong element of a line of a product, as it lies in memory."""
+        output, length = output_of(case), output_of(case).row_length
+        found = self._read(out, count.first * length, length)
+        for start in range(0, length, _COLUMNS_AT_ONCE):
+            part = found[start : start + _COLUMNS_AT_ONCE].astype(np.float64)
+            right = _right_part(case, recipes, count.first, start, part.size)
+            differs = ~(part == right)
+            if differs.any():
+                at = int(np.argmax(differs))
+                element = _element(output, count.first * length + start + at)
+                return _told(count, element, found[start + at], float(right[at]))
+        raise RuntimeError("the judge's kernels and the host do not agree about a product")
+
+    def _read(self, memory: Memory, start: int, words: int) -> Matrix:
+        read = self._backend.read(Memory(memory.place + 4 * start, words))
+        found: Matrix = np.ascontiguousarray(read).view(np.float32)
+        return found
+
+
+def _oriented(case: CasePlan, recipes: Mapping[str, Recipe]) -> tuple[View, View]:
+    """The factors whose product is the output as it lies in memory: a column-major one is its transpose there."""
+    left, right = (recipes[matrix.name] for matrix in factors(case))
+    if output_of(case).layout is Layout.ROW_MAJOR:
+        return view(left), view(right)
+    return view(right, turned=True), view(left, turned=True)
+
+
+def _right(case: CasePlan, recipes: Mapping[str, Recipe], row: int, column: int) -> float:
+    """One element of the right output."""
+    if case.operation is Operation.MATMUL:
+        left, right = (recipes[matrix.name] for matrix in factors(case))
+        terms = np.arange(left.columns)
+        a, b = elements(left, np.array([row]), terms), elements(right, terms, np.array([column]))
+        return float(a.astype(np.float64) @ b.astype(np.float64))
+    (given,) = recipes.values()
+    if case.operation is Operation.TRANSPOSE:
+        return float(elements(given, np.array([column]), np.array([row]))[0])
+    start = (row * output_of(case).columns + column) * case.section
+    flat = np.arange(start, min(start + case.section, given.rows * given.columns))
+    return float(elements(given, flat // given.columns, flat % given.columns).astype(np.float64).sum())
+
+
+def _right_part(
+    case: CasePlan, recipes: Mapping[str, Recipe], line: int, start: int, words: int
+) -> np.typing.NDArray[np.float64]:
+    """Some elements of one line of a product, as it lies in memory."""
+    left, right = (recipes[matrix.name] for matrix in factors(case))
+    terms, wanted, one = np.arange(left.columns), np.arange(start, start + words), np.array([line])
+    if output_of(case).layout is Layout.ROW_MAJOR:
+        a = elements(left, one, terms)
+        b = elements(right, terms[:, np.newaxis], wanted[np.newaxis, :])
+    else:
+        a = elements(right, terms, one)
+        b = elements(left, wanted[np.newaxis, :], terms[:, np.newaxis])
+    product: np.typing.NDArray[np.float64] = a.astype(np.float64) @ b.astype(np.float64)
+    return product
+
+
+def _element(matrix: MatrixPlan | Recipe, place: int) -> tuple[int, int]:
+    """Row and column of an element by its place in memory."""
+    if matrix.layout is Layout.ROW_MAJOR:
+        row, column = divmod(place, matrix.columns)
+    else:
+        column, row = divmod(place, matrix.rows)
+    return row, column
+
+
+def _told(count: Count, element: tuple[int, int], found: np.float32, right: float) -> Wrong:
+    unwritten = bool(is_poison(np.array([found], np.float32))[0])
+    return Wrong(count.count, element, float(found), right, unwritten)
+
+
+def _damage(recipe: Recipe, count: Count) -> Damage | None:
+    return Damage(count.count, _element(recipe, count.first)) if count.count else None
+
+
+def _hurt(
+    counts: tuple[Count, ...], slots: tuple[int, int], memory: Memory, backend: Backend
+) -> Damage | None:
+    """Of the zone in front only the first word is known; it is the furthest from the memory."""
+    before, behind = (counts[slot] for slot in slots)
+    if not before.count and not behind.count:
+        return None
+    if behind.count:
+        return Damage(before.count + behind.count, (1, behind.first))
+    return Damage(before.count, (-1, backend.guards(memory)[0].words - 1 - before.first))
+
+
+def _there(damages: Mapping[str, Damage | None]) -> dict[str, Damage]:
+    return {name: damage for name, damage in damages.items() if damage is not None}
