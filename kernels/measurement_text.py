@@ -184,7 +184,7 @@ def _binding(report: Report, style: Style) -> list[str]:
         return []
     rows = [
         ("measured", _held(report)),
-        ("modelled", _held_back(report)),
+        _held_back(report),
         ("counted", _open_points(report)),
         *(row for light in report.evidence.light for row in _bound(report, light)),
     ]
@@ -216,14 +216,15 @@ def _held(report: Report) -> str:
     return f"{text}{of}, says the driver; it counts {use}{local}."
 
 
-def _held_back(report: Report) -> str:
+def _held_back(report: Report) -> tuple[str, str]:
     """What stops one more block: the driver gives a number only, the table of limits a reason."""
     held = report.measured_occupancy
     if held is None or not (held.limit or held.note):
-        return ""
+        return "", ""
     if held.note:
-        return safe(held.note)
-    return f"the table of limits says so too; what stops one more block: {_LIMITS.get(held.limit, safe(held.limit))}."
+        return "measured against modelled", safe(held.note)
+    limit = _LIMITS.get(held.limit, safe(held.limit))
+    return "modelled", f"the table of limits says so too; what stops one more block: {limit}."
 
 
 _LIMITS = {"warps": "its warps", "blocks": "its blocks", "shared": "shared memory"}

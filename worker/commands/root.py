@@ -17,6 +17,7 @@ _VERBS: Mapping[str, str] = {
     "exercises": "List the exercises, show a handout, or write a starter file.",
     "grade": "Grade one .cu file on this machine.",
     "occupancy": "Show how many blocks of a kernel a multiprocessor holds, and what limits it.",
+    "worker": "Test the machine that grades for others.",
 }
 
 
@@ -46,17 +47,24 @@ class SystemFault(WrongUse):
 
 
 class Verbs(click.Group):
-    """A group whose commands live in modules of their own names."""
+    """A group whose commands live in modules of their own names, each loaded only when it is called.
+
+    verbs: name -> what it does, in a line; prefix: of the names of their modules
+    """
+
+    verbs: Mapping[str, str] = _VERBS
+    prefix = ""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names of all verbs."""
-        return sorted(_VERBS)
+        return sorted(self.verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """One verb, loaded now."""
-        if cmd_name not in _VERBS:
+        if cmd_name not in self.verbs:
             return None
-        command: click.Command = getattr(importlib.import_module(f"worker.commands.{cmd_name}"), cmd_name)
+        module = importlib.import_module(f"worker.commands.{self.prefix}{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -67,7 +75,7 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list of verbs in the help, from the texts here: none has to be loaded for it."""
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(_VERBS.items()))
+            formatter.write_dl(sorted(self.verbs.items()))
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -1,0 +1,48 @@
+"""`tilelab worker selftest`: whether this machine may grade."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from worker.commands.device import architecture, choose
+from worker.commands.root import Exit, leave
+from worker.commands.submission import cache_folder
+
+
+@click.command(epilog="Exit code: 0 fit to take work, 2 wrong use, 3 not fit.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
+def selftest(device: str, as_json: bool) -> None:
+    """Grade kernels whose verdicts are known, and show what isolation holds here.
+
+    With a GPU, kernels that go wrong only at the ranking size are among them, and a ratio of speeds that every device
+    shows.
+
+    \b
+    Examples:
+      tilelab worker selftest
+      tilelab worker selftest --device cuda:0 --json
+    """  # noqa: D301 - click reads the escape
+    from worker.commands.progress import Progress
+    from worker.selftest import run_selftest, to_json
+    from worker.selftest_here import Here
+
+    gpu = choose(device)
+    here = Here(architecture(None, gpu), cache_folder())
+    if gpu is not None:
+        from worker.gpu.device_class import device_class
+
+        here = Here(here.arch, here.cache, gpu.index, device_class(gpu.name, gpu.memory_bytes))
+    with Progress() as progress:
+        result = run_selftest(here.grade, here.surroundings, gpu=gpu is not None, progress=progress.show)
+    if as_json:
+        click.echo(json.dumps(to_json(result), ensure_ascii=True))
+    else:
+        from worker.commands.terminal import style_of
+        from worker.selftest_text import selftest_text
+
+        click.echo(selftest_text(result, style_of(sys.stdout)))
+    leave(Exit.ACCEPTED if result.ok else Exit.SYSTEM_FAULT)

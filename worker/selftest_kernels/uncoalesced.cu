@@ -1,0 +1,10 @@
+// Right, and slow: neighbouring threads take neighbouring rows, so every access of a warp is in a line of its own.
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    int Row = blockIdx.x * TILE_WIDTH + threadIdx.x;
+    int Col = blockIdx.y * TILE_WIDTH + threadIdx.y;
+    if (Row < Width && Col < Width) {
+        float Pvalue = 0.0f;
+        for (int k = 0; k < Width; ++k) Pvalue += M[Row * Width + k] * N[k * Width + Col];
+        P[Row * Width + Col] = Pvalue;
+    }
+}
