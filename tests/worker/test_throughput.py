@@ -1,0 +1,58 @@
+"""What held a backlog up, from what its parts did."""
+
+from __future__ import annotations
+
+import pytest
+
+from worker.backlog import Backlog, Graded, Times
+from worker.gpu.messages import MeasureRequest, MeasureResponse
+from worker.lanes import Turn
+from worker.throughput import Throughput, binds, throughput
+
+NOTHING = MeasureRequest(None, (), None, (), "gflops")  # type: ignore[arg-type]
+
+
+def turn(gpu: int, begun: float, ready: float | None, ended: float, busy_ms: float | None) -> Turn:
+    answer = MeasureResponse((), (), busy_ms=busy_ms) if busy_ms is not None else None
+    return Turn(0, NOTHING, gpu, begun, ready, ended, answer)
+
+
+def of(*turns: Turn, gpus: int = 1, cpu: float = 4.0, step: float = 1.0) -> Throughput:
+    graded = tuple(Graded(n, None, Times(0, ended=n), cpu_seconds={"run": step}) for n in range(3))
+    return throughput(Backlog(graded, turns, seconds=10.0, gpus=gpus, cores=2, cpu_seconds=cpu))
+
+
+def test_the_shares_of_a_gpu_add_up_to_its_time():
+    found = of(turn(0, 0.0, 1.0, 3.0, 1500.0), turn(0, 5.0, 5.0, 6.0, 500.0))
+    (lane,) = found.lanes
+    assert lane.kernels == 2
+    assert [lane.busy, lane.handling, lane.waiting, lane.idle] == pytest.approx([0.2, 0.1, 0.1, 0.6])
+
+
+def test_every_gpu_has_its_own_turns():
+    found = of(turn(0, 0.0, 0.0, 10.0, 8000.0), turn(1, 0.0, 0.0, 10.0, 4000.0), gpus=2)
+    assert [lane.busy for lane in found.lanes] == pytest.approx([0.8, 0.4])
+    assert found.busy == pytest.approx(0.6)
+
+
+def test_a_turn_for_which_no_process_started_was_all_waiting():
+    (lane,) = of(turn(0, 2.0, None, 6.0, None)).lanes
+    assert [lane.waiting, lane.handling, lane.idle] == pytest.approx([0.4, 0.0, 0.6])
+
+
+def test_processor_time_is_by_step_and_the_rest_is_other():
+    found = of(cpu=4.0)
+    assert found.cpu_seconds == {"run": 3.0, "other": 1.0}
+    assert found.cores_busy == pytest.approx(4.0 / 20)
+
+
+def test_only_verdicts_count_as_verdicts():
+    found = of()
+    assert (found.per_minute, found.verdicts) == (0.0, {"none": 3})
+
+
+def test_what_binds():
+    assert "GPU binds" in binds(of(turn(0, 0.0, 0.1, 9.5, 9000.0)))
+    assert "Starting processes" in binds(of(turn(0, 0.0, 9.0, 9.5, 400.0)))
+    assert "processor binds" in binds(of(turn(0, 0.0, 0.0, 1.0, 900.0), cpu=18.0, step=5.0))
+    assert "Neither" in binds(of(turn(0, 0.0, 0.0, 1.0, 900.0), cpu=5.0))
