@@ -1,0 +1,15 @@
+"""What holds for every test: one that needs a GPU runs only where it is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests marked `gpu` run with `-m gpu` only: a GPU that is there may be at work for someone else."""
+    if "gpu" in config.option.markexpr:
+        return
+    skip = pytest.mark.skip(reason="needs an NVIDIA GPU; `make test-gpu` runs it")
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(skip)

@@ -1,0 +1,265 @@
+"""What the driver's management library (NVML) tells about the GPUs of this machine, without touching CUDA.
+
+NVML knows every GPU, whatever CUDA_VISIBLE_DEVICES says, and in an order of its own; here they stand in the order of
+their places on the PCI bus, which CUDA has too where CUDA_DEVICE_ORDER is PCI_BUS_ID. A GPU that is cut into slices
+(MIG) is represented by its slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from kernels.measurement import Clocks
+
+# Clocks event reasons by their bits. An idle GPU (bit 0) has nothing that it could be held back from.
+_HELD_DOWN = {
+    0x002: "applications clocks setting",
+    0x004: "power cap",
+    0x008: "hardware slowdown",
+    0x010: "sync boost",
+    0x020: "thermal slowdown (software)",
+    0x040: "thermal slowdown (hardware)",
+    0x080: "power brake (hardware)",
+    0x100: "display clocks setting",
+    0x200: "board limit",
+    0x400: "reliability",
+}
+_INSTALL = "`bin/setup gpu` installs what a machine with an NVIDIA GPU needs"
+
+
+class NoGPU(RuntimeError):
+    """There is no NVIDIA GPU here that can be used; the text says what is missing and what can be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuFacts:
+    """One GPU, or one slice of it.
+
+    index: its place in the order of the PCI bus, from 0
+    cc: compute capability, such as "9.0"
+    uuid: what CUDA_VISIBLE_DEVICES takes, also for a slice
+    max_sm_mhz: the highest clock that the multiprocessors can have; 0 where the device does not tell
+    """
+
+    index: int
+    name: str
+    memory_bytes: int
+    cc: str
+    uuid: str
+    driver: str
+    max_sm_mhz: int
+
+    @property
+    def arch(self) -> str:
+        """What kernels for it are compiled for, such as "sm_90"."""
+        return f"sm_{self.cc.replace('.', '')}"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess:
+    """A process that holds a CUDA context on a GPU; 0 bytes where the driver does not tell how much it took."""
+
+    pid: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where NVML finds a device: the handle of the board and, for a slice, that of the slice."""
+
+    board: Any
+    handle: Any
+
+
+def gpus() -> tuple[GpuFacts, ...]:
+    """The GPUs of this machine; raises NoGPU where there can be none."""
+    nvml = _library()
+    driver = _text(_told(nvml, nvml.nvmlSystemGetDriverVersion) or "")
+    return tuple(_facts(nvml, index, place, driver) for index, place in enumerate(_places(nvml)))
+
+
+def gpu(index: int) -> GpuFacts:
+    """One of them; raises NoGPU with those that there are."""
+    found = gpus()
+    if 0 <= index < len(found):
+        return found[index]
+    known = ", ".join(f"{each.index} ({each.name})" for each in found)
+    raise NoGPU(
+        f"there is no GPU {index} here; " + (f"there are {known}" if known else "the driver finds none")
+    )
+
+
+def memory_used(index: int) -> int:
+    """Bytes of a GPU that any process has; what the driver keeps for itself is not among them where it tells."""
+    nvml = _library()
+    handle = _place(nvml, index).handle
+    version = nvml.nvmlMemory_v2
+    info = _told(nvml, nvml.nvmlDeviceGetMemoryInfo, handle, version)
+    info = info or _told(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
+    if info is not None:
+        return int(info.used)
+    raise NoGPU(f"GPU {index} does not tell how much of its memory is used")
+
+
+def processes(index: int) -> tuple[GpuProcess, ...]:
+    """Those that hold a CUDA context on a GPU, by their numbers; one that the driver does not name is not there.
+
+    In a container the driver gives the numbers of the host.
+    """
+    nvml = _library()
+    handle = _place(nvml, index).handle
+    running = _told(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
+    return tuple(
+        sorted((GpuProcess(each.pid, each.usedGpuMemory or 0) for each in running), key=lambda p: p.pid)
+    )
+
+
+class ClockReader:
+    """Reads the state of one device, quickly and without ever failing: what it does not tell is 0 or empty.
+
+    where: UUID, PCI bus id as CUDA has it, or place in the order of the PCI bus
+    """
+
+    def __init__(self, where: str | int) -> None:
+        """Reads once, so that the library has opened what it needs before the process is confined."""
+        self._max_sm_mhz = 0
+        self._handle: Any = None
+        try:
+            self._nvml = _library()
+            self._handle = _board(self._nvml, where)
+        except NoGPU:
+            return
+        if self._handle is None:
+            return
+        self._max_sm_mhz = self._number(self._nvml.nvmlDeviceGetMaxClockInfo, self._nvml.NVML_CLOCK_SM)
+        self.read()
+
+    def read(self) -> Clocks:
+        """The state now: four questions, some ten microseconds each."""
+        if self._handle is None:
+            return Clocks()
+        nvml = self._nvml
+        return Clocks(
+            sm_mhz=self._number(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM),
+            max_sm_mhz=self._max_sm_mhz,
+            temperature_c=self._number(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
+            power_w=self._number(nvml.nvmlDeviceGetPowerUsage) / 1000,
+            held_down=reasons(self._number(nvml.nvmlDeviceGetCurrentClocksEventReasons)),
+        )
+
+    def _number(self, ask: Callable[..., Any], *arguments: Any) -> int:
+        return int(_told(self._nvml, ask, self._handle, *arguments) or 0)
+
+
+def reasons(bits: int) -> tuple[str, ...]:
+    """What holds a clock down, in words, from NVML's bits; bits that have no name here are given by number."""
+    unknown = bits & ~sum(_HELD_DOWN) & ~1
+    named = [words for bit, words in _HELD_DOWN.items() if bits & bit]
+    return (*named, f"reason 0x{unknown:x}") if unknown else tuple(named)
+
+
+@cache
+def _library() -> Any:
+    """The library, made ready for as long as this process lives; raises NoGPU."""
+    try:
+        import pynvml
+    except ImportError:
+        raise NoGPU(f"the package nvidia-ml-py is not installed here; {_INSTALL}") from None
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        raise NoGPU(_why(pynvml, error)) from None
+    return pynvml
+
+
+def _why(nvml: Any, error: Any) -> str:
+    known = {
+        nvml.NVML_ERROR_LIBRARY_NOT_FOUND: (
+            "no NVIDIA driver is installed here (its library libnvidia-ml.so.1 was not found); install the driver or, "
+            "in a container, pass the GPU in"
+        ),
+        nvml.NVML_ERROR_DRIVER_NOT_LOADED: (
+            "the NVIDIA driver is installed but not loaded; load it or restart the machine, and look at `nvidia-smi`"
+        ),
+        nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: (
+            "the NVIDIA driver was updated since it was loaded; restart the machine"
+        ),
+        nvml.NVML_ERROR_NO_PERMISSION: (
+            "this user may not open the NVIDIA driver's devices; look at the owner and mode of /dev/nvidia*"
+        ),
+    }
+    return known.get(error.value, f"the NVIDIA driver does not answer ({error}); look at `nvidia-smi`")
+
+
+def _places(nvml: Any) -> list[_Place]:
+    """Every device that CUDA can be given, in the order of the PCI bus."""
+    boards = []
+    for number in range(_told(nvml, nvml.nvmlDeviceGetCount) or 0):
+        handle = _told(nvml, nvml.nvmlDeviceGetHandleByIndex, number)
+        pci = handle and _told(nvml, nvml.nvmlDeviceGetPciInfo, handle)
+        if pci:
+            boards.append(((pci.domain, pci.bus, pci.device), handle))
+    boards.sort(key=lambda each: each[0])
+    return [
+        _Place(board, handle) for _, board in boards for handle in (list(_slices(nvml, board)) or [board])
+    ]
+
+
+def _slices(nvml: Any, board: Any) -> Iterator[Any]:
+    mode = _told(nvml, nvml.nvmlDeviceGetMigMode, board)
+    if mode is None or mode[0] != nvml.NVML_DEVICE_MIG_ENABLE:
+        return
+    for number in range(_told(nvml, nvml.nvmlDeviceGetMaxMigDeviceCount, board) or 0):
+        handle = _told(nvml, nvml.nvmlDeviceGetMigDeviceHandleByIndex, board, number)
+        if handle is not None:
+            yield handle
+
+
+def _place(nvml: Any, index: int) -> _Place:
+    places = _places(nvml)
+    if not 0 <= index < len(places):
+        raise NoGPU(f"there is no GPU {index} here; the driver finds {len(places)}")
+    return places[index]
+
+
+def _board(nvml: Any, where: str | int) -> Any:
+    """The board, which has clock and temperature also where only a slice of it is meant."""
+    if isinstance(where, int):
+        return _place(nvml, where).board
+    if ":" in where:
+        return _told(nvml, nvml.nvmlDeviceGetHandleByPciBusId, where)
+    handle = _told(nvml, nvml.nvmlDeviceGetHandleByUUID, where)
+    if handle is None or not where.startswith("MIG"):
+        return handle
+    return _told(nvml, nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle, handle)
+
+
+def _facts(nvml: Any, index: int, place: _Place, driver: str) -> GpuFacts:
+    try:
+        major, minor = nvml.nvmlDeviceGetCudaComputeCapability(place.board)
+        return GpuFacts(
+            index=index,
+            name=_text(nvml.nvmlDeviceGetName(place.handle)),
+            memory_bytes=int(nvml.nvmlDeviceGetMemoryInfo(place.handle).total),
+            cc=f"{major}.{minor}",
+            uuid=_text(nvml.nvmlDeviceGetUUID(place.handle)),
+            driver=driver,
+            max_sm_mhz=int(_told(nvml, nvml.nvmlDeviceGetMaxClockInfo, place.board, nvml.NVML_CLOCK_SM) or 0),
+        )
+    except nvml.NVMLError as error:
+        raise NoGPU(f"GPU {index} does not answer ({error}); look at `nvidia-smi`") from None
+
+
+def _told(nvml: Any, ask: Callable[..., Any], *arguments: Any) -> Any:
+    """The answer; None where the device or its driver does not give it."""
+    try:
+        return ask(*arguments)
+    except nvml.NVMLError:
+        return None
+
+
+def _text(told: str | bytes) -> str:
+    return told.decode(errors="replace") if isinstance(told, bytes) else told
