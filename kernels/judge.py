@@ -1,4 +1,4 @@
-"""Runs the cases of a plan on the CPU device and says what is right and what is not.
+"""Runs the cases of a plan on a device and says what is right and what is not.
 
 All cases run, the smallest first; the findings of all of them are put together, and the verdict is made from those.
 """
@@ -39,7 +39,11 @@ PRINT_LIMIT = 8 * 1024
 _INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
 
 RunKernel = Callable[[CasePlan, Sequence[Buffer], Schedule, Budget], Execution]
-"""One launch of the kernel on the CPU device, as the case says."""
+"""One launch of the kernel on a device, as the case says; raises LostError where that can run nothing any more."""
+
+
+class LostError(Exception):
+    """The device can run no further case, after what an earlier one did to it; the text is the note of those cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,10 @@ def _judge_case(
         return Outcome(case, CaseStatus.FAILED, "cannot be launched", (problem,) if problem else ())
     inputs = make_inputs(case, seed)
     budget = short_budget(case) if endless else full_budget(case)
-    execution = run(case, buffers(case, inputs), Schedule.LOCKSTEP, budget)
+    try:
+        execution = run(case, buffers(case, inputs), Schedule.LOCKSTEP, budget)
+    except LostError as lost:
+        return Outcome(case, CaseStatus.NOT_RUN, str(lost))
     return _judge_execution(plan, case, inputs, execution, endless)
 
 

@@ -1,0 +1,79 @@
+"""Judges the small cases of a plan on a device, with the inputs that the CPU device had and by the same comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from kernels.device import Budget, Buffer, Execution, Schedule
+from kernels.diagnostics import Resources
+from kernels.inputs import Matrix
+from kernels.judge import Judgement, LostError, judge
+from kernels.plan import CasePlan, Plan
+from kernels.verdict import Finding
+from worker.gpu.backend import Backend, DeviceFault, FaultKind
+from worker.gpu.findings import LOST, fault_finding, guard_finding
+from worker.gpu.messages import WireCode
+from worker.gpu.operands import Modules, Operands, place
+from worker.gpu.verification import Judge
+
+_NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)
+
+
+class SmallCases:
+    """Runs cases on a device.
+
+    lost: whether the device can run nothing more, after what a kernel did
+    """
+
+    def __init__(self, backend: Backend, judge: Judge, modules: Modules, seconds: float) -> None:
+        """seconds: after which a launch counts as endless."""
+        self._backend = backend
+        self._judge = judge
+        self._modules = modules
+        self._seconds = seconds
+        self.lost = False
+
+    def judged(self, plan: Plan, codes: Sequence[WireCode]) -> Judgement:
+        """All cases of the plan that are small enough."""
+        return judge(plan, self._run, [code.resources or _NOTHING for code in codes])
+
+    def _run(self, case: CasePlan, buffers: Sequence[Buffer], *_: Schedule | Budget) -> Execution:
+        """One launch. A device has its own schedule, and a time instead of a budget of instructions."""
+        if self.lost:
+            raise LostError(LOST)
+        values = {buffer.name: buffer.values for buffer in buffers}
+        try:
+            operands = place(self._backend, self._modules[case.module], case)
+            self._fill(operands, values)
+            assert case.launch is not None, "only a case that can be launched is run"
+            self._backend.timed(operands.kernel, case.launch, operands.arguments, self._seconds)
+            findings = tuple(self._hurt(operands))
+            values = self._contents(operands)
+        except DeviceFault as fault:
+            self.lost = fault.kind is not FaultKind.RESOURCES
+            findings = (fault_finding(fault, case, self._seconds),)
+        return Execution(findings, values, printed="", instructions=0)
+
+    def _fill(self, operands: Operands, values: dict[str, Matrix]) -> None:
+        for matrix in operands.case.matrices:
+            self._backend.write(operands.of(matrix), values[matrix.name])
+        for matrix in operands.guarded:
+            self._judge.fill_guards(operands.of(matrix))
+        for memory, word in operands.constants:
+            self._backend.fill(memory, word)
+
+    def _hurt(self, operands: Operands) -> Iterator[Finding]:
+        for matrix in operands.guarded:
+            damage = self._judge.guards_hurt(operands.of(matrix))
+            if damage is not None:
+                yield guard_finding(matrix, damage, operands.case)
+
+    def _contents(self, operands: Operands) -> dict[str, Matrix]:
+        return {
+            matrix.name: self._backend.read(operands.of(matrix)).view(np.float32)[
+                : matrix.rows * matrix.columns
+            ]
+            for matrix in operands.case.matrices
+        }

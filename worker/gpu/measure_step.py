@@ -1,0 +1,232 @@
+"""The measure step: judges a compiled kernel on a device, and measures one that is right there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+
+from kernels.limits import launch_finding
+from kernels.measurement import Clocks, Measurement, Speed
+from kernels.operations import work
+from kernels.outcomes import finding_order, size_text
+from kernels.plan import CasePlan
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
+from worker.gpu.backend import Backend, DeviceFault, FaultKind
+from worker.gpu.cases import SmallCases
+from worker.gpu.findings import LOST, fault_finding
+from worker.gpu.messages import DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
+from worker.gpu.operands import Modules, Operands, place
+from worker.gpu.roofline import implausible
+from worker.gpu.speed import clock_doubt, speed
+from worker.gpu.timing import FEWEST_IN_BUDGET, Bench, Fresh, Timings, timings
+from worker.gpu.verification import Judge
+
+FAILED_BEFORE = "not run, because another case failed"
+NO_MEMORY = "not run, because the GPU has too little memory for it"
+
+CURVE_SHARE = 0.2
+"""Of the time for repeats at the ranking size, what each other size has."""
+
+_NOT_OF_THE_CURVE = frozenset({Verdict.RESOURCE_LIMIT, Verdict.TIME_LIMIT})
+"""What only leaves a size of the curve out. Anything else that goes wrong there is wrong with the kernel."""
+
+
+def measure(
+    request: MeasureRequest, backend: Backend, judge: Judge, ask: Callable[[], Numbers]
+) -> MeasureResponse:
+    """All that a request asks for.
+
+    ask: gives two new random numbers of the parent at each call
+    """
+    job = _Job(request, backend, judge)
+    job.judge_small_cases()
+    if request.ranking is None:
+        job.look_at_largest()
+    elif job.failed:
+        job.leave_out_ranking(request.ranking)
+    else:
+        job.measure_ranking(request.ranking, Bench(backend, judge, Fresh(ask), request.launch_seconds))
+    return job.response()
+
+
+class _Job:
+    """One request on its way: what was found so far, and what was measured."""
+
+    def __init__(self, request: MeasureRequest, backend: Backend, judge: Judge) -> None:
+        self._request = request
+        self._backend = backend
+        self._judge = judge
+        self._modules = Modules(backend, request.modules)
+        self._findings: list[Finding] = []
+        self._checks: dict[str, CaseCheck] = {}
+        self._ranking: Speed | None = None
+        self._speeds: list[tuple[int, Speed]] = []
+        self._left_out: list[str] = []
+        self._remarks: list[str] = []
+        self._occupancy: DriverOccupancy | None = None
+        self._lost = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is wrong with the kernel."""
+        return any(finding.severity is Severity.ERROR for finding in self._findings)
+
+    # -- what is only judged -------------------------------------------------------------------------------------------
+
+    def judge_small_cases(self) -> None:
+        """The cases that the CPU device judged, on this device."""
+        small = SmallCases(self._backend, self._judge, self._modules, self._request.launch_seconds)
+        found = small.judged(self._request.plan, self._request.modules)
+        self._lost = small.lost
+        self._findings += found.findings
+        self._checks = {check.case: check for check in found.checks}
+
+    def look_at_largest(self) -> None:
+        """The occupancy of the largest case that was run, where nothing is measured."""
+        ran = [
+            case
+            for case in self._request.plan.cases
+            if case.on_cpu and case.launch is not None and self._launch_problem(case) is None
+        ]
+        if ran and not self._lost:
+            self._look_at_occupancy(max(ran, key=lambda case: case.weight))
+
+    def leave_out_ranking(self, case: CasePlan) -> None:
+        """A kernel that is wrong is not measured."""
+        known = self._checks.get(case.name)
+        if known is None or known.status is CaseStatus.NOT_RUN:
+            self._check(case, CaseStatus.NOT_RUN, LOST if self._lost else FAILED_BEFORE)
+
+    # -- what is measured ----------------------------------------------------------------------------------------------
+
+    def measure_ranking(self, case: CasePlan, bench: Bench) -> None:
+        """The ranking size and then the curve."""
+        found = self._timed(case, bench, self._request.budget_seconds, ranking=True)
+        if isinstance(found, Finding):
+            self._fail(case, found)
+        elif found is None:
+            self._check(case, CaseStatus.NOT_RUN, NO_MEMORY)
+        else:
+            self._check(case, CaseStatus.PASSED)
+            self._ranking = self._keep(found, self._backend.clocks())
+            self._measure_curve([other for other in self._request.curve if other.sizes != case.sizes], bench)
+
+    def _measure_curve(self, cases: Sequence[CasePlan], bench: Bench) -> None:
+        seconds = CURVE_SHARE * self._request.budget_seconds
+        for case in cases:
+            if self._lost or self.failed:
+                self._leave_out(case, LOST if self._lost else FAILED_BEFORE)
+                continue
+            needed = FEWEST_IN_BUDGET * self._predicted_ms(case) / 1000
+            if needed > seconds:
+                times = f"{FEWEST_IN_BUDGET} launches would take about {needed:.2g} s"
+                self._leave_out(case, f"{times}, longer than the {seconds:.2g} s there are for it")
+                continue
+            found = self._timed(case, bench, seconds, ranking=False)
+            if isinstance(found, Timings):
+                self._keep(found, Clocks())
+            elif found is None:
+                self._leave_out(case, NO_MEMORY)
+            elif found.kind in _NOT_OF_THE_CURVE:
+                self._leave_out(case, found.message)
+            else:
+                self._fail(case, found)
+
+    def _timed(
+        self, case: CasePlan, bench: Bench, seconds: float, *, ranking: bool
+    ) -> Timings | Finding | None:
+        """The repeats of one size, or what is wrong; None where the device has too little memory."""
+        problem = self._launch_problem(case)
+        if problem is not None:
+            return problem
+        try:
+            operands = self._placed(case)
+            if operands is None:
+                return None
+            if ranking:
+                self._look_at_occupancy(case)
+            return timings(bench, operands, seconds, first=ranking)
+        except DeviceFault as fault:
+            self._lost = fault.kind is not FaultKind.RESOURCES
+            return fault_finding(fault, case, self._request.launch_seconds)
+
+    def _placed(self, case: CasePlan) -> Operands | None:
+        loaded = self._modules[case.module]
+        try:
+            return place(self._backend, loaded, case)
+        except DeviceFault as fault:
+            if fault.kind is not FaultKind.RESOURCES:
+                raise
+            return None
+
+    def _launch_problem(self, case: CasePlan) -> Finding | None:
+        resources = self._request.modules[case.module].resources
+        return case.problem or (launch_finding(case, resources) if resources is not None else None)
+
+    def _look_at_occupancy(self, case: CasePlan) -> None:
+        kernel, launch = self._modules[case.module].kernel, case.launch
+        assert launch is not None, "only a case that can be launched is looked at"
+        used = self._backend.used(kernel)
+        blocks = self._backend.blocks_per_multiprocessor(kernel, launch.threads, launch.shared)
+        self._occupancy = DriverOccupancy(
+            launch.threads, launch.shared, blocks, used.registers, used.shared_bytes, used.local_bytes
+        )
+
+    def _predicted_ms(self, case: CasePlan) -> float:
+        """The time of one launch, from the size nearest to it that was measured."""
+        needed = work(case)
+        done, nearest = min(self._speeds, key=lambda each: abs(each[0] - needed))
+        return nearest.ms_median * needed / done
+
+    # -- what comes of it ----------------------------------------------------------------------------------------------
+
+    def _keep(self, found: Timings, clocks: Clocks) -> Speed:
+        """The speed at one size, and every doubt about it."""
+        measured = speed(found, clocks)
+        self._speeds.append((work(found.case), measured))
+        doubts = (
+            implausible(found.case, measured.ms_median, self._backend.environment),
+            clock_doubt(found),
+        )
+        self._remarks += [doubt for doubt in doubts if doubt]
+        return measured
+
+    def _fail(self, case: CasePlan, finding: Finding) -> None:
+        self._findings.append(finding)
+        self._check(case, CaseStatus.FAILED, finding.kind.value.replace("_", " "))
+
+    def _check(self, case: CasePlan, status: CaseStatus, note: str = "") -> None:
+        self._checks[case.name] = CaseCheck(case.name, status, note)
+
+    def _leave_out(self, case: CasePlan, reason: str) -> None:
+        self._left_out.append(f"{size_text(case)}: {reason}")
+
+    def response(self) -> MeasureResponse:
+        """All that was found."""
+        return MeasureResponse(
+            findings=tuple(sorted(self._findings, key=finding_order)),
+            checks=tuple(self._checks.values()),
+            measurement=self._measurement(),
+            occupancy=self._occupancy,
+            ptx_digests=tuple(module.ptx_digest for module in self._request.modules),
+            lost=self._lost,
+            busy_ms=self._backend.busy_ms(),
+        )
+
+    def _measurement(self) -> Measurement | None:
+        """Of a kernel that is right at every size that was run."""
+        ranking = self._request.ranking
+        if self._ranking is None or ranking is None or self.failed:
+            return None
+        curve = [each for _, each in sorted(self._speeds, key=lambda each: each[0])]
+        return Measurement(
+            **{field.name: getattr(self._ranking, field.name) for field in fields(Speed)},
+            metric=self._request.metric,
+            environment=self._backend.environment,
+            curve=tuple(curve),
+            left_out=tuple(self._left_out),
+            ranked=not self._remarks,
+            remarks=tuple(self._remarks),
+            busy_ms=self._backend.busy_ms(),
+            ptx_digest=self._request.modules[ranking.module].ptx_digest,
+        )

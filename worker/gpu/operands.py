@@ -1,0 +1,106 @@
+"""One case in a device's memory: its matrices, and what its kernel is called with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernels.compare import POISON
+from kernels.exercise import Role
+from kernels.plan import CasePlan, MatrixPlan
+from worker.gpu.backend import Argument, Backend, Code, DeviceFault, FaultKind, Kernel, Memory
+from worker.gpu.messages import WireCode
+
+POISON_WORD = int(np.array([POISON]).view(np.uint32)[0])
+"""What outputs are filled with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A compilation on the device.
+
+    globals: mangled names of module variables, by their names in the source
+    """
+
+    kernel: Kernel
+    globals: Mapping[str, str]
+
+
+class Modules:
+    """The compilations of a job, each loaded when it is first needed, and then kept with what its variables hold."""
+
+    def __init__(self, backend: Backend, codes: Sequence[WireCode]) -> None:
+        self._backend = backend
+        self._codes = codes
+        self._loaded: dict[int, Loaded] = {}
+
+    def __getitem__(self, number: int) -> Loaded:
+        """By `CasePlan.module`; raises DeviceFault where the device does not take it."""
+        if number not in self._loaded:
+            code = self._codes[number]
+            kernel = self._backend.load(Code(code.ptx, code.cubin_bytes), code.entry)
+            self._loaded[number] = Loaded(kernel, code.globals)
+        return self._loaded[number]
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The matrices of a case.
+
+    memories: by name; those that are module variables lie where the module has them
+    guarded: the matrices with guard zones, which are all others
+    constants: module variables of one int, each with what it holds at every launch
+    """
+
+    case: CasePlan
+    kernel: Kernel
+    memories: Mapping[str, Memory]
+    guarded: tuple[MatrixPlan, ...]
+    arguments: tuple[Argument, ...]
+    constants: tuple[tuple[Memory, int], ...]
+
+    @property
+    def outputs(self) -> tuple[MatrixPlan, ...]:
+        """The matrices that the kernel fills."""
+        return tuple(matrix for matrix in self.case.matrices if matrix.role is Role.OUTPUT)
+
+    def of(self, matrix: MatrixPlan) -> Memory:
+        """The matrix's memory."""
+        return self.memories[matrix.name]
+
+
+def place(backend: Backend, loaded: Loaded, case: CasePlan) -> Operands:
+    """Memory for the case, its content left to the caller.
+
+    raise (DeviceFault): RESOURCES, where the device has not enough of it or a variable is too small
+    """
+    memories: dict[str, Memory] = {}
+    guarded = []
+    for matrix in case.matrices:
+        words = matrix.rows * matrix.columns
+        if matrix.symbol is None:
+            memories[matrix.name] = backend.take(words, guarded=True)
+            guarded.append(matrix)
+            continue
+        memories[matrix.name] = backend.variable(loaded.kernel, loaded.globals[matrix.symbol])
+        if memories[matrix.name].words < words:
+            raise DeviceFault(FaultKind.RESOURCES, f"{matrix.symbol} is too small for this size")
+    return Operands(
+        case=case,
+        kernel=loaded.kernel,
+        memories=memories,
+        guarded=tuple(guarded),
+        arguments=tuple(
+            memories[each.matrix] if each.matrix is not None else int(each.number or 0)
+            for each in case.arguments
+        ),
+        constants=tuple(
+            (
+                backend.variable(loaded.kernel, loaded.globals[constant.symbol]),
+                constant.value & 0xFFFF_FFFF,
+            )
+            for constant in case.constants
+        ),
+    )

@@ -1,0 +1,61 @@
+"""Whether a result is faster than the device can be: then it is no measurement of the work that was asked for."""
+
+from __future__ import annotations
+
+from kernels.devices import devices
+from kernels.exercise import Operation, Role
+from kernels.inputs import factors
+from kernels.measurement import Environment
+from kernels.outcomes import size_text
+from kernels.plan import CasePlan
+
+_FLOAT = 4
+_LANES = 128
+_MEGABYTE = 2**20
+
+
+def operations(case: CasePlan) -> int:
+    """Floating-point operations that a product needs by its definition; 0 for anything else."""
+    if case.operation is not Operation.MATMUL:
+        return 0
+    left, right = factors(case)
+    return 2 * left.rows * left.columns * right.columns
+
+
+def operand_bytes(case: CasePlan) -> int:
+    """Bytes of all operands, each once."""
+    return _bytes(case, Role.INPUT) + _bytes(case, Role.OUTPUT)
+
+
+def least_ms(case: CasePlan, environment: Environment) -> float:
+    """The time that no launch of the case can be faster than on that device; 0 where nothing is known of it.
+
+    Caches are empty before each launch, so that every input comes from memory. Of the output, what the second-level
+    cache holds may still be there when the launch is over.
+    """
+    if case.operation is Operation.ANALYSIS:
+        return 0.0
+    known = devices().get(environment.device_class)
+    lanes = known.fp32_lanes if known is not None else _LANES
+    clock_mhz = max(environment.max_sm_mhz, known.clock_mhz if known is not None else 0)
+    rate = 2 * lanes * environment.multiprocessors * clock_mhz * 1000
+    compute = operations(case) / rate if rate else 0.0
+    if known is None:
+        return compute
+    left = max(0, _bytes(case, Role.OUTPUT) - round(known.l2_mb * _MEGABYTE))
+    return max(compute, (_bytes(case, Role.INPUT) + left) / known.memory_gbs / 1e6)
+
+
+def implausible(case: CasePlan, ms: float, environment: Environment) -> str:
+    """Why such a time cannot be; "" where it can."""
+    least = least_ms(case, environment)
+    if ms >= least:
+        return ""
+    return (
+        f"{size_text(case)}: {ms:.4g} ms is less than the {least:.4g} ms that {environment.device} needs for this"
+        " size at its full speed; this cannot be a measurement of the whole work."
+    )
+
+
+def _bytes(case: CasePlan, role: Role) -> int:
+    return _FLOAT * sum(matrix.rows * matrix.columns for matrix in case.matrices if matrix.role is role)

@@ -1,0 +1,56 @@
+"""What the repeats at one size say: the speed, and whether the clocks can be believed."""
+
+from __future__ import annotations
+
+import statistics
+
+from kernels.exercise import Operation
+from kernels.measurement import Clocks, Speed
+from kernels.median import middle
+from kernels.outcomes import size_text
+from worker.gpu.roofline import operand_bytes, operations
+from worker.gpu.timing import Timings
+
+_GAP_MS, _GAP_SHARE = 1.0, 0.2
+_RESOLUTION_MS, _DRIFT = 0.01, 0.001
+
+
+def speed(found: Timings, clocks: Clocks) -> Speed:
+    """The speed at one size.
+
+    clocks: right after the repeats
+    """
+    case, ms = found.case, [run.ms for run in found.runs]
+    bounds = middle(ms)
+    cublas = statistics.median(found.cublas_ms) if found.cublas_ms else None
+    seconds = bounds.median / 1000
+    measured = seconds > 0 and case.operation is not Operation.ANALYSIS
+    product = measured and case.operation is Operation.MATMUL
+    return Speed(
+        sizes=dict(case.sizes),
+        ms_median=bounds.median,
+        ci=(bounds.low, bounds.high),
+        spread=(min(ms), max(ms)),
+        repeats=len(ms),
+        settled=bounds.settled,
+        gflops=operations(case) / seconds / 1e9 if product else None,
+        gbps=operand_bytes(case) / seconds / 1e9 if measured else None,
+        cublas_share=cublas / bounds.median if cublas is not None and bounds.median > 0 else None,
+        cublas_ms=cublas,
+        clocks=clocks,
+    )
+
+
+def clock_doubt(found: Timings) -> str:
+    """Why the device's clock and the host's do not agree on how long the launches took; "" where they do."""
+    size = size_text(found.case)
+    if any(run.ms > run.host_ms * (1 + _DRIFT) + _RESOLUTION_MS for run in found.runs):
+        return f"{size}: the device says that launches took longer than they did by the clock of the host."
+    gap = statistics.median(run.host_ms - run.ms for run in found.runs)
+    ms = statistics.median(run.ms for run in found.runs)
+    if gap > max(_GAP_MS, _GAP_SHARE * ms):
+        return (
+            f"{size}: by the clock of the host a launch took {gap:.3g} ms longer than the {ms:.3g} ms that the device"
+            " says; the machine may be busy with something else."
+        )
+    return ""

@@ -1,0 +1,187 @@
+"""Times a kernel at one size: repeats until the median is sure, each with inputs of its own and its output verified."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kernels.exercise import InputKind, Operation
+from kernels.inputs import output_of
+from kernels.median import middle
+from kernels.plan import CasePlan
+from kernels.verdict import Finding
+from worker.gpu.backend import Backend, Timed
+from worker.gpu.cublas import Library
+from worker.gpu.findings import guard_finding, input_finding, wrong_finding
+from worker.gpu.messages import Numbers
+from worker.gpu.operands import POISON_WORD, Operands
+from worker.gpu.recipes import Recipe, recipes
+from worker.gpu.verification import Judge
+
+FEWEST, MOST = 7, 60
+"""Repeats: no fewer even if the first ones agree, no more even if they never do."""
+
+FEWEST_IN_BUDGET = 3
+"""Repeats that are made even if the time for them is over before."""
+
+_CUBLAS_EVERY, _CUBLAS_FEWEST = 4, 3
+_PERMUTATION_EVERY = 4
+_WARM_SECONDS, _LOOK_SECONDS, _BLIND_SECONDS = 0.15, 0.004, 0.02
+_SAME_CLOCK = 0.01
+
+
+class Fresh:
+    """The parent's random numbers, as they are needed."""
+
+    def __init__(self, ask: Callable[[], Numbers]) -> None:
+        self._ask = ask
+        self._inputs = ask().inputs
+
+    def inputs(self) -> int:
+        """For the next inputs; the same until the next vector was asked for."""
+        return self._inputs
+
+    def vector(self) -> int:
+        """For checking what has just been run; and the numbers for the next inputs are new."""
+        numbers = self._ask()
+        self._inputs = numbers.inputs
+        return numbers.vector
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all sizes are measured with.
+
+    launch_seconds: after which a launch counts as endless
+    now: a clock, in seconds
+    """
+
+    backend: Backend
+    judge: Judge
+    fresh: Fresh
+    launch_seconds: float
+    now: Callable[[], float] = field(default=time.perf_counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """The repeats at one size, all of them right, and cuBLAS's in between."""
+
+    case: CasePlan
+    runs: tuple[Timed, ...]
+    cublas_ms: tuple[float, ...]
+
+
+def timings(bench: Bench, operands: Operands, seconds: float, *, first: bool) -> Timings | Finding:
+    """Repeats of one case; what is wrong, where a repeat is.
+
+    seconds: for all of them together; a few are made at any rate
+    first: whether the device may have been idle before, so that its clock has to rise
+    raise (DeviceFault): a launch ended badly
+    """
+    seed = _warm_up(bench, operands, by_clock=first)
+    library = Library.of(bench.backend, bench.judge, operands.case, seed)
+    runs: list[Timed] = []
+    began = bench.now()
+    while _go_on([run.ms for run in runs], bench.now() - began, seconds):
+        run = _repeat(bench, operands, len(runs))
+        if isinstance(run, Finding):
+            return run
+        runs.append(run)
+        if library is not None and len(runs) % _CUBLAS_EVERY == 1:
+            library.run()
+    while library is not None and len(library.ms) < _CUBLAS_FEWEST:
+        library.run()
+    return Timings(operands.case, tuple(runs), tuple(library.ms) if library is not None else ())
+
+
+def _go_on(ms: list[float], spent: float, seconds: float) -> bool:
+    """Whether another repeat is needed, and there is time for it."""
+    if len(ms) < FEWEST_IN_BUDGET:
+        return not ms or ms[0] / 1000 <= seconds
+    if len(ms) >= MOST or (len(ms) >= FEWEST and middle(ms).settled):
+        return False
+    return spent < seconds
+
+
+def kind_of(case: CasePlan, repeat: int) -> InputKind:
+    """The inputs of a repeat, counted from 0: both roles of a product's factors in turn, full mantissas in between."""
+    kinds = InputKind.of(case.operation)
+    if case.operation is not Operation.MATMUL:
+        return kinds[repeat % len(kinds)]
+    others, last = divmod(repeat, _PERMUTATION_EVERY)
+    if last == _PERMUTATION_EVERY - 1:
+        return InputKind.PERMUTATION
+    return (InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT)[(repeat - others) % 2]
+
+
+def _repeat(bench: Bench, operands: Operands, number: int) -> Timed | Finding:
+    """One launch on fresh inputs, and what it did; timed if all of it is right.
+
+    number: counted from 0
+    """
+    case = operands.case
+    made = _set_up(bench, operands, kind_of(case, number))
+    bench.backend.flush()
+    run = _run(bench, operands)
+    vector = bench.fresh.vector()
+    return _verify(bench, operands, made, vector, number) or run
+
+
+def _set_up(bench: Bench, operands: Operands, kind: InputKind) -> dict[str, Recipe]:
+    made = recipes(operands.case, kind, bench.fresh.inputs())
+    for name, recipe in made.items():
+        bench.judge.make(recipe, operands.memories[name])
+    for matrix in operands.outputs:
+        bench.backend.fill(operands.of(matrix), POISON_WORD)
+    for matrix in operands.guarded:
+        bench.judge.fill_guards(operands.of(matrix))
+    for memory, word in operands.constants:
+        bench.backend.fill(memory, word)
+    return made
+
+
+def _run(bench: Bench, operands: Operands) -> Timed:
+    launch = operands.case.launch
+    assert launch is not None, "only a case that can be launched is timed"
+    return bench.backend.timed(operands.kernel, launch, operands.arguments, bench.launch_seconds)
+
+
+def _verify(
+    bench: Bench, operands: Operands, made: dict[str, Recipe], vector: int, number: int
+) -> Finding | None:
+    """The first thing that is wrong after a run."""
+    case = operands.case
+    guarded = [matrix.name for matrix in operands.guarded]
+    verified = bench.judge.verify(case, made, operands.memories, vector, guarded=guarded)
+    for matrix in case.matrices:
+        if hurt := verified.hurt.get(matrix.name):
+            return guard_finding(matrix, hurt, case)
+    for matrix in case.inputs_of_kernel:
+        if changed := verified.changed.get(matrix.name):
+            return input_finding(matrix, changed, case)
+    if verified.wrong is None:
+        return None
+    return wrong_finding(output_of(case), verified.wrong, case, number + 1)
+
+
+def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> int:
+    """Launches that nothing is taken from, at least one; until the device's clock stays, where that is asked for.
+
+    return: a random number that was needed for nothing else
+    """
+    _set_up(bench, operands, kind_of(operands.case, 0))
+    began = bench.now()
+    _run(bench, operands)
+    unused = bench.fresh.vector()
+    before = 0
+    while by_clock and bench.now() - began < (_WARM_SECONDS if before else _BLIND_SECONDS):
+        looked = bench.now()
+        while bench.now() - looked < _LOOK_SECONDS:
+            _run(bench, operands)
+        clock = bench.backend.clocks().sm_mhz
+        if clock and abs(clock - before) <= _SAME_CLOCK * clock:
+            break
+        before = clock
+    return unused
