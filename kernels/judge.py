@@ -23,14 +23,13 @@ from kernels.outcomes import (
     REPEATED,
     TOO_LARGE,
     Outcome,
-    finding_order,
     merge,
     size_text,
     value_text,
     wrong_answer,
 )
 from kernels.plan import CasePlan, Plan
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, finding_order
 from kernels.wording import plural
 
 PRINT_LIMIT = 8 * 1024

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kernels.compare import Mismatch
 from kernels.diagnosis import Diagnosis
 from kernels.plan import CasePlan
-from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict
+from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, finding_order
 from kernels.wording import plural
 
 TOO_LARGE = "too large for the CPU device"
@@ -44,17 +44,6 @@ def merge(outcomes: Iterable[Outcome]) -> tuple[Finding, ...]:
             known = merged.get(key)
             merged[key] = finding if known is None else replace(known, count=known.count + finding.count)
     return tuple(sorted(merged.values(), key=finding_order))
-
-
-def finding_order(finding: Finding) -> tuple[bool, int, int, int]:
-    """Errors before warnings, then in order of precedence and of lines."""
-    line = finding.line if finding.line is not None else 1 << 30
-    return (
-        finding.severity is not Severity.ERROR,
-        list(Verdict).index(finding.kind),
-        line,
-        finding.other_line or 0,
-    )
 
 
 def wrong_answer(by_size: Sequence[Outcome]) -> tuple[Finding, ...]:

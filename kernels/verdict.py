@@ -87,3 +87,14 @@ def decide(findings: Iterable[Finding]) -> Verdict:
     """The first verdict, in order of precedence, that an error among the findings leads to."""
     kinds = {finding.kind for finding in findings if finding.severity is Severity.ERROR}
     return min(kinds, key=_PRECEDENCE.__getitem__, default=Verdict.ACCEPTED)
+
+
+def finding_order(finding: Finding) -> tuple[bool, int, int, int]:
+    """Errors before warnings, then in order of precedence and of lines."""
+    line = finding.line if finding.line is not None else 1 << 30
+    return (
+        finding.severity is not Severity.ERROR,
+        _PRECEDENCE[finding.kind],
+        line,
+        finding.other_line or 0,
+    )

@@ -49,7 +49,7 @@ class Job:
     seed: 128 bits in hex, from which all inputs are made
     case: only the cases of that name, or with these words in it; None for all
     evidence: whether an accepted kernel is looked at more closely; not where only some cases run
-    gpu: whether a kernel that passes is judged once more, and measured, on the GPU of the stages
+    gpu: device class of the stages' GPU, on which a kernel that passes is judged once more and measured; "" for none
     """
 
     source: bytes
@@ -60,7 +60,7 @@ class Job:
     tile: int | None = None
     case: str | None = None
     evidence: bool = False
-    gpu: bool = False
+    gpu: str = ""
 
 
 def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Report:
@@ -123,6 +123,7 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, pro
         if measured is not None:
             compared = plan.operation is not Operation.ANALYSIS
             report = judged(report, measured.result(), checked.ptx_digests, compared=compared)
+            report = replace(report, device=job.gpu)
     return replace(report, seconds=dict(clock.seconds))
 
 

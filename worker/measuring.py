@@ -10,11 +10,12 @@ from kernels.compile import Compilation
 from kernels.exercise import Exercise, Operation
 from kernels.exercise_sizes import misfit
 from kernels.limits import launch_finding
-from kernels.outcomes import finding_order
+from kernels.measured_occupancy import MeasuredOccupancy, by_driver
 from kernels.plan import CasePlan, Plan, plan_at
 from kernels.report import Report, message_for
 from kernels.source import Source
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide, finding_order
+from worker.evidence import capability
 from worker.gpu.messages import MeasureRequest, MeasureResponse, WireCode
 
 # The ranking size times these: 256 to 4096 for one of 2048.
@@ -116,7 +117,25 @@ def judged(report: Report, answer: MeasureResponse, checked: Sequence[str], *, c
         findings=findings,
         checks=checks,
         measurement=answer.measurement if verdict is Verdict.ACCEPTED else None,
+        measured_occupancy=_held(answer, report),
         unmade_checks=UNMADE if unsupported else (),
+    )
+
+
+def _held(answer: MeasureResponse, report: Report) -> MeasuredOccupancy | None:
+    """The driver's answer for the measured launch, beside that of the table."""
+    told = answer.occupancy
+    if told is None:
+        return None
+    return by_driver(
+        capability(report.arch),
+        told.threads,
+        told.blocks_per_sm,
+        registers=told.registers,
+        shared_static=told.shared_bytes,
+        shared_dynamic=told.shared,
+        local_bytes=told.local_bytes,
+        barriers=report.resources.barriers if report.resources is not None else 1,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worker.architectures import ARCHES
+from worker.commands.device import DEFAULT_ARCH, architecture, choose
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
 from worker.commands.submission import cache_folder, find, read_file
 from worker.sandbox.limits import SandboxFailure
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
     from kernels.exercise import Exercise
     from kernels.report import Report
+    from worker.gpu.nvml import GpuFacts
+    from worker.grading import Job
 
 _SEED_BYTES = 16
 _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
-_DEVICE = re.compile(r"auto|cpu|cuda:\d+")
 
 
 @click.command(epilog="Exit code: 0 accepted, 1 not accepted, 2 wrong use, 3 the system's fault.")
@@ -38,7 +39,7 @@ _DEVICE = re.compile(r"auto|cpu|cuda:\d+")
 )
 @click.option("--tile", type=int, help="Tile width, for a file that does not set its own.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
-@click.option("--arch", default="sm_90", show_default=True, help="Architecture to compile for.")
+@click.option("--arch", help=f"Architecture to compile for; the GPU's own, or {DEFAULT_ARCH} without one.")
 @click.option("--case", help='Only the cases with this in their name, such as "Width=17".')
 @click.option("--seed", help="Inputs of an earlier run again: its seed, up to 32 hex digits.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
@@ -50,7 +51,7 @@ def grade(
     folder: Path | None,
     tile: int | None,
     device: str,
-    arch: str,
+    arch: str | None,
     case: str | None,
     seed: str | None,
     as_json: bool,
@@ -62,11 +63,15 @@ def grade(
       tilelab grade my.cu
       tilelab grade my.cu --exercise tiled-square --tile 32
       tilelab grade my.cu --case "Width=17" --json
+      tilelab grade my.cu --device cuda:0
     """  # noqa: D301 - click reads the escape
-    _check_options(device, arch, seed)
+    if seed is not None and not _SEED.fullmatch(seed):
+        raise WrongUse(f"--seed {seed!r}: it is up to 32 hex digits.")
+    gpu = choose(device)
     source = read_file(file)
     with stages or _stages() as ready:
-        report = _grade(ready, source, find(exercise, folder, tile), tile, arch, case, seed)
+        job = _job(source, find(exercise, folder, tile), tile, architecture(arch, gpu), case, seed, gpu)
+        report = _grade(ready, job, gpu)
     if as_json:
         from kernels.report import to_json
 
@@ -84,39 +89,42 @@ def _stages() -> SandboxedStages:
         raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
 
 
-def _check_options(device: str, arch: str, seed: str | None) -> None:
-    if not _DEVICE.fullmatch(device):
-        raise WrongUse(f"--device {device!r}: it is auto, cpu or cuda:N.")
-    if device.startswith("cuda:"):
-        raise WrongUse(f"--device {device}: this build has no GPU backend; use --device cpu.")
-    if arch not in ARCHES:
-        raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
-    if seed is not None and not _SEED.fullmatch(seed):
-        raise WrongUse(f"--seed {seed!r}: it is up to 32 hex digits.")
-
-
-def _grade(
-    stages: SandboxedStages,
+def _job(
     source: bytes,
     exercise: Exercise,
     tile: int | None,
     arch: str,
     case: str | None,
     seed: str | None,
-) -> Report:
+    gpu: GpuFacts | None,
+) -> Job:
+    from worker.grading import Job
+
+    kind = ""
+    if gpu is not None:
+        from worker.gpu.device_class import device_class
+
+        kind = device_class(gpu.name, gpu.memory_bytes)
+    return Job(source, exercise, arch, _seed(seed), cache_folder(), tile, case, evidence=True, gpu=kind)
+
+
+def _grade(stages: SandboxedStages, job: Job, gpu: GpuFacts | None) -> Report:
     from kernels.nvrtc import NVRTCUnavailable
     from worker.commands.progress import Progress
-    from worker.grading import HeadersUnavailable, Job, NoSuchCase
+    from worker.grading import HeadersUnavailable, NoSuchCase
     from worker.grading import grade as grade_job
 
-    job = Job(source, exercise, arch, _seed(seed), cache_folder(), tile, case, evidence=True)
     try:
         with Progress() as progress:
+            if gpu is not None:
+                stages.open_gpu(gpu.index, job.arch, job.cache)
             return grade_job(job, stages, progress.show)
     except NoSuchCase as error:
         raise WrongUse(f"--case: {error}.") from error
     except (NVRTCUnavailable, HeadersUnavailable) as error:
         raise SystemFault(str(error)) from error
+    except SandboxFailure as failure:
+        raise SystemFault(f"the process that drives the GPU did not start ({failure.kind}).") from failure
 
 
 def _seed(given: str | None) -> str:

@@ -42,7 +42,7 @@ def rejected(tmp_path: Path) -> str:
         (["nope.cu"], "no such file"),
         ([str(Path(__file__).parent)], "a folder"),
         ([os.devnull], "no plain file"),
-        ([str(SOLUTION), "--device", "cuda:0"], "no GPU backend"),
+        ([str(SOLUTION), "--device", "cuda:0"], "--device cuda:0"),
         ([str(SOLUTION), "--device", "gpu"], "auto, cpu or cuda:N"),
         ([str(SOLUTION), "--arch", "sm_10"], "sm_90"),
         ([str(SOLUTION), "--seed", "xyz"], "hex digits"),
