@@ -2,6 +2,9 @@
 
 Whatever is not listed answers "no such file", before the kernel looks at a path. So a file that exists, one that
 does not, a pipe and a forbidden one cannot be told apart, neither by the answer nor by the time it takes.
+
+A process that drives a GPU needs far more, and what exactly is the driver's business: for it there is a list of what
+is refused instead.
 """
 
 from __future__ import annotations
@@ -10,7 +13,9 @@ import ctypes
 import errno
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from worker.sandbox.denied import DENIED
 
 # Numbers on x86-64 and on arm64. Memory, time, signals, and reading and writing what is open already.
 _ALLOWED = {
@@ -32,29 +37,87 @@ PROGRAM = {
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
-_LOAD_WORD, _JUMP_EQUAL, _RETURN = 0x20, 0x15, 0x06
-_OFFSET_NUMBER, _OFFSET_MACHINE = 0, 4
+# Of these, what concerns the process itself is allowed: threads, signals to itself, its own limits.
+_CLONE, _CLONE3, _SIGNAL, _LIMITS = (56, 220), (435, 435), (234, 131), (302, 261)
+_CLONE_THREAD = 0x10000
+
+_LOAD_WORD, _JUMP_EQUAL, _JUMP_FROM, _JUMP_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_OFFSET_NUMBER, _OFFSET_MACHINE, _OFFSET_ARGUMENT = 0, 4, 16
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_PR_SET_SECCOMP, _MODE_FILTER = 22, 2
+# Calls of the x86 convention with short pointers: the same calls under other numbers, which no list here has.
+_OTHER_NUMBERS = 0x40000000
+_SECCOMP = (317, 277)
+_MODE_FILTER, _ALL_THREADS = 1, 1
+
+_Line = tuple[int, int, int, int]
 
 
 def filter_program(machine: str, more: Mapping[str, tuple[int, int]] | None = None) -> bytes | None:
-    """The filter for a machine as the kernel reads it; None where its numbers are not known here."""
+    """The filter for a machine as the kernel reads it; None where its numbers are not known here.
+
+    more: calls that are allowed beside the usual ones
+    """
     if machine not in _MACHINES:
         return None
     column, audit = _MACHINES[machine]
-    numbers = [numbers[column] for numbers in {**_ALLOWED, **(more or {})}.values()]
-    program = [
+    allowed = [numbers[column] for numbers in {**_ALLOWED, **(more or {})}.values()]
+    return _packed([*_number(audit), *_sorted_out(allowed, _ALLOW, _ERRNO | errno.ENOENT)])
+
+
+def deny_program(machine: str, process: int) -> bytes | None:
+    """The filter for a process that drives a GPU; None where the machine's numbers are not known here.
+
+    process: its own number
+    """
+    if machine not in _MACHINES:
+        return None
+    column, audit = _MACHINES[machine]
+    denied = [numbers[column] for numbers in DENIED.values() if numbers[column] >= 0]
+    lines = [
+        *_number(audit),
+        (_JUMP_FROM, 0, 1, _OTHER_NUMBERS),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        # its flags lie in memory, where a filter cannot look; libraries then take the older call
+        (_JUMP_EQUAL, 0, 1, _CLONE3[column]),
+        (_RETURN, 0, 0, _ERRNO | errno.ENOSYS),
+        *_only(_CLONE[column], _JUMP_BITS, _CLONE_THREAD),
+        *_only(_SIGNAL[column], _JUMP_EQUAL, process),
+        *_only(_LIMITS[column], _JUMP_EQUAL, 0),
+        *_sorted_out(denied, _ERRNO | errno.EPERM, _ALLOW),
+    ]
+    return _packed(lines)
+
+
+def _number(audit: int) -> list[_Line]:
+    """Load the call's number, for this machine's convention only: by another's, numbers mean other calls."""
+    return [
         (_LOAD_WORD, 0, 0, _OFFSET_MACHINE),
         (_JUMP_EQUAL, 1, 0, audit),
-        # calls of another machine's convention would be read by the wrong numbers
         (_RETURN, 0, 0, _KILL),
         (_LOAD_WORD, 0, 0, _OFFSET_NUMBER),
-        *((_JUMP_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)),
-        (_RETURN, 0, 0, _ERRNO | errno.ENOENT),
+    ]
+
+
+def _sorted_out(listed: Iterable[int], theirs: int, others: int) -> list[_Line]:
+    """One answer for the calls that are listed, another for all others."""
+    numbers = list(listed)
+    jumps = [(_JUMP_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
+    return [*jumps, (_RETURN, 0, 0, others), (_RETURN, 0, 0, theirs)]
+
+
+def _only(number: int, test: int, value: int) -> list[_Line]:
+    """Allow one call where its first argument passes a test, and only there."""
+    return [
+        (_JUMP_EQUAL, 0, 4, number),
+        (_LOAD_WORD, 0, 0, _OFFSET_ARGUMENT),
+        (test, 1, 0, value),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
         (_RETURN, 0, 0, _ALLOW),
     ]
-    return b"".join(struct.pack("HBBI", *line) for line in program)
+
+
+def _packed(lines: Iterable[_Line]) -> bytes:
+    return b"".join(struct.pack("HBBI", *line) for line in lines)
 
 
 class _Program(ctypes.Structure):
@@ -66,9 +129,19 @@ def install(more: Mapping[str, tuple[int, int]] | None = None) -> bool:
 
     more: calls that are allowed beside the usual ones
     """
-    program = filter_program(os.uname().machine, more)
+    return _put(filter_program(os.uname().machine, more))
+
+
+def install_denials() -> bool:
+    """The same with the filter for a process that drives a GPU, whose driver has started threads already."""
+    return _put(deny_program(os.uname().machine, os.getpid()))
+
+
+def _put(program: bytes | None) -> bool:
+    """On all threads, those that a library has started included."""
     if program is None:
         return False
+    column, _ = _MACHINES[os.uname().machine]
     wanted = _Program(len(program) // 8, program)
-    done: int = ctypes.CDLL(None).prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(wanted), 0, 0)
+    done: int = ctypes.CDLL(None).syscall(_SECCOMP[column], _MODE_FILTER, _ALL_THREADS, ctypes.byref(wanted))
     return done == 0

@@ -37,9 +37,9 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     function = _load(step)
     limits = lockdown.limit(cpu_seconds, memory_bytes)
     calls, landlock = lockdown.close_files_and_calls()
-    _send(answers, {"calls": calls, "landlock": landlock, "network": network, "limits": limits})
-    for request in _requests(0):
-        _send(answers, _answer(function, request))
+    send(answers, {"calls": calls, "landlock": landlock, "network": network, "limits": limits})
+    for request in requests(0):
+        send(answers, answer(function, request))
     os._exit(0)
 
 
@@ -51,7 +51,8 @@ def _load(step: str) -> Step:
     return function
 
 
-def _answer(function: Step, request: bytes) -> dict[str, Any]:
+def answer(function: Step, request: bytes) -> dict[str, Any]:
+    """What a step says to a request, or how it failed."""
     try:
         return {"response": function(json.loads(request))}
     except MemoryError:
@@ -60,7 +61,7 @@ def _answer(function: Step, request: bytes) -> dict[str, Any]:
         return {"failure": "error", "detail": traceback.format_exc(limit=-8)[-4000:]}
 
 
-def _requests(descriptor: int) -> Iterator[bytes]:
+def requests(descriptor: int) -> Iterator[bytes]:
     """Each request as it comes: a line, the last of which may go without its end."""
     kept = b""
     while part := os.read(descriptor, _CHUNK):
@@ -70,7 +71,8 @@ def _requests(descriptor: int) -> Iterator[bytes]:
         yield kept
 
 
-def _send(descriptor: int, message: dict[str, Any]) -> None:
+def send(descriptor: int, message: dict[str, Any]) -> None:
+    """Write one line."""
     data = memoryview(json.dumps(message).encode() + b"\n")
     while data:
         data = data[os.write(descriptor, data) :]

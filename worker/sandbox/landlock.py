@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _BENEATH = 1
-_EXECUTE, _READ = 1, 4
+_EXECUTE, _WRITE, _READ, _LIST = 1, 2, 4, 8
+_DRIVE, _DRIVE_SINCE = 1 << 15, 5
 _ASK_VERSION = 1
 # How many file rights each version knows; every right that is named and not granted is refused.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
@@ -23,11 +24,21 @@ def version(libc: ctypes.CDLL) -> int:
     return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
-def give_up_everything(*, programs: Iterable[str] = (), readable: Iterable[str] = ()) -> int:
+def give_up_everything(
+    *,
+    programs: Iterable[str] = (),
+    readable: Iterable[str] = (),
+    folders: Iterable[str] = (),
+    writable: Iterable[str] = (),
+) -> int:
     """Give up all files and all TCP for good; returns the version in force, 0 for none.
+
+    Of threads only the calling one, and those that it starts.
 
     programs: files that may still be read and executed
     readable: files that may still be read, or folders whose files may
+    folders: folders that may also be listed, with all below them
+    writable: device nodes that may still be opened for reading, writing and control calls
     """
     libc = ctypes.CDLL(None)
     known = version(libc)
@@ -37,7 +48,13 @@ def give_up_everything(*, programs: Iterable[str] = (), readable: Iterable[str] 
     ruleset = libc.syscall(_CREATE_RULESET, rules, len(rules), 0)
     if ruleset < 0:
         return 0
-    kept = {**dict.fromkeys(readable, _READ), **dict.fromkeys(programs, _READ | _EXECUTE)}
+    kept = {
+        **dict.fromkeys(readable, _READ),
+        **dict.fromkeys(folders, _READ | _LIST),
+        **dict.fromkeys(programs, _READ | _EXECUTE),
+        # before that version, control calls were not Landlock's to refuse
+        **dict.fromkeys(writable, _READ | _WRITE | (_DRIVE if known >= _DRIVE_SINCE else 0)),
+    }
     if not all(_keep(libc, ruleset, path, rights) for path, rights in kept.items()):
         return 0
     return known if libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0 else 0

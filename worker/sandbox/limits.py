@@ -70,4 +70,27 @@ class Isolation:
         return tuple(gaps)
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceIsolation(Isolation):
+    """The same for a process that drives a GPU.
+
+    calls: a filter refuses other programs, other processes, sockets and changes to files; opening files it leaves to
+        Landlock
+    limits: CPU time, file size, open files and core dumps are limited; memory cannot be
+    """
+
+    def missing(self) -> tuple[str, ...]:
+        """What is not enforced, in words."""
+        gaps = []
+        if not self.landlock:
+            gaps.append("the process that runs kernels on the GPU can read and change files of this machine")
+        if not self.calls:
+            gaps.append("the process that runs kernels on the GPU can start programs and end processes")
+        if not self.calls and not self.network:
+            gaps.append("the network is reachable from the process that runs kernels on the GPU")
+        if not self.limits:
+            gaps.append("the CPU time of the process that runs kernels on the GPU is not limited")
+        return tuple(gaps)
+
+
 _LANDLOCK_NETWORK = 4

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -31,7 +32,7 @@ _BOOTSTRAP = (
     "from worker.sandbox.{module} import main; main(a[1], *map(int, a[2:6]))"
 )
 # One thread, and large arrays kept in the heap: numpy's temporaries then cost no page faults.
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "LC_ALL": "C.UTF-8", "TZ": "UTC0",
     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
     "MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**30),
@@ -39,6 +40,7 @@ _ENVIRONMENT = {
 }  # fmt: skip
 _CHUNK = 2**18
 _PIPE_BYTES = 2**20
+_QUESTIONS = 100_000
 _NEAR_MEMORY = 0.5
 # the kernel's two clocks of a process differ a little
 _NEAR_TIME = 0.9
@@ -50,10 +52,16 @@ class Child:
     Its parent is the thread that makes it: the child dies with that thread.
 
     module: whose `main` the process runs
+    options: how Python starts; without the search for site packages, see worker.sandbox.child
+    environment: all that the process sees of ours
+    report: what it tells about what confines it
     cpu_seconds: what the process used in all, its start included; known once it has ended
     """
 
     module = "child"
+    options: tuple[str, ...] = ("-I", "-S")
+    environment: Mapping[str, str] = ENVIRONMENT
+    report: type[Isolation] = Isolation
 
     def __init__(self, step: str, limits: Limits | None = None) -> None:
         """Start the process and return at once; it warms up while the caller does other things."""
@@ -68,7 +76,7 @@ class Child:
         try:
             self._process = subprocess.Popen(
                 self._command(step, theirs), bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, pass_fds=(theirs,), cwd=self._folder, env=_ENVIRONMENT,
+                stderr=subprocess.DEVNULL, pass_fds=(theirs,), cwd=self._folder, env=self.environment,
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
@@ -84,7 +92,7 @@ class Child:
 
     def _command(self, step: str, answers: int) -> list[str]:
         numbers = (os.getpid(), answers, self.limits.cpu_seconds, self.limits.memory_bytes)
-        start = [sys.executable, "-I", "-S", "-c", _BOOTSTRAP.format(module=self.module)]
+        start = [sys.executable, *self.options, "-c", _BOOTSTRAP.format(module=self.module)]
         return [*start, step, *map(str, numbers), *_search_path()]
 
     def __enter__(self) -> Self:
@@ -98,29 +106,62 @@ class Child:
     def wait_ready(self) -> Isolation:
         """Wait until the child is warm and confined; says what confines it. Raises SandboxFailure."""
         if self.isolation is None:
+            answer: Any = None
             try:
-                line = self._line(self._started + START_SECONDS, _CHUNK, b"")
-                self.isolation = Isolation(**json.loads(line))
+                answer = json.loads(self._line(self._started + START_SECONDS, _CHUNK))
+                self.isolation = self.report(**answer)
             except (SandboxFailure, ValueError, TypeError) as error:
-                raise SandboxFailure(Failure.START, f"the child did not start: {error}") from error
+                why = answer.get("detail") if _said(answer, "start") else error
+                raise SandboxFailure(Failure.START, f"the child did not start: {why}") from error
         return self.isolation
 
-    def request(self, payload: dict[str, Any], *, last: bool = True) -> dict[str, Any]:
-        """Hand over a request and wait for the response. Raises SandboxFailure, after which there is no other."""
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        if self._process.returncode is not None:
+            return False
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def request(
+        self, payload: dict[str, Any], *, last: bool = True, seconds: float | None = None
+    ) -> dict[str, Any]:
+        """Hand over a request and wait for the response. Raises SandboxFailure, after which there is no other.
+
+        seconds: how long to wait, if not the limit by the clock
+        """
         self.wait_ready()
-        deadline = time.monotonic() + self.limits.wall_seconds
-        line = self._line(
-            deadline, self.limits.response_bytes, json.dumps(payload).encode() + b"\n", close=last
-        )
+        return _response(self._exchange(payload, self._deadline(seconds), close=last))
+
+    def converse(
+        self, payload: dict[str, Any], reply: Callable[[str], dict[str, Any]], seconds: float | None = None
+    ) -> dict[str, Any]:
+        """The same for a request about which the child may ask back, any number of times within the limits.
+
+        reply: what is written for a question
+        """
+        self.wait_ready()
+        deadline = self._deadline(seconds)
+        for _ in range(_QUESTIONS):
+            answer = self._exchange(payload, deadline, close=False)
+            if not isinstance(answer, dict) or "ask" not in answer:
+                return _response(answer)
+            if time.monotonic() > deadline:
+                raise self._timed_out()
+            payload = reply(str(answer["ask"]))
+        self.kill()
+        raise SandboxFailure(Failure.ERROR, "too many questions")
+
+    def _deadline(self, seconds: float | None) -> float:
+        return time.monotonic() + (self.limits.wall_seconds if seconds is None else seconds)
+
+    def _exchange(self, payload: dict[str, Any], deadline: float, *, close: bool) -> object:
+        """Write one line and read one."""
+        request = json.dumps(payload).encode() + b"\n"
+        line = self._line(deadline, self.limits.response_bytes, request, close=close)
         try:
-            answer = json.loads(line)
+            answer: object = json.loads(line)
         except ValueError as error:
             raise SandboxFailure(Failure.CRASH, "the response is not JSON") from error
-        if not isinstance(answer, dict) or not isinstance(answer.get("response"), dict):
-            failure = Failure.MEMORY if _said(answer, "memory") else Failure.ERROR
-            raise SandboxFailure(failure, str(answer)[:4000])
-        response: dict[str, Any] = answer["response"]
-        return response
+        return answer
 
     def hand_over(self, name: str, data: bytes) -> None:
         """Leave a file in the child's folder and tell it to go on, without waiting until it is ready; for `rest`.
@@ -157,7 +198,7 @@ class Child:
     def close(self) -> None:
         """End the process and all that it started, and remove its folder. Safe to call twice."""
         if self._process.returncode is None:
-            self._kill()
+            self.kill()
             self._reap()
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -166,45 +207,54 @@ class Child:
             self._answers = -1
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _line(self, deadline: float, most: int, request: bytes, *, close: bool = True) -> bytes:
+    def _line(self, deadline: float, most: int, request: bytes = b"", *, close: bool = False) -> bytes:
         """Write `request`, if any, and close if asked; read up to the end of a line of at most `most` bytes."""
+        unsent = memoryview(request)
+        if request:
+            unsent = self._send(unsent, close=close)
         with selectors.DefaultSelector() as selector:
             selector.register(self._answers, selectors.EVENT_READ)
-            requests = self._process.stdin
-            if request and requests is not None:
-                selector.register(requests, selectors.EVENT_WRITE)
-            unsent = memoryview(request)
-            while b"\n" not in self._buffer:
+            if unsent and self._process.stdin is not None:
+                selector.register(self._process.stdin, selectors.EVENT_WRITE)
+            while unsent or b"\n" not in self._buffer:
                 left = deadline - time.monotonic()
                 ready = selector.select(max(0.0, min(left, SAMPLE_SECONDS)))
                 if not ready and left <= 0:
                     raise self._timed_out()
-                self._memory.look()
+                # a look takes as long as a short answer, so not before each
+                if unsent or not ready:
+                    self._memory.look()
                 for key, _ in ready:
                     if key.fd == self._answers:
                         if not self._receive(most):
                             raise self._death()
-                    elif requests is not None:
-                        unsent = unsent[_write(requests, unsent) :]
-                        if not unsent:
-                            selector.unregister(requests)
-                            if close:
-                                requests.close()
+                    elif not (unsent := self._send(unsent, close=close)):
+                        selector.unregister(key.fd)
         line, _, rest = bytes(self._buffer).partition(b"\n")
         self._buffer = bytearray(rest)
         return line
+
+    def _send(self, unsent: memoryview, *, close: bool) -> memoryview:
+        """Write what fits now, and close after the last of it if asked; what is left."""
+        requests = self._process.stdin
+        if requests is None or requests.closed:
+            return unsent[:0]
+        unsent = unsent[_write(requests, unsent) :]
+        if close and not unsent:
+            requests.close()
+        return unsent
 
     def _receive(self, most: int) -> bool:
         """Take what there is; False at the end of all answers."""
         data = os.read(self._answers, _CHUNK)
         self._buffer += data
         if len(self._buffer) > most:
-            self._kill()
+            self.kill()
             raise SandboxFailure(Failure.MEMORY, "the response is over its limit")
         return bool(data)
 
     def _timed_out(self) -> SandboxFailure:
-        self._kill()
+        self.kill()
         return SandboxFailure(Failure.TIME, "over the limit by the clock")
 
     def _death(self) -> SandboxFailure:
@@ -224,10 +274,20 @@ class Child:
         self._process.returncode = os.waitstatus_to_exitcode(status)
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
         """Kill the child's process group, which it leads; it is not reaped yet, so the number is its own."""
+        if self._process.returncode is not None:
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _response(answer: object) -> dict[str, Any]:
+    """What is in an answer; raises SandboxFailure where that is a failure."""
+    if isinstance(answer, dict) and isinstance(answer.get("response"), dict):
+        response: dict[str, Any] = answer["response"]
+        return response
+    raise SandboxFailure(Failure.MEMORY if _said(answer, "memory") else Failure.ERROR, str(answer)[:4000])
 
 
 def _said(answer: object, failure: str) -> bool:
