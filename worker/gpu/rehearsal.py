@@ -1,0 +1,73 @@
+"""Uses everything once that a measurement will use, so that no measured kernel pays for a first time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kernels.exercise import Binding, InputKind, Layout, Operation, Role
+from kernels.plan import CasePlan, MatrixPlan
+from worker.gpu.backend import Backend
+from worker.gpu.recipes import recipes
+from worker.gpu.verification import Judge
+
+_SIDE = 4
+_UNWRITTEN = 0x7FC0_0000
+_SEED = 1
+
+
+def rehearse_backend(backend: Backend) -> None:
+    """The device and its libraries; to be called before files are out of reach."""
+    left, right, out = (backend.take(_SIDE * _SIDE, guarded=True) for _ in range(3))
+    for memory in (left, right):
+        backend.write(memory, np.ones(memory.words, np.float32))
+    backend.fill(out, _UNWRITTEN)
+    backend.flush()
+    backend.multiply(left, right, out, _SIDE, _SIDE, _SIDE)
+    backend.wait()
+    if (backend.read(out).view(np.float32) != _SIDE).any():
+        raise RuntimeError("the device's own library multiplies wrongly")
+    backend.clocks()
+    backend.busy_ms()
+    backend.release()
+
+
+def rehearse_judge(backend: Backend, judge: Judge) -> None:
+    """The judge's kernels: inputs of every kind, and each way to check an output, which must find it unwritten."""
+    for operation, kind in (
+        (Operation.MATMUL, InputKind.INTEGERS_LEFT),
+        (Operation.MATMUL, InputKind.PERMUTATION),
+        (Operation.SUM, InputKind.INTEGERS),
+        (Operation.TRANSPOSE, InputKind.MANTISSAS),
+    ):
+        case = _case(operation, kind)
+        given = recipes(case, kind, _SEED)
+        memories = {each.name: backend.take(_SIDE * _SIDE, guarded=True) for each in case.matrices}
+        for name, memory in memories.items():
+            judge.fill_guards(memory)
+            if name in given:
+                judge.make(given[name], memory)
+            else:
+                backend.fill(memory, _UNWRITTEN)
+        found = judge.verify(case, given, memories, _SEED, guarded=memories)
+        if found.wrong is None or found.changed or found.hurt:
+            raise RuntimeError(f"the judge misjudges an unwritten output of {operation}: {found}")
+        judge.release()
+
+
+def _case(operation: Operation, kind: InputKind) -> CasePlan:
+    roles: Mapping[str, Role] = {"A": Role.INPUT, "B": Role.INPUT, "C": Role.OUTPUT}
+    if operation is not Operation.MATMUL:
+        roles = {"A": Role.INPUT, "C": Role.OUTPUT}
+    columns = {"C": 1} if operation is Operation.SUM else {}
+    matrices = tuple(
+        MatrixPlan(
+            name, role, _SIDE, columns.get(name, _SIDE), Layout.ROW_MAJOR, Binding.PARAMETER, symbol=None
+        )
+        for name, role in roles.items()
+    )
+    return CasePlan(
+        "rehearsal", {}, kind, 0, on_cpu=False, matrices=matrices, arguments=(), launch=None, problem=None,
+        operation=operation, section=_SIDE,
+    )  # fmt: skip
