@@ -160,9 +160,9 @@ def _recipe(
 
 def _mix(number: Numbers) -> Numbers:
     """The finish of the generator SplitMix64: every bit of the result depends on all bits of the number."""
-    number = (number ^ (number >> 30)) * np.uint64(0xBF58_476D_1CE4_E5B9)
-    number = (number ^ (number >> 27)) * np.uint64(0x94D0_49BB_1331_11EB)
-    return number ^ (number >> 31)
+    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
+    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D0_49BB_1331_11EB)
+    return number ^ (number >> np.uint64(31))
 
 
 def _below(drawn: Numbers, limit: int | Numbers) -> Index:

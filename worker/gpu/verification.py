@@ -8,7 +8,7 @@ the judged kernel could have reached but its output. A row that is wrong by any 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,12 +32,13 @@ class Damage:
     """Memory that no longer holds what the judge put there.
 
     count: words that differ
-    element: row and column of the first one of a matrix; in a guard zone, -1 (before the memory) or 1 (behind it),
-        and how many words lie between it and the memory
+    row, column: of the first one of a matrix; in a guard zone, row is -1 (before the memory) or 1 (behind it), and
+        column says how many words lie between it and the memory
     """
 
     count: int
-    element: tuple[int, int]
+    row: int
+    column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +115,26 @@ class Judge:
         return None if slot is None else self._wrong(case, recipes, out, self._kernels.counts()[slot])
 
     def verify(
-        self, case: CasePlan, recipes: Mapping[str, Recipe], memories: Mapping[str, Memory], vector: int
+        self,
+        case: CasePlan,
+        recipes: Mapping[str, Recipe],
+        memories: Mapping[str, Memory],
+        vector: int,
+        *,
+        guarded: Collection[str] | None = None,
     ) -> Verified:
-        """Output, inputs and all guard zones at once, for one look at the device.
+        """Output, inputs and guard zones at once: one wait for the device instead of one for each.
 
-        memories: of all matrices of the case, by name, guarded
+        memories: of all matrices of the case, by name
+        guarded: the names of those with guard zones; None where all have them
         """
         self._kernels.start()
         output = output_of(case) if case.operation is not Operation.ANALYSIS else None
         slot = self._compare_output(case, recipes, memories[output.name], vector) if output else None
         inputs = {n: self._kernels.compare(memory_view(r), memories[n]) for n, r in recipes.items()}
-        zones = {name: self._compare_guards(memory) for name, memory in memories.items()}
+        zones = {
+            name: self._compare_guards(memories[name]) for name in (memories if guarded is None else guarded)
+        }
         counts = self._kernels.counts()
         changed = {name: _damage(recipes[name], counts[at]) for name, at in inputs.items()}
         hurt = {name: _hurt(counts, at, memories[name], self._backend) for name, at in zones.items()}
@@ -257,7 +267,7 @@ def _told(count: Count, element: tuple[int, int], found: np.float32, right: floa
 
 
 def _damage(recipe: Recipe, count: Count) -> Damage | None:
-    return Damage(count.count, _element(recipe, count.first)) if count.count else None
+    return Damage(count.count, *_element(recipe, count.first)) if count.count else None
 
 
 def _hurt(
@@ -268,8 +278,8 @@ def _hurt(
     if not before.count and not behind.count:
         return None
     if behind.count:
-        return Damage(before.count + behind.count, (1, behind.first))
-    return Damage(before.count, (-1, backend.guards(memory)[0].words - 1 - before.first))
+        return Damage(before.count + behind.count, 1, behind.first)
+    return Damage(before.count, -1, backend.guards(memory)[0].words - 1 - before.first)
 
 
 def _there(damages: Mapping[str, Damage | None]) -> dict[str, Damage]:

@@ -1,0 +1,296 @@
+"""The CPU device behind the backend's interface: everything but the GPU itself is tested with it.
+
+It tells what a GPU would: races go unseen, an access out of bounds ends the launch. Times come from a rule, because
+nothing that runs here says how fast a GPU would be.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels import device
+from kernels.device import Buffer, Execution, Program
+from kernels.launch import Launch
+from kernels.measurement import Clocks, Environment
+from kernels.verdict import Finding, Severity, Verdict
+from worker.gpu.backend import (
+    GUARD_WORDS,
+    Argument,
+    Code,
+    DeviceFault,
+    FaultKind,
+    Kernel,
+    Memory,
+    Timed,
+    Used,
+)
+
+_FIRST_PLACE, _APART = 1 << 40, 1 << 32
+_MEMORY_WORDS = 1 << 28
+_INSTRUCTIONS_A_SECOND = 200_000
+_OWN_INSTRUCTIONS = 50_000_000
+_MULTIPLY_MS, _LAUNCH_MS, _THREAD_MS = 0.005, 0.01, 1e-6
+_THREADS_OF_A_MULTIPROCESSOR, _BLOCKS_OF_A_MULTIPROCESSOR = 2048, 32
+_FAULTS = {
+    Verdict.OUT_OF_BOUNDS: FaultKind.ADDRESS,
+    Verdict.TIME_LIMIT: FaultKind.TIME,
+    Verdict.RESOURCE_LIMIT: FaultKind.RESOURCES,
+    Verdict.RUNTIME_ERROR: FaultKind.TRAP,
+}
+
+Words = NDArray[np.uint32]
+Clock = Callable[[Launch], float]
+
+
+def by_threads(launch: Launch) -> float:
+    """How many ms a launch takes, as far as anybody can say here: the more threads, the more."""
+    return _LAUNCH_MS + _THREAD_MS * launch.threads * launch.blocks
+
+
+@dataclass(slots=True)
+class _Module:
+    """A loaded module: what its variables hold outlives a launch.
+
+    named: variables that were asked for by name, each with memory of its own
+    """
+
+    code: Code
+    programs: dict[str, Program] = field(default_factory=dict)
+    state: dict[str, bytes] = field(default_factory=dict)
+    named: dict[str, Memory] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Handle:
+    module: _Module
+    program: Program
+
+
+class CpuBackend:
+    """Memory in arrays at made-up addresses, so far apart that none is reached from another.
+
+    A guard zone is an array of its own: an access past the end of memory is a fault, wherever it lands.
+    """
+
+    def __init__(self, compiler: str = "", clock: Clock = by_threads) -> None:
+        """Nothing is loaded yet.
+
+        compiler: the version of NVRTC, for the record
+        clock: how many ms a launch takes
+        """
+        self._compiler = compiler
+        self._clock = clock
+        self._arrays: dict[int, Words] = {}
+        self._guarded: dict[int, tuple[Memory, Memory]] = {}
+        self._next = _FIRST_PLACE
+        self._modules: dict[int, _Module] = {}
+        self._fault: DeviceFault | None = None
+        self._busy_ms = 0.0
+
+    @property
+    def environment(self) -> Environment:
+        """The class "cpu", of which no speed is ever ranked."""
+        return Environment(
+            device="CPU device",
+            device_class="cpu",
+            cc="9.0",
+            multiprocessors=1,
+            memory_bytes=4 * _MEMORY_WORDS,
+            max_sm_mhz=0,
+            driver="",
+            cupy="",
+            compiler=self._compiler,
+        )
+
+    # -- memory --------------------------------------------------------------------------------------------------------
+
+    def take(self, words: int, *, guarded: bool = False) -> Memory:
+        """A new array, and two more for the guard zones."""
+        in_use = sum(array.size for array in self._arrays.values())
+        if in_use + words + guarded * 2 * GUARD_WORDS > _MEMORY_WORDS:
+            raise DeviceFault(FaultKind.RESOURCES, "out of memory")
+        memory = self._place(words)
+        if guarded:
+            self._guarded[memory.place] = self._place(GUARD_WORDS), self._place(GUARD_WORDS)
+        return memory
+
+    def guards(self, memory: Memory) -> tuple[Memory, Memory]:
+        """The guard zones of guarded memory."""
+        return self._guarded[memory.place]
+
+    def release(self) -> None:
+        """Take back all but the variables of modules."""
+        kept = {memory.place for module in self._modules.values() for memory in module.named.values()}
+        self._arrays = {place: array for place, array in self._arrays.items() if place in kept}
+        self._guarded.clear()
+
+    def fill(self, memory: Memory, word: int) -> None:
+        """Set every word."""
+        self._words(memory)[:] = word & 0xFFFF_FFFF
+
+    def write(self, memory: Memory, values: NDArray[Any]) -> None:
+        """Copy an array of 4-byte or 8-byte numbers."""
+        given = np.ascontiguousarray(values).reshape(-1).view(np.uint32)
+        self._words(memory)[: given.size] = given
+
+    def read(self, memory: Memory) -> NDArray[Any]:
+        """All words, as uint32."""
+        self.wait()
+        return self._words(memory).copy()
+
+    def _place(self, words: int) -> Memory:
+        memory = Memory(self._next, words)
+        self._arrays[memory.place] = np.zeros(words, np.uint32)
+        self._next += _APART
+        return memory
+
+    def _words(self, memory: Memory) -> Words:
+        """The words of memory, which may be a part of what was taken."""
+        places = list(self._arrays)
+        at = bisect.bisect_right(places, memory.place) - 1
+        array = self._arrays[places[at]] if at >= 0 else np.zeros(0, np.uint32)
+        start = (memory.place - places[at]) // 4 if at >= 0 else 0
+        if start + memory.words > array.size:
+            raise ValueError("this memory was never taken, or was released")
+        return array[start : start + memory.words]
+
+    # -- kernels -------------------------------------------------------------------------------------------------------
+
+    def load(self, code: Code, entry: str) -> Kernel:
+        """Read the PTX; one that the CPU device does not know is a module that the device does not take."""
+        module = self._modules.setdefault(id(code), _Module(code))
+        if entry not in module.programs:
+            try:
+                module.programs[entry] = _program(code.ptx, entry)
+            except (device.Unsupported, device.Malformed) as reason:
+                raise DeviceFault(FaultKind.RESOURCES, str(reason)) from reason
+        return Kernel(entry, _Handle(module, module.programs[entry]))
+
+    def variable(self, kernel: Kernel, name: str) -> Memory:
+        """A variable of the kernel's module: from now on memory of its own, which every launch is given."""
+        handle: _Handle = kernel.handle
+        module = handle.module
+        if name not in module.named:
+            known = handle.program.variables.get(name)
+            if known is None:
+                raise DeviceFault(FaultKind.OTHER, f"no variable {name}")
+            memory = module.named[name] = self._place(-(-known.size // 4))
+            held = (module.state.pop(name, None) or known.data or b"")[: known.size]
+            self._words(memory).view(np.uint8)[: len(held)] = np.frombuffer(held, np.uint8)
+        return module.named[name]
+
+    def used(self, kernel: Kernel) -> Used:
+        """What the PTX says; it says nothing of registers."""
+        variables = kernel.handle.program.variables.values()
+        local = sum(variable.size for variable in variables if variable.space == "local")
+        return Used(0, kernel.handle.program.static_shared, local)
+
+    def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:  # noqa: ARG002 -- the interface's
+        """By threads alone."""
+        warps = -(-threads // 32) * 32
+        return min(_BLOCKS_OF_A_MULTIPROCESSOR, _THREADS_OF_A_MULTIPROCESSOR // warps)
+
+    def launch(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> None:
+        """Run it; what goes wrong is told by whoever waits."""
+        try:
+            self._run(kernel, launch, arguments, _OWN_INSTRUCTIONS)
+        except DeviceFault as fault:
+            self._fault = self._fault or fault
+
+    def timed(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], seconds: float) -> Timed:
+        """Run it; a thread may execute as many instructions as fit into `seconds`."""
+        self.wait()
+        self._run(kernel, launch, arguments, max(1, int(seconds * _INSTRUCTIONS_A_SECOND)))
+        return self._took(self._clock(launch))
+
+    def multiply(
+        self, left: Memory, right: Memory, out: Memory, rows: int, inner: int, columns: int
+    ) -> Timed:
+        """By numpy."""
+        self.wait()
+        a = self._words(left)[: rows * inner].view(np.float32).reshape(rows, inner)
+        b = self._words(right)[: inner * columns].view(np.float32).reshape(inner, columns)
+        with np.errstate(all="ignore"):
+            self._words(out)[: rows * columns].view(np.float32)[:] = (a @ b).reshape(-1)
+        return self._took(_MULTIPLY_MS + _THREAD_MS * rows * columns)
+
+    def flush(self) -> None:
+        """There are no caches."""
+
+    def wait(self) -> None:
+        """Nothing is ever under way. A fault stays: a GPU does nothing more after one either."""
+        if self._fault is not None:
+            raise self._fault
+
+    def clocks(self) -> Clocks:
+        """It has none."""
+        return Clocks()
+
+    def busy_ms(self) -> float:
+        """All times together that were told."""
+        return self._busy_ms
+
+    def _took(self, ms: float) -> Timed:
+        self._busy_ms += ms
+        return Timed(ms, ms)
+
+    def _run(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], instructions: int) -> None:
+        handle: _Handle = kernel.handle
+        module = handle.module
+        used = {name: m for name, m in module.named.items() if name in handle.program.variables}
+        memories = dict.fromkeys([*(each for each in arguments if isinstance(each, Memory)), *used.values()])
+        try:
+            execution = device.run(
+                handle.program,
+                launch,
+                [_name(each) if isinstance(each, Memory) else each for each in arguments],
+                [Buffer(_name(m), self._words(m).view(np.float32), initialised=True) for m in memories],
+                budget=device.Budget(instructions),
+                symbols={name: _name(memory) for name, memory in used.items()},
+                state={n: held for n, held in module.state.items() if n in handle.program.variables},
+                observe=False,
+            )
+        except (device.Unsupported, device.Malformed) as reason:
+            raise self._lost(DeviceFault(FaultKind.OTHER, str(reason))) from reason
+        module.state.update(execution.state)
+        for memory in memories:
+            self._words(memory)[:] = execution.values[_name(memory)].view(np.uint32)
+        self._judge(execution)
+
+    def _judge(self, execution: Execution) -> None:
+        """What the run showed, as far as a GPU would have stopped for it."""
+        found = [each for each in execution.findings if each.severity is Severity.ERROR]
+        for verdict, kind in _FAULTS.items():
+            for finding in found:
+                if finding.kind is verdict:
+                    raise self._lost(DeviceFault(kind, _sentence(finding)))
+        # Two threads at different barriers: a GPU either gets away with it, or never ends.
+
+    def _lost(self, fault: DeviceFault) -> DeviceFault:
+        """The fault, which all that comes later meets too unless it only concerned the launch."""
+        if fault.kind is not FaultKind.RESOURCES:
+            self._fault = fault
+        return fault
+
+
+@lru_cache(maxsize=32)
+def _program(ptx: str, entry: str) -> Program:
+    """A kernel, ready to run; kept, because the judge's own ones are loaded for each job and take their time."""
+    program = device.load_program(ptx, entry)
+    device.check(program)
+    return program
+
+
+def _name(memory: Memory) -> str:
+    return f"{memory.place:x}+{memory.words}"
+
+
+def _sentence(finding: Finding) -> str:
+    return finding.message if finding.line is None else f"line {finding.line}: {finding.message}"
