@@ -144,11 +144,14 @@ class Plan:
         constants = [constant.symbol for constant in self.cases[0].constants] if self.cases else []
         return (*self.symbols, *constants)
 
-    def modules(self) -> tuple[CasePlan, ...]:
-        """For each compilation that running needs, one case that it serves."""
+    def modules(self, *, large: bool = False) -> tuple[CasePlan, ...]:
+        """For each compilation that running needs, one case that it serves.
+
+        large: whether cases that are too large for the CPU device are to be run, too
+        """
         firsts: dict[int, CasePlan] = {}
         for case in self.cases:
-            if case.on_cpu:
+            if case.on_cpu or large:
                 firsts.setdefault(case.module, case)
         return tuple(firsts[number] for number in sorted(firsts))
 

@@ -147,7 +147,7 @@ def _compile(
 ) -> list[Compilation] | tuple[Finding, ...]:
     """What the cases need, in the order of their modules; or what keeps the first that fails from being made."""
     made: list[Compilation] = []
-    for case in plan.modules():
+    for case in plan.modules(large=bool(job.gpu)):
         request = compile_request(job.exercise, source, replace(plan, cases=(case,)), job.arch, job.cache)
         compiled = stages.compile(request)
         if not isinstance(compiled, Compilation):

@@ -77,7 +77,7 @@ def _case_at(
 ) -> CasePlan | None:
     """The case of these sizes; None where its sizes are compiled in and no compilation of this job has them."""
     case = plan_at(exercise, source, tile, sizes, plan.seed).cases[0]
-    for known in plan.modules():
+    for known in plan.modules(large=True):
         if dict(known.size_macros) == dict(case.size_macros):
             return replace(case, module=known.module)
     return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kernels.diagnostics import Resources
 from kernels.launch import Launch
 from kernels.plan import CasePlan, Plan
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, finding_order
 from kernels.wire import from_plain, to_plain
 from worker.digest import digest
 
@@ -69,8 +69,9 @@ def warm_up() -> None:
     import numpy.ma  # numpy.unique looks at it
 
     from kernels import device, judge, module_variables
+    from worker import samples
 
-    assert all((device, judge, module_variables))
+    assert all((device, judge, module_variables, samples))
     np.random.Generator(np.random.Philox(np.random.SeedSequence(1))).integers(0, 2, 1)
 
 
@@ -89,6 +90,7 @@ def check(request: CheckRequest) -> CheckResponse:
 def _check(request: CheckRequest) -> CheckResponse:
     from kernels import device
     from kernels.judge import judge
+    from worker.samples import sampled_findings
 
     try:
         loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in request.modules]
@@ -98,11 +100,13 @@ def _check(request: CheckRequest) -> CheckResponse:
             return _not_run(request.plan, unfit, NOT_FILLED)
         resources = [module.resources for module in request.modules]
         found = judge(request.plan, _runner(request.plan, loaded), resources)
+        findings = (*found.findings, *sampled_findings(request.plan, loaded))
     except device.Unsupported as reason:
         return _unsupported(request.plan, str(reason), reason.line)
     except device.Malformed as reason:
         return _unsupported(request.plan, f"The compiled kernel cannot be read: {reason}.", None)
-    return CheckResponse(found.findings, found.checks, found.printed, found.printed_case, found.launch)
+    findings = tuple(sorted(findings, key=finding_order))
+    return CheckResponse(findings, found.checks, found.printed, found.printed_case, found.launch)
 
 
 @dataclass(frozen=True, slots=True)
