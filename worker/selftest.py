@@ -23,7 +23,7 @@ FOLDER = Path(__file__).with_name("selftest_kernels")
 EXERCISE = "tiled"
 
 HOST_MEMORY = "kernels on this device can read ordinary memory of the runner process"
-_SPEED, _RATIO = "speed", "speed ratio"
+_SPEED, _RATIO, _RANKED = "speed", "speed ratio", "ranked"
 _NO_WORK = "Give this worker no work."
 
 
@@ -233,8 +233,8 @@ def _measures(right: _Outcome) -> _Outcome:
         why = " ".join(found.remarks)
         text, problem = "not ranked", f"The right kernel's speed is not ranked: {why} {_NO_WORK} {_DRIVER}"
     else:
-        text, problem = "one that is ranked", ""
-    check = Check(_SPEED, "one that is ranked", text, 0.0, not problem)
+        text, problem = _RANKED, ""
+    check = Check(_SPEED, _RANKED, text, 0.0, not problem)
     return _Outcome(right.kernel, check, None, problem)
 
 
@@ -242,7 +242,7 @@ def _ratio(rule: SpeedRule, reports: Mapping[str, Report | None]) -> _Outcome:
     """Whether coalescing and tiling pay, as they do on every device."""
     fast, slow = (_milliseconds(reports.get(name)) for name in (rule.fast, rule.slow))
     kernel = next(each for each in selftest_kernels()[0] if each.name == rule.slow)
-    expected = f"at least {rule.at_least:g} times"
+    expected = f"{rule.at_least:g} times or more"
     if fast is None or slow is None:
         problem = f"There are no two speeds to compare. {_NO_WORK} Put the other problems right first."
         return _Outcome(kernel, Check(_RATIO, expected, "none", 0.0, ok=False), None, problem)

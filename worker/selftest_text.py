@@ -12,6 +12,7 @@ from worker.sandbox.limits import Isolation
 from worker.selftest import SelfTest
 
 _BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31;1", "32;1", "33;1"
+_ROOM_FOR_SECONDS = 72
 
 
 def selftest_text(result: SelfTest, style: Style) -> str:
@@ -30,18 +31,19 @@ def selftest_text(result: SelfTest, style: Style) -> str:
 
 
 def _checks(result: SelfTest, style: Style) -> list[str]:
-    rows = [("check", "expected", "found", "seconds", "")]
+    timed = style.width >= _ROOM_FOR_SECONDS
+    rows = [("", "check", "expected", "found", "seconds" if timed else "")]
     rows += [
         (
+            "ok" if check.ok else "WRONG",
             check.name.replace("_", " "),
             check.expected.replace("_", " "),
-            cut(safe(check.found.replace("_", " ")), max(12, style.width - 56)),
-            f"{check.seconds:.1f}" if check.seconds else "",
-            "ok" if check.ok else "WRONG",
+            cut(safe(check.found.replace("_", " ")), max(13, style.width - 56)),
+            f"{check.seconds:.1f}" if check.seconds and timed else "",
         )
         for check in result.checks
     ]
-    lines = [cut(line, style.width) for line in table(rows, "<<<><")]
+    lines = [cut(line, style.width) for line in table(rows, "<<<<>")]
     painted = [
         line if check.ok else style.paint(line, _RED)
         for line, check in zip(lines[1:], result.checks, strict=True)

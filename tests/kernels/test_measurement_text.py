@@ -1,0 +1,255 @@
+"""What a student reads of a measurement."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kernels.measured_numbers import interval_of, ms_text, share_text, speed_text
+from kernels.measured_occupancy import by_driver
+from kernels.measurement import Clocks, Speed
+from kernels.measurement_text import measurement_text
+from kernels.report import CPU_DEVICE, from_json, to_json
+from kernels.report_text import render
+from kernels.text_style import Style
+from kernels.verdict import Verdict
+from tests.kernels.measured import CURVE, evidence, figures, light, measured_report, measurement
+
+WIDE = Style(width=400)
+WIDTHS = (60, 80, 120)
+
+
+def text(style: Style = WIDE, **changes: object) -> str:
+    return "\n".join(measurement_text(measured_report(**changes), style))
+
+
+def of_measurement(style: Style = WIDE, **changes: object) -> str:
+    return text(style, measurement=measurement(**changes))
+
+
+def line_with(words: str, told: str) -> str:
+    (line,) = [line for line in told.splitlines() if words in line]
+    return line
+
+
+def test_the_speed_comes_first_with_its_interval_and_what_it_rests_on():
+    assert text().splitlines()[0] == (
+        "Measured on NVIDIA H200: 8,134 GFLOPS at Width=2048 (95 % interval 8,126-8,142, 12 repeats, 2.112 ms), "
+        "16.2 % of cuBLAS."
+    )
+
+
+def test_the_head_names_the_device_that_judged():
+    assert "sm_90, NVIDIA H200\n" in render(measured_report(), "", "my.cu", WIDE)
+    failed = measured_report(verdict=Verdict.WRONG_ANSWER, measurement=None)
+    assert "sm_90, device class h200\n" in render(failed, "", "my.cu", WIDE)
+    checked = measured_report(device=CPU_DEVICE, measurement=None, measured_occupancy=None)
+    assert "sm_90, CPU device\n" in render(checked, "", "my.cu", WIDE)
+
+
+def test_without_a_measurement_nothing_is_said():
+    assert text(device=CPU_DEVICE, measurement=None, measured_occupancy=None) == ""
+
+
+@pytest.mark.parametrize(
+    ("metric", "first"),
+    [
+        (
+            "gbps",
+            "Measured on NVIDIA H200: 3,912 GB/s at Width=2048 (95 % interval 3,908-3,916, 12 repeats, 2.112 ms)",
+        ),
+        (
+            "time",
+            "Measured on NVIDIA H200: 2.112 ms at Width=2048 (95 % interval 2.110-2.114, 12 repeats), 16.2 %",
+        ),
+    ],
+)
+def test_each_metric_has_its_own_unit(metric, first):
+    told = of_measurement(metric=metric, gbps=3912.4)
+    assert told.startswith(first)
+    assert "GFLOPS" not in told.partition("Which limit binds")[0]
+
+
+def test_a_speed_without_a_comparison_is_not_compared():
+    alone = of_measurement(cublas_share=None, curve=())
+    assert "cuBLAS" not in alone
+    assert "repeats, 2.112 ms)." in alone
+
+
+def test_a_metric_without_its_value_falls_back_to_the_time():
+    assert of_measurement(gflops=None, curve=()).startswith("Measured on NVIDIA H200: 2.112 ms at Width=2048")
+
+
+def test_the_curve_has_a_row_for_each_size_with_every_column():
+    lines = text().splitlines()
+    start = lines.index(line_with("of cuBLAS  repeats", text()))
+    assert lines[start].split() == ["Width", "ms", "GFLOPS", "of", "cuBLAS", "repeats"]
+    rows = lines[start + 1 : start + 1 + len(CURVE)]
+    assert [row.split()[0] for row in rows] == ["256", "512", "1024", "2048", "4096"]
+    assert rows[3].split()[:5] == ["2048", "2.112", "8,134", "16.2", "%"]
+    bars = [row.count("#") for row in rows]
+    assert bars[0] < bars[1] < bars[2] < bars[3] == max(bars)
+    assert not lines[start].count("#")
+
+
+def test_bars_are_left_out_before_any_number_is():
+    narrow = text(Style(width=44))
+    assert "#" not in narrow
+    assert line_with(" 2048 ", narrow).split()[:4] == ["2048", "2.112", "8,134", "16.2"]
+
+
+def test_one_size_makes_no_curve():
+    assert "repeats\n" not in of_measurement(curve=CURVE[3:4])
+
+
+def test_sizes_of_several_names_have_a_column_each():
+    sizes = {"Rows": 2048, "Columns": 64}
+    curve = tuple(Speed(**figures(8, 1.0, sizes={"Rows": n, "Columns": 64})) for n in (1024, 2048))
+    told = of_measurement(sizes=sizes, curve=curve)
+    assert "at Rows=2048, Columns=64 (" in told
+    assert line_with("of cuBLAS  repeats", told).split()[:2] == ["Rows", "Columns"]
+
+
+def test_what_was_left_out_is_said_with_its_reason():
+    assert "  Left out: Width=8192: no memory" in of_measurement(left_out=("Width=8192: no memory",))
+
+
+def test_the_clocks_and_what_holds_them_down_are_said():
+    assert "Clocks: SM 1,980 MHz, 34 C, 310 W.\n" in text()
+    held = Clocks(1500, 1980, 81, 699.6, ("power cap", "heat"))
+    assert "Clocks: SM 1,500 MHz of 1,980, 81 C, 700 W; held down by: power cap, heat.\n" in of_measurement(
+        clocks=held
+    )
+    assert "Clocks: the device does not tell them." in of_measurement(clocks=Clocks())
+
+
+def test_a_number_that_did_not_settle_says_so():
+    assert "before the interval was within" not in text()
+    assert "before the interval was within 0.5 %" in of_measurement(settled=False)
+
+
+def test_what_keeps_it_from_a_ranking_is_said_in_words():
+    told = of_measurement(ranked=False, remarks=("It is faster than memory allows", "The clock moved."))
+    assert (
+        "Not ranked: this result stands on no leaderboard. It is faster than memory allows. The clock moved."
+        in told
+    )
+    assert "Note: the clock moved." in of_measurement(remarks=("the clock moved",))
+    assert "anked" not in text()
+
+
+def test_measured_counted_and_modelled_are_told_apart():
+    lines = text().partition("Which limit binds\n")[2].partition("\n\n")[0].splitlines()
+    by_kind: dict[str, list[str]] = {}
+    for line in lines:
+        kind, _, words = line.strip().partition(": ")
+        by_kind.setdefault(kind, []).append(words)
+    (held,) = by_kind["measured"]
+    assert "8 blocks of 256 threads (64 warps)" in held
+    assert "says the driver" in held
+    assert by_kind["counted"] == [
+        "missing in the course's checklist: Coalesced global accesses (partly), Thread coarsening."
+    ]
+    stops, bound = by_kind["modelled"]
+    assert stops.endswith("what stops one more block: its warps.")
+    assert "takes less than 1.050 ms, at most 16,361 GFLOPS; what binds there: Load/store units." in bound
+    assert by_kind["measured against modelled"] == ["this run reaches 49.7 % of that speed of light."]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [light(device="NVIDIA T4"), light(width=300), light(milliseconds=0.0)],
+    ids=["device", "size", "none"],
+)
+def test_a_bound_for_something_else_is_not_set_against_the_measured_time(other):
+    assert "measured against modelled" not in text(evidence=evidence(other))
+
+
+def test_a_run_that_beats_its_bound_is_said_to_do_so():
+    assert "the model is mistaken here" in text(evidence=evidence(light(milliseconds=3.0)))
+
+
+def test_a_driver_that_holds_another_number_of_blocks_is_told():
+    odd = by_driver("9.0", 256, 7, registers=32, shared_static=2048)
+    assert "measured against modelled: The driver holds 7 blocks of 256 threads" in text(
+        measured_occupancy=odd
+    )
+
+
+def test_what_nobody_checked_is_said():
+    told = render(measured_report(unmade_checks=("races between threads", "x" * 90)), "", "my.cu", Style())
+    assert "so the GPU alone judged it. Not checked:" in told.replace("\n", " ")
+    assert "  - races between threads\n" in told
+    assert "Not checked" not in render(measured_report(), "", "my.cu", Style())
+
+
+def test_where_it_stands_among_known_kernels_follows_the_speed():
+    lines = measurement_text(measured_report(), WIDE, ["Faster than 4 of 12 kernels of the ladder."])
+    assert lines[1] == "  Faster than 4 of 12 kernels of the ladder."
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("unicode", [False, True])
+def test_no_line_is_wider_than_the_terminal(width, colour, unicode):
+    report = measured_report(
+        measurement=measurement(
+            remarks=("r" * 200, "word " * 60), left_out=("Width=8192: " + "word " * 40,), ranked=False
+        ),
+        unmade_checks=("word " * 40,),
+    )
+    told = render(report, "", "my.cu", Style(colour, width, unicode))
+    for code in ("31;1", "32;1", "33;1", "1", "2", "0"):
+        told = told.replace(f"\033[{code}m", "")
+    assert max(map(len, told.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_plain_style_is_ascii_without_colour(width):
+    told = render(measured_report(), "", "my.cu", Style(width=width))
+    assert told.isascii()
+    assert "\033" not in told
+    assert "#" in told
+
+
+@pytest.mark.parametrize("evil", ["\033[2J", "a\nb", "\u202e", "\x07"])
+def test_what_the_runner_answers_reaches_no_terminal_unread(evil):
+    environment = measurement().environment.__class__(evil, evil, "9.0", 1, 1, 1, evil, evil, evil)
+    found = measurement(
+        environment=environment, left_out=(evil,), remarks=(evil,), clocks=Clocks(held_down=(evil,))
+    )
+    told = render(measured_report(measurement=found, unmade_checks=(evil,)), "", "my.cu", Style(unicode=True))
+    assert evil not in told
+    assert all(char == "\n" or char.isprintable() for char in told)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 0.0, -1.0])
+def test_numbers_that_make_no_sense_break_nothing(number):
+    assert of_measurement(
+        ms_median=number, ci=(number, number), gflops=number, spread=(number, number), cublas_share=number
+    )
+
+
+def test_numbers_are_written_with_the_same_precision_everywhere():
+    assert [ms_text(x) for x in (0.00512, 0.0123, 0.1, 2.11213, 1234.5)] == [
+        "0.00512",
+        "0.0123",
+        "0.100",
+        "2.112",
+        "1,234.500",
+    ]
+    assert [speed_text(x) for x in (0.256, 9.5, 12.4, 8134.4)] == ["0.26", "9.50", "12", "8,134"]
+    assert share_text(0.16249) == "16.2 %"
+
+
+def test_the_interval_of_a_speed_is_that_of_its_time_turned_around():
+    low, high = interval_of(measurement(ci=(2.0, 4.0), ms_median=3.0, gflops=100.0), "gflops") or (0, 0)
+    assert (low, high) == (75.0, 150.0)
+    assert interval_of(measurement(gbps=None), "gbps") is None
+    assert interval_of(measurement(ci=(2.0, 4.0)), "time") == (2.0, 4.0)
+
+
+def test_a_measured_report_comes_back_from_its_json():
+    value = measured_report(unmade_checks=("races",))
+    assert from_json(json.loads(json.dumps(to_json(value)))) == value
