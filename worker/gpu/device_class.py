@@ -1,0 +1,127 @@
+"""The class of a device: measurements may be compared within one class, and with nothing outside it.
+
+A class follows from what the driver calls the device and from its memory. Both differ a little between drivers and
+machines for the same hardware ("GeForce" with and without "NVIDIA", memory less what error correction takes), so the
+name is brought down to its model and the memory up to a size that is sold. Where kernels/devices.toml has the device,
+its class is the key there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+_LONGEST = 48
+_GIB = 2**30
+
+# Sizes of memory that are sold, in GB. What a driver reports is at most this much below: error correction on GDDR
+# memory takes a sixteenth.
+_SOLD = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    8,
+    10,
+    11,
+    12,
+    16,
+    20,
+    24,
+    32,
+    40,
+    48,
+    64,
+    72,
+    80,
+    94,
+    96,
+    128,
+    141,
+    144,
+    180,
+    192,
+    288,
+)
+_SLACK = 0.2 * _GIB
+
+# Say nothing about the hardware, or what the model says already.
+_EMPTY_WORDS = frozenset(
+    ["nvidia", "geforce", "tesla", "r", "tm", "gpu", "with", "design", "generation", "edition"]
+    + ["sxm", "sxm2", "sxm4", "sxm5", "hbm2", "hbm2e", "hbm3", "hbm3e"]
+)
+
+# Where one name is sold with several memories: the one that needs no mention.
+_USUAL_GB = {"a100": 80, "a800": 80, "h100": 80, "h800": 80, "h20": 96, "gh200": 96, "p100": 16, "v100": 16}
+# Its name tells the processor's memory.
+_NAMED_FOR_OTHER_MEMORY = frozenset({"gh200"})
+
+# Sold with one memory only, or named with it.
+_ONE_MEMORY = re.compile(
+    r"""
+    (?:gh|gb|[abhklmptv])\d{1,3}[a-z]?(?:-pcie|-nvl)?   # data centre
+    | rtx-a\d{4} | rtx\d{4}(?:-sff)?-ada | quadro-rtx\d{4}
+    | titan-(?:v|xp|rtx)
+    | rtx(?:2070|2080|2080-ti|3060-ti|3070|3070-ti|3080-ti|3090|3090-ti|4060|4070|4070-super|4070-ti|4070-ti-super
+        |4080|4080-super|4090|4090-d|5060|5070|5070-ti|5080|5090|5090-d)
+    """,
+    re.VERBOSE,
+)
+_MEMORY_WORD = re.compile(r"(\d{1,4})gb?")
+
+
+def device_class(name: str, memory_bytes: int) -> str:
+    """The class of a device, such as "h200" or "rtx4060-ti-16gb": letters, digits and dashes, at most 48.
+
+    name: as the driver has it
+    memory_bytes: all of its memory, as the driver has it; 0 where it does not tell
+    """
+    whole, _, part = name.partition(" MIG ")
+    words = _words(whole)
+    named = next((int(match[1]) for word in words if (match := _MEMORY_WORD.fullmatch(word))), None)
+    model = _model([word for word in words if not _MEMORY_WORD.fullmatch(word)])
+    if part:
+        # The slice's own memory is in its name.
+        return _bounded("-".join([model, *_memory(model, named, 0), "mig", *_words(part)]), name)
+    return _bounded("-".join([model, *_memory(model, named, memory_bytes)]), name)
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in re.findall(r"[a-z0-9]+", name.lower()) if word not in _EMPTY_WORDS]
+
+
+def _model(words: list[str]) -> str:
+    """The words of a model, with "rtx 4090" made one."""
+    return re.sub(r"\b(rtx|gtx)-(?=\d{3,4}\b)", r"\1", "-".join(words)) or "gpu"
+
+
+def _memory(model: str, named: int | None, memory_bytes: int) -> list[str]:
+    """The word for the memory; none where it says nothing that the model does not."""
+    base, _, form = model.partition("-")
+    usual = _USUAL_GB.get(base) if form in {"", "pcie"} else None
+    told = sold_gb(memory_bytes)
+    size = named if named and base not in _NAMED_FOR_OTHER_MEMORY else told
+    if not size or size == usual:
+        return []
+    if _ONE_MEMORY.fullmatch(model) and not usual and not named:
+        return []
+    return [f"{size}gb"]
+
+
+def sold_gb(memory_bytes: int) -> int:
+    """The size that memory is sold as, in GB, by what is reported; 0 for none."""
+    if memory_bytes <= 0:
+        return 0
+    fitting = (size for size in _SOLD if size * _GIB >= memory_bytes - _SLACK)
+    return next(fitting, min(-(-memory_bytes // _GIB), 99_999))
+
+
+def _bounded(text: str, name: str) -> str:
+    """A long name keeps its beginning, and a digest of all of it."""
+    if len(text) <= _LONGEST:
+        return text
+    return (
+        f"{text[: _LONGEST - 9].rstrip('-')}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"
+    )
