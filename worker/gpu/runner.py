@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kernels.devices import devices
 from kernels.wire import WireError, from_plain, to_plain
 from worker import steps
 from worker.gpu import measure_step
@@ -34,6 +35,7 @@ def warm_up(device: str, compiler: str = "") -> Backend:
     compiler: the version of NVRTC, for the record
     """
     steps.warm_up()
+    devices()
     backend = _backend(device, compiler)
     rehearse_backend(backend)
     return backend
