@@ -167,17 +167,20 @@ __device__ __forceinline__ void multiply(u64 *out, u32 rows, u32 columns, u64 ki
                                          Vector vector) {
     u32 top = blockIdx.x * ROWS;
     u64 sums[ROWS] = {};
-    forKind(kind, [&](auto known) {
-        // A product with a SELECTION is compared element by element instead.
-        constexpr int KIND = decltype(known)::value == SELECTION ? WHOLE : decltype(known)::value;
+    auto run = [&](auto known) {
 #pragma unroll 1
         for (u32 column = threadIdx.x; column < columns; column += THREADS) {
             u64 factor = vector(column);
 #pragma unroll
             for (u32 i = 0; i < ROWS; i++)
-                sums[i] += (u64)(long long)integer<KIND>(recipe, top + i, column) * factor;
+                sums[i] += (u64)(long long)integer<decltype(known)::value>(recipe, top + i, column) * factor;
         }
-    });
+    };
+    // Products of the other kinds are compared element by element.
+    if (kind == WIDE)
+        run(Known<WIDE>());
+    else
+        run(Known<NARROW>());
     addUp(sums);
     if (threadIdx.x != 0) return;
     for (u32 i = 0; i < ROWS && top + i < rows; i++) out[top + i] = sums[i];
@@ -209,13 +212,15 @@ extern "C" __global__ void compare_matrix(const u32 *found, u64 *counter, u64 ro
     tally.report(counter);
 }
 
-extern "C" __global__ void compare_words(const u32 *found, u64 *counter, u64 words, u64 word) {
+// Two zones of memory at once, each with a counter of its own.
+extern "C" __global__ void compare_words(const u32 *before, const u32 *behind, u64 *counters, u64 words, u64 word) {
+    const u32 *found = blockIdx.y == 0 ? before : behind;
     Tally tally;
     u64 end = min(words, (u64)(blockIdx.x + 1) * STRIP);
 #pragma unroll 4
     for (u64 at = (u64)blockIdx.x * STRIP + threadIdx.x; at < end; at += THREADS)
         if (found[at] != (u32)word) tally.add(at);
-    tally.report(counter);
+    tally.report(counters + 2 * blockIdx.y);
 }
 
 // A product of which each element is one element of the dense factor, scaled: exact, and wrong in its last bits where

@@ -9,6 +9,7 @@ import numpy as np
 from kernels.launch import Launch
 from worker.gpu.backend import Argument, Backend, Code, Kernel, Memory
 from worker.gpu.recipe_views import View, signed
+from worker.gpu.recipes import Kind
 
 ENTRIES = (
     "make_matrix",
@@ -28,7 +29,6 @@ GUARD = 0x7FF5_A5A5
 _THREADS, _ROWS, _STRIP = 256, 4, 1024
 _SLOTS = 32
 _WORDS = 4
-_SELECTION_ARGUMENTS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +82,19 @@ class JudgeKernels:
         )
         return slot
 
-    def compare_words(self, memory: Memory, word: int) -> int:
-        """Compare every word with one; the number of the count."""
-        slot, counter = self._slot()
-        self._launch(
-            "compare_words", (-(-memory.words // _STRIP), 1, 1), (memory, counter, memory.words, word)
-        )
-        return slot
+    def compare_words(self, zones: tuple[Memory, Memory], word: int) -> tuple[int, int]:
+        """Compare every word of two zones of one size; the numbers of their counts."""
+        before, behind = zones
+        (first, counter), (second, _) = self._slot(), self._slot()
+        grid = -(-before.words // _STRIP), 2, 1
+        self._launch("compare_words", grid, (before, behind, counter, before.words, word))
+        return first, second
 
     def compare_selection(self, left: View, right: View, memory: Memory) -> int:
         """Compare memory with a product of which one factor has one element a line; the number of the count."""
         slot, counter = self._slot()
         grid = (-(-left.rows // _ROWS), -(-right.columns // _STRIP), 1)
-        chosen, dense = (left, right) if left.recipe.kind.value == "selection" else (right, left)
+        chosen, dense = (left, right) if left.kind is Kind.SELECTION else (right, left)
         shape = (left.rows, right.columns)
         self._launch(
             "compare_selection", grid, (memory, counter, *shape, *chosen.arguments(), *dense.arguments())
@@ -135,7 +135,8 @@ class JudgeKernels:
         if slot == _SLOTS:
             raise ValueError(f"no more than {_SLOTS} comparisons are counted at once")
         self._used += 1
-        return slot, Memory(self._counters.place + 4 * _WORDS * slot, _WORDS)
+        start = 4 * _WORDS * slot
+        return slot, Memory(self._counters.place + start, self._counters.words - start // 4)
 
     def _scratch(self, inner: int, outer: int) -> tuple[Memory, Memory]:
         """Memory for two vectors of 64-bit numbers."""

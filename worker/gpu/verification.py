@@ -144,8 +144,7 @@ class Judge:
         return Verified(wrong, _there(changed), _there(hurt))
 
     def _compare_guards(self, memory: Memory) -> tuple[int, int]:
-        before, behind = self._backend.guards(memory)
-        return self._kernels.compare_words(before, GUARD), self._kernels.compare_words(behind, GUARD)
+        return self._kernels.compare_words(self._backend.guards(memory), GUARD)
 
     def _compare_output(
         self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, vector: int
