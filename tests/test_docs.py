@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 import sys
@@ -11,6 +12,9 @@ import click
 import pytest
 
 from bin.shown import lasting, output_of, pages, rewrite, shown, until
+from kernels.measured_occupancy import MeasuredOccupancy
+from kernels.measurement import Clocks, Environment, Measurement
+from kernels.report import Report
 from kernels.verdict import Verdict
 from worker.commands.root import tilelab
 
@@ -71,11 +75,11 @@ def test_tilelab_commands_exist(page):
 def problem(words: list[str]) -> str | None:
     """What is wrong with a command line of `tilelab`: an unknown verb or option."""
     command: click.Command = tilelab
-    if words and not words[0].startswith("-"):
-        found = tilelab.get_command(click.Context(tilelab), words[0])
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(click.Context(command), words[0])
         if found is None:
             return f"no verb {words[0]}"
-        command = found
+        command, words = found, words[1:]
     known = {option for parameter in command.params for option in parameter.opts} | {"--help", "-h"}
     unknown = [word for word in words if word.startswith("-") and word != "-" and word not in known]
     return f"no option {unknown[0]}" if unknown else None
@@ -84,6 +88,9 @@ def problem(words: list[str]) -> str | None:
 def test_unknown_verbs_and_options_would_be_noticed():
     assert problem(["levitate", "my.cu"])
     assert problem(["grade", "my.cu", "--levitate"])
+    assert problem(["worker", "levitate"])
+    assert problem(["worker", "selftest", "--levitate"])
+    assert problem(["worker", "selftest", "--json"]) is None
     assert problem(["grade", "my.cu", "--json"]) is None
 
 
@@ -98,6 +105,19 @@ def test_every_verb_and_option_is_described_for_students():
                 assert any(option in text for option in parameter.opts), f"{name} {parameter.name}"
 
 
+def test_every_verb_and_option_of_a_worker_is_described_for_operators():
+    text = (ROOT / "docs" / "operators.md").read_text()
+    worker = tilelab.get_command(click.Context(tilelab), "worker")
+    assert isinstance(worker, click.Group)
+    for name in worker.list_commands(click.Context(worker)):
+        command = worker.get_command(click.Context(worker), name)
+        assert command is not None
+        assert f"tilelab worker {name}" in text
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert any(option in text for option in parameter.opts), f"{name} {parameter.name}"
+
+
 def test_every_verdict_is_explained_to_students():
     text = (ROOT / "docs" / "students.md").read_text()
     assert not [verdict for verdict in Verdict if f"`{verdict}`" not in text]
@@ -106,6 +126,13 @@ def test_every_verdict_is_explained_to_students():
 def test_every_make_target_is_explained_to_developers():
     text = (ROOT / "docs" / "developers.md").read_text()
     assert not [target for target in TARGETS - {"help"} if f"`make {target}" not in text]
+
+
+@pytest.mark.parametrize("cls", [Report, Measurement, Clocks, Environment, MeasuredOccupancy])
+def test_every_field_of_a_report_is_explained(cls):
+    text = (ROOT / "docs" / "grading.md").read_text()
+    names = {field.name for field in dataclasses.fields(cls)}
+    assert not [name for name in names if f"`{name}`" not in text and f"`{name}[]`" not in text]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the CUDA compiler exists for Linux only")
