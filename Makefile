@@ -51,6 +51,7 @@ bench: ## speed of the CPU device and of a whole `tilelab grade`, against Numba'
 
 test-gpu: ## compare results, counts, races and occupancy with the GPU of this machine
 	@bin/setup dev
+	@bin/setup gpu
 	@$(PY) -m tests.gpu
 
 clean: ## remove the environments and everything that tools leave behind

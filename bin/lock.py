@@ -29,7 +29,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         run = folder / "run.txt"
         for name, requirements in requirement_sets(pyproject).items():
-            constraints = run if name == "dev" else None
+            constraints = run if name in {"dev", "gpu"} else None
             text = resolve(requirements, version, constraints)
             target = folder / f"{name}.txt"
             target.write_text(HEADER.format(version=version) + for_version(text, version))
@@ -46,7 +46,8 @@ def requirement_sets(pyproject: dict[str, Any]) -> dict[str, list[str]]:
     """What each lock file is resolved from. The build backend is locked too: it runs code at install time."""
     groups = pyproject["dependency-groups"]
     run = [*pyproject["project"]["dependencies"], *pyproject["build-system"]["requires"]]
-    return {"run": run, "dev": run + groups["dev"], "bench": run + groups["bench"], "lock": groups["lock"]}
+    more = {name: run + groups[name] for name in ("dev", "gpu", "bench")}
+    return {"run": run, **more, "lock": groups["lock"]}
 
 
 def resolve(requirements: list[str], version: str, constraints: Path | None) -> str:

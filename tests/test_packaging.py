@@ -21,7 +21,7 @@ VERSIONS = sorted(
     (match[1] for line in PYPROJECT["project"]["classifiers"] if (match := re.search(r":: (3\.\d+)$", line))),
     key=lambda version: int(version.split(".")[1]),
 )
-SETS = ("run", "dev", "bench", "lock")
+SETS = ("run", "dev", "gpu", "bench", "lock")
 PACKAGES = ("kernels", "worker")
 # Addresses that a reader may follow, and the name of SVG; nothing is ever fetched from them.
 ADDRESSES_ALLOWED = ("www.apache.org", "docs.nvidia.com", "www.w3.org", "127.0.0.1", "localhost")
@@ -40,9 +40,7 @@ def tracked() -> tuple[Path, ...]:
 def wanted(name: str) -> list[Requirement]:
     groups = PYPROJECT["dependency-groups"]
     run = PYPROJECT["project"]["dependencies"] + PYPROJECT["build-system"]["requires"]
-    texts = {"run": run, "dev": run + groups["dev"], "bench": run + groups["bench"], "lock": groups["lock"]}[
-        name
-    ]
+    texts = run if name == "run" else groups[name] if name == "lock" else run + groups[name]
     return [Requirement(text) for text in texts]
 
 
@@ -92,9 +90,23 @@ def test_a_lock_is_pins_and_hashes_and_nothing_else(version, name):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_tested_is_what_runs(version):
-    run, dev = entries(version, "run"), entries(version, "dev")
-    assert {name: pin(run[name][0]) for name in run} == {name: pin(dev[name][0]) for name in run}
+@pytest.mark.parametrize("name", ["dev", "gpu"])
+def test_what_is_tested_is_what_runs(version, name):
+    run, more = entries(version, "run"), entries(version, name)
+    assert {package: pin(run[package][0]) for package in run} == {
+        package: pin(more[package][0]) for package in run
+    }
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_a_gpu_needs_is_for_linux_alone_and_in_no_other_set(version):
+    more = entries(version, "gpu").keys() - entries(version, "run").keys()
+    assert {"cupy-cuda13x", "nvidia-cublas", "nvidia-ml-py"} <= more
+    for package in more:
+        marker = entries(version, "gpu")[package][0].marker
+        assert marker is not None
+        assert not marker.evaluate({"sys_platform": "darwin"})
+    assert not more & entries(version, "dev").keys()
 
 
 def test_no_file_names_a_place_to_download_from():
@@ -134,14 +146,33 @@ def test_imports_point_one_way(package, allowed):
     strays = {
         str(path.relative_to(ROOT)): beyond
         for path in (ROOT / package).rglob("*.py")
-        if (beyond := imported_by(path) - allowed - set(sys.stdlib_module_names) - of_the_page(path))
+        if (beyond := imported_by(path) - allowed - set(sys.stdlib_module_names) - of_one_place(path))
     }
     assert not strays
 
 
-def of_the_page(path: Path) -> set[str]:
-    """What only the page of an analysis may import: its templates' engine."""
-    return {"jinja2", "markupsafe"} if path.parent == ROOT / "kernels" / "page" else set()
+def of_one_place(path: Path) -> set[str]:
+    """What a single place may import: the page's templates their engine, and what a GPU needs where it is driven."""
+    if path.parent == ROOT / "kernels" / "page":
+        return {"jinja2", "markupsafe"}
+    return {
+        "worker/gpu/cupy_backend.py": {"cupy", "cupy_backends"},
+        "worker/gpu/nvml.py": {"pynvml"},
+    }.get(str(path.relative_to(ROOT)), set())
+
+
+@pytest.mark.parametrize(
+    "module", ["worker.commands", "worker.grading", "worker.gpu.nvml", "worker.gpu.device_class"]
+)
+def test_nothing_of_a_gpu_is_loaded_before_it_is_needed(module):
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"import sys, {module}; print(*sys.modules)"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert not {"cupy", "cupy_backends", "pynvml"} & set(loaded)
 
 
 def test_kernels_reads_no_environment():

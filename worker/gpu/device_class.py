@@ -49,8 +49,7 @@ _SLACK = 0.2 * _GIB
 
 # Say nothing about the hardware, or what the model says already.
 _EMPTY_WORDS = frozenset(
-    ["nvidia", "geforce", "tesla", "r", "tm", "gpu", "with", "design", "generation", "edition"]
-    + ["sxm", "sxm2", "sxm4", "sxm5", "hbm2", "hbm2e", "hbm3", "hbm3e"]
+    "nvidia geforce tesla r tm gpu with design generation edition sxm sxm2 sxm4 sxm5 hbm2 hbm2e hbm3 hbm3e".split()  # noqa: SIM905 - words, as one reads them
 )
 
 # Where one name is sold with several memories: the one that needs no mention.
