@@ -6,6 +6,7 @@ Of its module only `worker.sandbox.device` makes use. The parent's side is `work
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -43,6 +44,8 @@ def warm_up(device: str, compiler: str = "") -> Backend:
 
 def _backend(device: str, compiler: str) -> Backend:
     if device == GPU:
+        # CuPy asks for a folder to compile in, though it will compile nothing; a file that cannot be written would stop it
+        tempfile.tempdir = "."
         from worker.gpu.cupy_backend import CupyBackend
 
         return CupyBackend(compiler)

@@ -9,7 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
-import selectors
+import select
 import shutil
 import signal
 import subprocess
@@ -132,7 +132,7 @@ class Child:
         return _response(self._exchange(payload, self._deadline(seconds), close=last))
 
     def converse(
-        self, payload: dict[str, Any], reply: Callable[[str], dict[str, Any]], seconds: float | None = None
+        self, payload: dict[str, Any], reply: Callable[[str], Mapping[str, Any]], seconds: float | None = None
     ) -> dict[str, Any]:
         """The same for a request about which the child may ask back, any number of times within the limits.
 
@@ -146,7 +146,7 @@ class Child:
                 return _response(answer)
             if time.monotonic() > deadline:
                 raise self._timed_out()
-            payload = reply(str(answer["ask"]))
+            payload = dict(reply(str(answer["ask"])))
         self.kill()
         raise SandboxFailure(Failure.ERROR, "too many questions")
 
@@ -180,16 +180,15 @@ class Child:
         """All that the child writes until it ends well, for one that becomes a program. Raises SandboxFailure."""
         self.wait_ready()
         deadline = time.monotonic() + self.limits.wall_seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._answers, selectors.EVENT_READ)
-            while True:
-                left = deadline - time.monotonic()
-                if selector.select(max(0.0, min(left, SAMPLE_SECONDS))):
-                    if not self._receive(self.limits.response_bytes):
-                        break
-                elif left <= 0:
-                    raise self._timed_out()
-                self._memory.look()
+        ends = self._ends(writing=False)
+        while True:
+            left = deadline - time.monotonic()
+            if ends.poll(1000 * max(0.0, min(left, SAMPLE_SECONDS))):
+                if not self._receive(self.limits.response_bytes):
+                    break
+            elif left <= 0:
+                raise self._timed_out()
+            self._memory.look()
         failure = self._death()
         if self._process.returncode:
             raise failure
@@ -212,27 +211,32 @@ class Child:
         unsent = memoryview(request)
         if request:
             unsent = self._send(unsent, close=close)
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._answers, selectors.EVENT_READ)
-            if unsent and self._process.stdin is not None:
-                selector.register(self._process.stdin, selectors.EVENT_WRITE)
-            while unsent or b"\n" not in self._buffer:
-                left = deadline - time.monotonic()
-                ready = selector.select(max(0.0, min(left, SAMPLE_SECONDS)))
-                if not ready and left <= 0:
-                    raise self._timed_out()
-                # a look takes as long as a short answer, so not before each
-                if unsent or not ready:
-                    self._memory.look()
-                for key, _ in ready:
-                    if key.fd == self._answers:
-                        if not self._receive(most):
-                            raise self._death()
-                    elif not (unsent := self._send(unsent, close=close)):
-                        selector.unregister(key.fd)
+        ends = self._ends(writing=bool(unsent))
+        while unsent or b"\n" not in self._buffer:
+            left = deadline - time.monotonic()
+            ready = ends.poll(1000 * max(0.0, min(left, SAMPLE_SECONDS)))
+            if not ready and left <= 0:
+                raise self._timed_out()
+            # a look takes as long as a short answer, so not before each
+            if unsent or not ready:
+                self._memory.look()
+            for descriptor, _ in ready:
+                if descriptor == self._answers:
+                    if not self._receive(most):
+                        raise self._death()
+                elif not (unsent := self._send(unsent, close=close)):
+                    ends.unregister(descriptor)
         line, _, rest = bytes(self._buffer).partition(b"\n")
         self._buffer = bytearray(rest)
         return line
+
+    def _ends(self, *, writing: bool) -> select.poll:
+        """What to wait for; made anew each time, which is cheap, as it takes no descriptor."""
+        ends = select.poll()
+        ends.register(self._answers, select.POLLIN)
+        if writing and self._process.stdin is not None:
+            ends.register(self._process.stdin, select.POLLOUT)
+        return ends
 
     def _send(self, unsent: memoryview, *, close: bool) -> memoryview:
         """Write what fits now, and close after the last of it if asked; what is left."""
