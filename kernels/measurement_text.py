@@ -24,6 +24,7 @@ from kernels.report import CPU_DEVICE, Report
 from kernels.table import table
 from kernels.text_safety import cut, safe, width
 from kernels.text_style import Style
+from kernels.verdict import Verdict
 from kernels.wording import byte_size, plural
 
 _BOLD, _DIM, _YELLOW = "1", "2", "33;1"
@@ -32,11 +33,13 @@ _LEAST_BAR, _MOST_BAR = 8, 20
 
 
 def measurement_text(report: Report, style: Style, ladder: Sequence[str] = ()) -> list[str]:
-    """Everything that a GPU showed; nothing where none was there.
+    """Everything that a GPU showed of a right kernel; nothing where none was there.
 
     ladder: sentences on where this speed stands among known kernels
     """
     found = report.measurement
+    if report.verdict is not Verdict.ACCEPTED:
+        return []
     if found is None:
         return _binding(report, style)
     out = _headline(found, style)

@@ -52,6 +52,11 @@ def test_without_a_measurement_nothing_is_said():
     assert text(device=CPU_DEVICE, measurement=None, measured_occupancy=None) == ""
 
 
+def test_what_binds_a_kernel_that_is_wrong_is_not_told():
+    assert text(verdict=Verdict.WRONG_ANSWER, measurement=None) == ""
+    assert text(measurement=None).startswith("Which limit binds")
+
+
 @pytest.mark.parametrize(
     ("metric", "first"),
     [
