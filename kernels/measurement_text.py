@@ -214,9 +214,12 @@ def _held(report: Report) -> str:
     warps = plural(held.warps_per_sm, "warp")
     of = f", {share_text(held.share)} of the warps it can hold" if held.max_warps else ""
     text = f"{plural(held.blocks_per_sm, 'block')} of {plural(held.threads, 'thread')} ({warps}) fit on an SM at once"
-    use = f"{plural(held.registers, 'register')} a thread, {byte_size(held.shared_bytes)} of shared memory a block"
-    local = f", {byte_size(held.local_bytes)} of local memory a thread" if held.local_bytes else ""
-    return f"{text}{of}, says the driver; it counts {use}{local}."
+    use = f"{byte_size(held.shared_bytes)} of shared memory a block"
+    if held.registers:
+        use = f"{plural(held.registers, 'register')} a thread, {use}"
+    if held.local_bytes:
+        use += f", {byte_size(held.local_bytes)} of local memory a thread"
+    return f"{text}{of}, says the driver; it counts {use}."
 
 
 def _held_back(report: Report) -> tuple[str, str]:
@@ -276,9 +279,9 @@ def _same(report: Report, light: Light) -> Speed | None:
 
 def _made_with(found: Measurement, style: Style) -> list[str]:
     env = found.environment
-    text = f"Device class {safe(env.device_class)}, driver {safe(env.driver)}, NVRTC {safe(env.compiler)}"
-    if env.cupy:
-        text += f", CuPy {safe(env.cupy)}"
+    versions = (("driver", env.driver), ("NVRTC", env.compiler), ("CuPy", env.cupy))
+    known = (f"{name} {safe(version)}" for name, version in versions if version)
+    text = ", ".join((f"Device class {safe(env.device_class)}", *known))
     if found.busy_ms > 0:
         text += f"; the device was at work for {found.busy_ms:,.0f} ms"
     return [style.paint(line, _DIM) for line in _wrap(f"{text}.", style)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from kernels.report import CPU_DEVICE, from_json, to_json
 from kernels.report_text import render
 from kernels.text_style import Style
 from kernels.verdict import Verdict
-from tests.kernels.measured import CURVE, evidence, figures, light, measured_report, measurement
+from tests.kernels.measured import CURVE, H200, evidence, figures, light, measured_report, measurement
 
 WIDE = Style(width=400)
 WIDTHS = (60, 80, 120)
@@ -182,6 +183,19 @@ def test_a_driver_that_holds_another_number_of_blocks_is_told():
     )
 
 
+def test_what_a_device_does_not_tell_is_left_out():
+    environment = replace(H200, driver="", cupy="")
+    assert of_measurement(environment=environment).endswith("Device class h200, NVRTC 13.5.0.")
+    assert (
+        "driver 580.95.05, NVRTC 13.5.0, CuPy 14.0.1; the device was at work for 139 ms."
+        in of_measurement(busy_ms=139.2)
+    )
+    unknown = by_driver("9.0", 256, 8, registers=0, shared_static=0, local_bytes=16)
+    assert "it counts 0 bytes of shared memory a block, 16 bytes of local memory a thread." in text(
+        measured_occupancy=unknown
+    )
+
+
 def test_what_nobody_checked_is_said():
     told = render(measured_report(unmade_checks=("races between threads", "x" * 90)), "", "my.cu", Style())
     assert "so the GPU alone judged it. Not checked:" in told.replace("\n", " ")
@@ -220,7 +234,7 @@ def test_plain_style_is_ascii_without_colour(width):
 
 @pytest.mark.parametrize("evil", ["\033[2J", "a\nb", "\u202e", "\x07"])
 def test_what_the_runner_answers_reaches_no_terminal_unread(evil):
-    environment = measurement().environment.__class__(evil, evil, "9.0", 1, 1, 1, evil, evil, evil)
+    environment = replace(H200, device=evil, device_class=evil, driver=evil, cupy=evil, compiler=evil)
     found = measurement(
         environment=environment, left_out=(evil,), remarks=(evil,), clocks=Clocks(held_down=(evil,))
     )
