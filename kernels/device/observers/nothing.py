@@ -29,18 +29,19 @@ class NoRaces(RaceObserver):
 
 
 class NoStores(StoreObserver):
-    """Sees no store."""
+    """Sees of a store only where it went: what a kernel leaves in module variables outlives the launch."""
 
     def record(
         self,
-        machine: Machine,
+        machine: Machine,  # noqa: ARG002
         pc: int,
         allocation: Allocation,
-        words: NDArray[intp],
-        lanes: NDArray[intp],
-        unit: int = 4,
+        words: NDArray[intp],  # noqa: ARG002
+        lanes: NDArray[intp],  # noqa: ARG002
+        unit: int = 4,  # noqa: ARG002
     ) -> None:
-        """Looks away."""
+        """Notes the name."""
+        self._pcs.setdefault(allocation.name, set()).add(pc)
 
     def read(
         self,

@@ -152,7 +152,8 @@ __device__ float* tables[2] = {{second, first + 1}};
     assert device.output(text) == [((5, 6, 7), (2, 3, 4))[t % 2][t % 3] for t in RANGE]
 
 
-def test_module_variables_live_on_from_launch_to_launch(device):
+@pytest.mark.parametrize("observe", [True, False])
+def test_module_variables_live_on_from_launch_to_launch(device, observe):
     text = f"""__device__ int launches;
 __device__ float kept[32] = {{7}};
 {HEAD} {{
@@ -163,8 +164,8 @@ __device__ float kept[32] = {{7}};
   if (t == 0) launches += 1;
 }}"""
 
-    first = device.run(text)
-    second = device.run(text, state=first.state)
+    first = device.run(text, observe=observe)
+    second = device.run(text, state=first.state, observe=observe)
 
     assert first.values["P"].tolist() == [7] + [0] * 31
     assert second.values["P"].tolist() == [100 + t for t in RANGE]

@@ -1,0 +1,203 @@
+"""Small kernels compiled for real and measured on the CPU device, in this process."""
+
+from __future__ import annotations
+
+import base64
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any
+
+import numpy as np
+
+from kernels.compare import is_poison
+from kernels.compile import Compilation, compile_source
+from kernels.exercise import Exercise, find_exercise
+from kernels.inputs import factors, from_memory, output_of, to_memory
+from kernels.measurement import Clocks
+from kernels.plan import CasePlan, Plan, make_plan, plan_at
+from kernels.source import Source, read_source
+from worker.gpu.backend import Code, Memory, Timed
+from worker.gpu.cpu_backend import CpuBackend
+from worker.gpu.judge_code import judge_code
+from worker.gpu.measure_step import measure
+from worker.gpu.messages import MeasureRequest, MeasureResponse, Numbers, WireCode
+from worker.gpu.recipes import Recipe, values
+from worker.gpu.verification import GUARD, Damage, Judge, Verified, Wrong
+
+ARCH = "sm_90"
+RANKING = 48
+
+HEAD = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {\n"
+INDICES = (
+    "  int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  if (i >= Width || j >= Width) return;\n"
+)
+SUM = "  float sum = 0;\n  for (int k = 0; k < Width; ++k) sum += M[i * Width + k] * N[k * Width + j];\n"
+STORE = "  P[i * Width + j] = sum;\n"
+
+
+def kernel(*, variables: str = "", first: str = "", before: str = "", after: str = "") -> str:
+    """A plain product, with lines before the sum, between the sum and its store, or after that."""
+    return f"{variables}\n{HEAD}{INDICES}{first}{SUM}{before}{STORE}{after}}}\n"
+
+
+@cache
+def judge_wire() -> WireCode:
+    return judge_code(ARCH, Path(gettempdir()) / "tilelab-tests")
+
+
+def on_the_wire(source: Source, exercise: Exercise, plan: Plan) -> WireCode:
+    made = compile_source(
+        source.text,
+        exercise.kernel,
+        ARCH,
+        source.defines(exercise, plan.tile, plan.cases[0].sizes),
+        exercise.fmad,
+        plan.module_symbols,
+    )
+    assert isinstance(made, Compilation), made
+    return WireCode(
+        made.ptx, base64.b64encode(made.cubin).decode(), made.entry, dict(made.globals), made.resources
+    )
+
+
+def request_for(
+    text: str,
+    exercise: Exercise | None = None,
+    ranking: Mapping[str, int] | None = None,
+    curve: Sequence[Mapping[str, int]] = (),
+    cases: Sequence[str] = ("Width=2 integers_right", "Width=17 integers_left"),
+    launch_seconds: float = 5.0,
+    budget_seconds: float = 1.0,
+) -> MeasureRequest:
+    """Two small cases, the ranking size, which counts as too large for them, and other sizes."""
+    exercise = exercise or find_exercise("tiled")
+    source = read_source(text.encode(), exercise)
+    assert isinstance(source, Source), source
+    plan = make_plan(exercise, source, None, "5eed")
+
+    def at(sizes: Mapping[str, int]) -> CasePlan:
+        return replace(plan_at(exercise, source, None, sizes).cases[0], on_cpu=False)
+
+    ranked = at(ranking or {"Width": RANKING})
+    small = [case for case in plan.cases if case.on_cpu and (case.name in cases or not cases)]
+    plan = replace(plan, cases=(*small, ranked))
+    return MeasureRequest(
+        plan=plan,
+        modules=(on_the_wire(source, exercise, plan),),
+        ranking=ranked,
+        curve=tuple(map(at, curve)),
+        metric=exercise.metric.value,
+        launch_seconds=launch_seconds,
+        budget_seconds=budget_seconds,
+    )
+
+
+def asking(seed: int = 7) -> Callable[[], Numbers]:
+    stream = random.Random(seed)
+    return lambda: Numbers(stream.getrandbits(63), stream.getrandbits(63))
+
+
+def measured(
+    request: MeasureRequest, backend: CpuBackend | None = None, *, real_judge: bool = False
+) -> MeasureResponse:
+    """As a runner does it, where the judge is the real one."""
+    backend = backend or Scripted()
+    judge: Any = HostJudge(backend)
+    if real_judge:
+        judge = Judge(backend, Code(judge_wire().ptx, judge_wire().cubin_bytes))
+    return measure(request, backend, judge, asking())
+
+
+class HostJudge:
+    """Judges as the real one does, by numpy and so in no time. Only for products."""
+
+    def __init__(self, backend: CpuBackend) -> None:
+        self.backend = backend
+        self.given: list[Mapping[str, Recipe]] = []
+
+    def make(self, recipe: Recipe, memory: Memory) -> None:
+        self.backend.write(memory, to_memory(values(recipe), recipe.layout))
+
+    def fill_guards(self, memory: Memory) -> None:
+        for zone in self.backend.guards(memory):
+            self.backend.fill(zone, GUARD)
+
+    def guards_hurt(self, memory: Memory) -> Damage | None:
+        for side, zone in zip((-1, 1), self.backend.guards(memory), strict=True):
+            (differs,) = np.nonzero(self.backend.read(zone) != GUARD)
+            if differs.size:
+                return Damage(
+                    differs.size, side, int(differs[0]) if side > 0 else zone.words - 1 - int(differs[0])
+                )
+        return None
+
+    def verify(self, case, recipes, memories, vector, *, guarded) -> Verified:
+        self.given.append(recipes)
+        held = {
+            matrix.name: from_memory(self.backend.read(memories[matrix.name]).view(np.float32), matrix)
+            for matrix in case.matrices
+        }
+        made = {name: values(recipe) for name, recipe in recipes.items()}
+        changed = {
+            name: Damage(
+                int((held[name] != made[name]).sum()), *np.argwhere(held[name] != made[name])[0].tolist()
+            )
+            for name in made
+            if (held[name] != made[name]).any()
+        }
+        hurt = {name: self.guards_hurt(memories[name]) for name in guarded}
+        left, right = (made[matrix.name].astype(np.float64) for matrix in factors(case))
+        return Verified(
+            self._wrong(held[output_of(case).name], left @ right),
+            changed,
+            {name: damage for name, damage in hurt.items() if damage is not None},
+        )
+
+    @staticmethod
+    def _wrong(actual, expected) -> Wrong | None:
+        wrong = ~(actual == expected)
+        if not wrong.any():
+            return None
+        row, column = np.argwhere(wrong)[0].tolist()
+        found = actual[row, column]
+        return Wrong(
+            int(wrong.any(axis=1).sum()), (row, column), float(found), float(expected[row, column]),
+            unwritten=bool(is_poison(np.array([found]))[0]),
+        )  # fmt: skip
+
+
+class Scripted(CpuBackend):
+    """A device whose times, and whose damage to memory, are made up.
+
+    ms: of each launch of the judged kernel, in order, the last one for ever
+    """
+
+    def __init__(self, ms: Sequence[float] = (1.0,), host: float = 0.01, cublas: float = 0.25) -> None:
+        super().__init__("13.0")
+        self.ms = list(ms)
+        self.host = host
+        self.cublas = cublas
+        self.launches = 0
+        self.multiplied: list[Memory] = []
+        self.after: Callable[[Sequence[object]], None] = lambda arguments: None
+        self.clock_mhz = [0]
+
+    def timed(self, kernel, launch, arguments, seconds):
+        super().timed(kernel, launch, arguments, seconds)
+        self.launches += 1
+        self.after(arguments)
+        ms = self.ms.pop(0) if len(self.ms) > 1 else self.ms[0]
+        return Timed(ms, ms + self.host)
+
+    def multiply(self, left, right, out, rows, inner, columns):
+        super().multiply(left, right, out, rows, inner, columns)
+        self.multiplied.append(out)
+        return Timed(self.cublas, self.cublas)
+
+    def clocks(self):
+        return Clocks(self.clock_mhz.pop(0) if len(self.clock_mhz) > 1 else self.clock_mhz[0])

@@ -1,0 +1,163 @@
+"""How repeats are made: inputs, order, warm-up, cuBLAS in between, and when it is enough."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+
+import pytest
+
+from kernels.exercise import InputKind, find_exercise
+from kernels.plan import plan_at
+from kernels.verdict import Finding
+from tests.worker.gpu.measuring import HostJudge, Scripted, asking, kernel, request_for
+from worker.gpu.messages import MeasureRequest, Numbers
+from worker.gpu.operands import POISON_WORD, Modules, place
+from worker.gpu.timing import FEWEST, FEWEST_IN_BUDGET, MOST, Bench, Fresh, Timings, kind_of, timings
+
+LEFT, RIGHT, FULL = InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT, InputKind.PERMUTATION
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+
+
+class Clock:
+    """A host's clock on which only what a test says takes time."""
+
+    def __init__(self, step: float = 0.0) -> None:
+        self.time = 0.0
+        self.step = step
+
+    def __call__(self) -> float:
+        self.time += self.step
+        return self.time
+
+
+@pytest.fixture(scope="module")
+def request_() -> MeasureRequest:
+    return request_for(kernel(), ranking={"Width": 5})
+
+
+class Rig:
+    """One size on a made-up device."""
+
+    def __init__(self, request: MeasureRequest, device: Scripted, clock: Clock) -> None:
+        assert request.ranking is not None
+        self.device = device
+        self.clock = clock
+        self.judge = HostJudge(device)
+        self.asked: list[Numbers] = []
+        self._ask = asking()
+        self.operands = place(device, Modules(device, request.modules)[0], request.ranking)
+
+    def ask(self) -> Numbers:
+        self.asked.append(self._ask())
+        return self.asked[-1]
+
+    def time(self, seconds: float = 1000.0, *, first: bool = False) -> Timings:
+        judge = self.judge
+        bench = Bench(self.device, judge, Fresh(self.ask), 5.0, self.clock)  # type: ignore[arg-type]
+        found = timings(bench, self.operands, seconds, first=first)
+        assert not isinstance(found, Finding), found
+        return found
+
+
+def test_repeats_end_once_the_median_is_sure(request_):
+    found = Rig(request_, Scripted([1.0]), Clock()).time()
+    assert len(found.runs) == FEWEST
+    # the two that are far off leave the interval with the ninth repeat
+    found = Rig(request_, Scripted([1.0, 0.5, 1.5, 1.0]), Clock()).time()
+    assert len(found.runs) == 9
+
+
+def test_repeats_that_never_agree_end_too(request_):
+    found = Rig(request_, Scripted([1.0 + number % 2 for number in range(100)]), Clock()).time()
+    assert len(found.runs) == MOST
+
+
+def test_a_few_repeats_are_made_even_if_the_time_is_over(request_):
+    found = Rig(request_, Scripted([1.0]), Clock(step=1.0)).time(seconds=0.5)
+    assert len(found.runs) == FEWEST_IN_BUDGET
+
+
+def test_the_time_for_repeats_is_kept(request_):
+    found = Rig(request_, Scripted([1.0 + number % 2 for number in range(100)]), Clock(step=1.0)).time(20.0)
+    # each look at the clock takes a second, the one at the beginning too
+    assert len(found.runs) == 19
+
+
+def test_a_repeat_longer_than_all_the_time_is_made_once(request_):
+    found = Rig(request_, Scripted([600.0]), Clock()).time(seconds=0.5)
+    assert len(found.runs) == 1
+
+
+def test_every_repeat_has_inputs_of_its_own(request_):
+    rig = Rig(request_, Scripted([1.0]), Clock())
+    rig.time()
+    seeds = [recipe.seed for made in rig.judge.given for recipe in made.values()]
+    assert len(set(seeds)) == len(seeds) == 2 * FEWEST
+    # the first answer is for the warm-up, the second for the first repeat: one question for each launch since
+    assert len(rig.asked) == FEWEST + 2
+
+
+def test_both_roles_take_turns_and_every_fourth_repeat_has_full_mantissas(request_):
+    assert request_.ranking is not None
+    kinds = [kind_of(request_.ranking, number) for number in range(8)]
+    assert kinds == [LEFT, RIGHT, LEFT, FULL, RIGHT, LEFT, RIGHT, FULL]
+    many = [kind_of(request_.ranking, number) for number in range(60)]
+    assert many.count(LEFT) - many.count(RIGHT) in {0, 1}
+    assert all(one != other for one, other in pairwise(many))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "sizes", "kinds"),
+    [
+        ("reduction", {"n": 2048}, [InputKind.INTEGERS] * 3),
+        ("bank-conflicts", {"Height": 8, "Width": 8}, [InputKind.MANTISSAS] * 3),
+        ("foo-kernel", {"n": 256}, [InputKind.INTEGERS, InputKind.MANTISSAS, InputKind.INTEGERS]),
+    ],
+)
+def test_other_operations_have_their_own_kinds(exercise, sizes, kinds):
+    case = plan_at(find_exercise(exercise), None, None, sizes).cases[0]
+    assert [kind_of(case, number) for number in range(3)] == kinds
+
+
+@pytest.mark.parametrize(("ms", "repeats", "products"), [([1.0], 7, 3), ([1.0, 0.5, 1.5, 1.0], 9, 3)])
+def test_cublas_runs_in_between_and_leaves_nothing(request_, ms, repeats, products):
+    device = Scripted(ms)
+    rig = Rig(request_, device, Clock())
+    found = rig.time()
+    assert len(found.runs) == repeats
+    assert found.cublas_ms == (0.25,) * products
+    # one more before all others, in which the library loads its kernels
+    assert len(device.multiplied) == products + 1
+    (out,) = set(device.multiplied)
+    assert (device.read(out) == POISON_WORD).all()
+    assert out not in rig.operands.memories.values()
+
+
+def test_many_repeats_have_cublas_at_every_fourth(request_):
+    found = Rig(request_, Scripted([1.0 + number % 2 for number in range(100)]), Clock()).time()
+    assert len(found.cublas_ms) == 15
+
+
+def test_the_warm_up_ends_when_the_clock_stays(request_):
+    device = Scripted([1.0])
+    device.clock_mhz = [345, 1200, 1900, 1905, 0]
+    Rig(request_, device, Clock(step=0.003)).time(first=True)
+    # one launch at first, two before each look, four looks
+    assert device.launches == FEWEST + 1 + 4
+
+
+@pytest.mark.parametrize(("clocks", "most"), [([0], 0.02), ([300 + 100 * n for n in range(99)], 0.15)])
+def test_the_warm_up_ends_at_any_rate(request_, clocks, most):
+    device, clock = Scripted([1.0]), Clock(step=0.001)
+    device.clock_mhz = clocks
+    Rig(request_, device, clock).time(first=True)
+    looks = most / 0.006
+    assert looks * 0.5 * 4 < device.launches - FEWEST < looks * 2 * 4
+
+
+def test_only_the_first_size_waits_for_the_clock(request_):
+    device = Scripted([1.0])
+    Rig(request_, device, Clock()).time(first=False)
+    assert device.launches == FEWEST + 1
