@@ -1,0 +1,138 @@
+"""`make bench-gpu`: what a GPU's measurements are worth, section by section; the tables go to docs/gpu-measurements.md.
+
+Each section runs in a process of its own and is ended at its limit: what it found by then is kept, and the others go
+on. Where there is no GPU, one line says that nothing was run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime as dt
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from bench.gpu import (
+    agreement,
+    cheats,
+    events,
+    hostile,
+    page,
+    reference,
+    repeatability,
+    seconds,
+    throughput,
+)
+from bench.gpu.machine import NotRun, find_machine
+from bench.gpu.section import Run, Section
+from kernels.nvrtc import NVRTCUnavailable
+from worker.gpu.nvml import NoGPU
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / "build" / "bench-gpu"
+
+SECTIONS = {
+    "reference": Section("Known kernels beside the reference", 240, reference.run),
+    "events": Section("Events beside Nsight Compute", 540, events.run),
+    "repeatability": Section("Repeatability", 420, repeatability.run),
+    "seconds": Section("How long one grade takes", 180, seconds.run),
+    "backlog": Section("A backlog", 540, throughput.run),
+    "cheats": Section("Cheats", 420, cheats.run),
+    "hostile": Section("After a row of hostile kernels", 560, hostile.run),
+    "agreement": Section("What a GPU alone would accept", 420, agreement.run),
+}
+
+
+def main() -> int:
+    """Exit code 0: done, or nothing to run on; 1: a section failed."""
+    asked = _arguments()
+    asked.results.mkdir(parents=True, exist_ok=True)
+    if asked.section == "page":
+        print(page.write_page(asked.results, asked.pages, SECTIONS))
+        return 0
+    try:
+        find_machine(asked.gpus, asked.results, asked.ranking)
+    except NoGPU as reason:
+        print(f"not run: {reason}")
+        return 0
+    if asked.here:
+        return _run_here(asked)
+    names = list(SECTIONS) if asked.section == "all" else [asked.section]
+    failed = [name for name in names if not _run_apart(name, asked)]
+    if asked.pages.is_dir():
+        print(page.write_page(asked.results, asked.pages, SECTIONS))
+    if failed:
+        print(f"did not end well: {', '.join(failed)}")
+    return int(bool(failed))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__)
+    parser.add_argument("section", nargs="?", default="all", choices=["all", *SECTIONS, "page"])
+    parser.add_argument(
+        "--gpus", default="0", help="their numbers, such as 0,1; cpu only tries the script out"
+    )
+    parser.add_argument("--pages", type=Path, default=ROOT / "docs", help="where the page is written")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the figures are kept")
+    parser.add_argument("--seconds", type=float, help="the limit of each section, in place of its own")
+    parser.add_argument("--ranking", type=int, default=48, help="the size to rank at with the CPU device")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=NUMBER", help="such as rounds=3, submissions=60"
+    )
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _run_apart(name: str, asked: argparse.Namespace) -> bool:
+    """One section in a process of its own, whose children end with it."""
+    limit = asked.seconds or SECTIONS[name].seconds
+    command = [sys.executable, "-m", "bench.gpu", name, "--here", "--gpus", asked.gpus]
+    command += ["--results", str(asked.results), "--ranking", str(asked.ranking)]
+    command += [f"--set={setting}" for setting in asked.set]
+    began = time.monotonic()
+    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+    try:
+        code = process.wait(limit)
+    except subprocess.TimeoutExpired:
+        code = None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    ended = "stopped at its limit" if code is None else "done" if code == 0 else f"failed ({code})"
+    print(f"{name}: {ended} after {time.monotonic() - began:.0f} s", flush=True)
+    return code == 0
+
+
+def _run_here(asked: argparse.Namespace) -> int:
+    """A section in this process."""
+    settings = dict(setting.split("=", 1) for setting in asked.set)
+    cache = asked.results / "cache"
+    cache.mkdir(exist_ok=True)
+    machine = find_machine(asked.gpus, cache, asked.ranking)
+    apart = "" if len(machine.gpus) == 1 else f"-{len(machine.gpus)}-gpus"
+    run = Run(
+        asked.section,
+        machine,
+        asked.results / f"{asked.section}{apart}.json",
+        dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        {name: int(value) for name, value in settings.items()},
+    )
+    try:
+        SECTIONS[asked.section].run(run)
+    except (NotRun, NVRTCUnavailable) as reason:
+        run.keep([f"Not run: {reason}."], {})
+        run.say(f"not run: {reason}")
+    except Exception:  # noqa: BLE001 - whatever it is, the other sections go on
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

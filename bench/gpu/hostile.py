@@ -1,0 +1,123 @@
+"""After hundreds of hostile kernels on one worker: the next right kernel measures as before, and nothing is left."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from bench.gpu.alone import Outcome, judge_alone
+from bench.gpu.machine import Machine, grade_again, grade_first, median
+from bench.gpu.section import Data, Run, percent, table
+from bench.gpu.subjects import Subject, cheats
+from kernels.exercise import find_exercise
+from worker.gpu.nvml import NoGPU, memory_used, processes
+from worker.gpu.spares import Spares
+
+NUMBER = 200
+BATCH = 25
+MEASUREMENTS = 5
+MOST_CHANGE = 0.005
+
+_TEXT = """\
+The kernels of `tests/cheats`, one after the other and again from the start, straight to the GPU: nothing was checked
+before. Before them and after them, a right kernel (`tiled`, 32x32) is measured {measurements} times on the same worker;
+what is left is counted before the worker starts and after it has ended."""
+
+
+def run(section: Run) -> None:
+    """Count, measure, attack, measure, count."""
+    machine, number = section.machine, section.options.get("hostile", NUMBER)
+    right = Subject("tiled, 32x32", find_exercise("tiled", ()).solution.read_bytes(), tile=32)
+    data: Data = {"number": number, "verdicts": {}, "left before": _left(machine)}
+    hostile = list(itertools.islice(itertools.cycle(each.subject for each in cheats()), number))
+    with machine.spares() as spares:
+        report, known = grade_first(machine, right, spares)
+        section.say(f"the right kernel: {report.verdict}")
+
+        def measured() -> list[float]:
+            again = [grade_again(machine, right, known, spares).measurement for _ in range(MEASUREMENTS)]
+            return [each.ms_median for each in again if each is not None]
+
+        data["before"] = measured()
+        for start in range(0, number, BATCH):
+            _attack(machine, hostile[start : start + BATCH], spares, data)
+            section.say(f"{min(start + BATCH, number)} of {number} hostile kernels")
+            section.keep(_text(data), data, done=False)
+        data["after"] = measured()
+    data["left after"] = _settled(machine, data["left before"])
+    section.keep(_text(data), data)
+
+
+def _attack(machine: Machine, batch: list[Subject], spares: Spares, data: Data) -> None:
+    for outcome in judge_alone(machine, batch, spares):
+        verdict = _verdict(outcome)
+        data["verdicts"][verdict] = data["verdicts"].get(verdict, 0) + 1
+
+
+def _verdict(outcome: Outcome) -> str:
+    return outcome.verdict if outcome.reached else f"{outcome.verdict} (never reached the GPU)"
+
+
+def _left(machine: Machine) -> dict[str, int]:
+    """Processes of ours, temporary folders, and what the GPU holds."""
+    left = {
+        "processes started here": len(_descendants(os.getpid())),
+        "temporary folders": len(list(Path(tempfile.gettempdir()).glob("tilelab-*"))),
+    }
+    gpu = machine.gpus[0]
+    if gpu is not None:
+        try:
+            left["bytes of GPU memory"] = memory_used(gpu)
+            left["processes on the GPU"] = len(processes(gpu))
+        except NoGPU:
+            pass
+    return left
+
+
+def _settled(machine: Machine, before: dict[str, int]) -> dict[str, int]:
+    """The driver takes a moment to take memory back."""
+    for _ in range(20):
+        left = _left(machine)
+        if all(left.get(name, 0) <= count for name, count in before.items()):
+            break
+        time.sleep(0.5)
+    return left
+
+
+def _descendants(pid: int) -> set[int]:
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+    found: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        parent = waiting.pop()
+        children = {child for child, its in parents.items() if its == parent} - found
+        found |= children
+        waiting += children
+    return found
+
+
+def _text(data: Data) -> list[str]:
+    lines = [_TEXT.format(measurements=MEASUREMENTS), ""]
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(data["verdicts"].items()))
+    lines.append(f"{sum(data['verdicts'].values())} hostile kernels: {verdicts}.")
+    if data.get("before") and data.get("after"):
+        before, after = median(data["before"]), median(data["after"])
+        lines.append(
+            f"The right kernel took {before:.4f} ms before and {after:.4f} ms after: {after / before - 1:+.2%}; at most"
+            f" {percent(MOST_CHANGE)} is asked for."
+        )
+    if "left after" in data:
+        names = list(data["left before"])
+        rows = [
+            [name, f"{data['left before'][name]:,}", f"{data['left after'].get(name, 0):,}"] for name in names
+        ]
+        lines += ["", *table(["what is there", "before", "after"], rows)]
+    return lines

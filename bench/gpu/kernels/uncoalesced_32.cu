@@ -1,0 +1,13 @@
+// One thread for one element, x and y swapped: neighbouring threads work on different rows.
+//!tilelab block=(32, 32) grid=(ceil(Width/32), ceil(Width/32))
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    int Row = blockIdx.x * blockDim.x + threadIdx.x;
+    int Col = blockIdx.y * blockDim.y + threadIdx.y;
+    if (Row < Width && Col < Width) {
+        float Pvalue = 0.0f;
+        for (int k = 0; k < Width; ++k) {
+            Pvalue += M[Row * Width + k] * N[k * Width + Col];
+        }
+        P[Row * Width + Col] = Pvalue;
+    }
+}

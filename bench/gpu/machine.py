@@ -1,0 +1,236 @@
+"""The machine that is measured: its GPU, what jobs for it look like, and the ways to have one judged there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from bench.gpu.subjects import Subject
+from kernels import nvrtc
+from kernels.compile import Compilation
+from kernels.exercise import Exercise, find_exercise
+from kernels.measurement import Measurement
+from kernels.report import Report
+from kernels.verdict import CaseCheck, CaseStatus, Finding
+from worker.analysis_step import AnalysisRequest, AnalysisResponse
+from worker.digest import digest
+from worker.gpu.judge_code import judge_code
+from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare
+from worker.gpu.nvml import NoGPU, gpus
+from worker.gpu.spares import Spares
+from worker.grading import Job, grade
+from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.disassembling import Disassembly
+from worker.stages import SandboxedStages
+from worker.steps import CheckRequest, CheckResponse
+
+Measure = Callable[[MeasureRequest], MeasureResponse]
+T = TypeVar("T")
+
+CPU = "cpu"
+"""Stands for the CPU device behind the GPU's interface: to try the script out, never to publish what comes of it."""
+
+
+class NotRun(RuntimeError):
+    """Something cannot be measured on this machine; the text says what is missing."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is measured, and with what.
+
+    gpus: the numbers of the GPUs to use; None stands for the CPU device
+    ranking: a size to rank at in place of the exercise's own, with the CPU device
+    """
+
+    gpus: tuple[int | None, ...]
+    name: str
+    device_class: str
+    driver: str
+    arch: str
+    cache: Path
+    ranking: int | None = None
+
+    @cached_property
+    def compiler(self) -> str:
+        """The version of NVRTC."""
+        return nvrtc.installed_version()
+
+    @cached_property
+    def prepare(self) -> Prepare:
+        """What every runner is told first."""
+        return Prepare(judge_code(self.arch, self.cache), self.compiler)
+
+    def spares(self, ahead: int = 2, gpu: int = 0) -> Spares:
+        """Runners for one of the GPUs; the caller closes them."""
+        return Spares(self.gpus[gpu], self.prepare, ahead)
+
+    def exercise(self, name: str) -> Exercise:
+        """The exercise, ranked at the machine's own size."""
+        found = find_exercise(name, ())
+        if self.ranking is None:
+            return found
+        return replace(found, ranking=dict.fromkeys(found.ranking, self.ranking))
+
+    def job(self, subject: Subject, *, evidence: bool = False) -> Job:
+        """One submission."""
+        return Job(
+            subject.source,
+            self.exercise(subject.exercise),
+            self.arch,
+            os.urandom(16).hex(),
+            self.cache,
+            subject.tile,
+            evidence=evidence,
+            gpu=self.device_class,
+        )
+
+    def made_on(self, day: str) -> str:
+        """A sentence for a page."""
+        return (
+            f"Made on {day} with one {self.name}, driver {self.driver}, kernels compiled for {self.arch} by NVRTC"
+            f" {self.compiler}, {len(os.sched_getaffinity(0))} processor cores."
+        )
+
+
+def find_machine(device: str, cache: Path, ranking: int) -> Machine:
+    """The machine with the GPUs `device`, such as "0" or "0,1"; raises NoGPU.
+
+    ranking: of the CPU device, which can do no more
+    """
+    if device == CPU:
+        return Machine((None,), "CPU device", CPU, "none", "sm_90", cache, ranking)
+    found, numbers = gpus(), tuple(int(number) for number in device.split(","))
+    if max(numbers) >= len(found):
+        raise NoGPU(f"no GPU {max(numbers)} here; there are {len(found)}")
+    from worker.gpu.device_class import device_class
+
+    first = found[numbers[0]]
+    kind = device_class(first.name, first.memory_bytes)
+    return Machine(numbers, first.name, kind, first.driver, first.arch, cache)
+
+
+@dataclass(slots=True)
+class Known:
+    """What compiling and checking made of a submission, to be used again."""
+
+    compiled: list[Compilation | tuple[Finding, ...]] = field(default_factory=list)
+    checked: CheckResponse | None = None
+
+
+class Recording(SandboxedStages):
+    """The usual processes; what they answer is kept."""
+
+    def __init__(self, measure: Measure) -> None:
+        super().__init__()
+        self.known = Known()
+        self._measure = measure
+
+    def wait_ready(self) -> None:
+        """Until the processes are warm."""
+        for child in self._children:
+            child.wait_ready()
+
+    def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
+        self.known.compiled.append(super().compile(request))
+        return self.known.compiled[-1]
+
+    def check(self, request: CheckRequest) -> CheckResponse:
+        self.known.checked = super().check(request)
+        return self.known.checked
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        return self._measure(request)
+
+
+class Unchecked(SandboxedStages):
+    """Compiles as usual, and takes every kernel for one that the CPU device found right: the GPU judges alone."""
+
+    def __init__(self, measure: Measure) -> None:
+        super().__init__(runs=False)
+        self._measure = measure
+
+    def check(self, request: CheckRequest) -> CheckResponse:
+        checks = tuple(
+            CaseCheck(case.name, CaseStatus.NOT_RUN, "left to the GPU") for case in request.plan.cases
+        )
+        return CheckResponse((), checks, ptx_digests=tuple(digest(module.ptx) for module in request.modules))
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        return self._measure(request)
+
+
+class Again:
+    """A submission that was compiled and checked already: only its measuring is done anew."""
+
+    def __init__(self, known: Known, measure: Measure) -> None:
+        self._compiled = list(known.compiled)
+        self._checked = known.checked
+        self._measure = measure
+
+    def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:  # noqa: ARG002 - known
+        return self._compiled.pop(0)
+
+    def check(self, request: CheckRequest) -> CheckResponse:  # noqa: ARG002 - known
+        assert self._checked is not None, "only what compiled is graded again"
+        return self._checked
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        return self._measure(request)
+
+    def start_disassembly(self, cubin: bytes) -> None:
+        """Nobody asks for it."""
+
+    def disassembly(self) -> Disassembly:
+        return Disassembly(None, "not asked for")
+
+    def prepare_compilers(self, number: int) -> None:
+        """There is nothing to compile."""
+
+    def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
+        raise NotImplementedError
+
+    def isolation(self) -> tuple[str, ...]:
+        return ()
+
+
+def measured_by(spares: Spares) -> Measure:
+    """Each request in the next runner."""
+
+    def measure(request: MeasureRequest) -> MeasureResponse:
+        runner = spares.take()
+        try:
+            return runner.measure(request)
+        finally:
+            runner.close()
+
+    return measure
+
+
+def grade_first(machine: Machine, subject: Subject, spares: Spares) -> tuple[Report, Known]:
+    """A whole grade, and what can be used again of it."""
+    with Recording(measured_by(spares)) as stages:
+        return grade(machine.job(subject), stages), stages.known
+
+
+def grade_again(machine: Machine, subject: Subject, known: Known, spares: Spares) -> Report:
+    """The same submission measured once more, in a new process and with new inputs."""
+    return grade(machine.job(subject), Again(known, measured_by(spares)))
+
+
+def speed_at(measurement: Measurement, width: int) -> tuple[float, float | None] | None:
+    """Milliseconds and GFLOPS at one size of the curve, the ranking size included; None where it was left out."""
+    for speed in (measurement, *measurement.curve):
+        if set(speed.sizes.values()) == {width}:
+            return speed.ms_median, speed.gflops
+    return None
+
+
+def median(values: Sequence[float]) -> float:
+    """The one in the middle; the mean of the two in the middle."""
+    ordered, half = sorted(values), len(values) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2

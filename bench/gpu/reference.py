@@ -1,0 +1,107 @@
+"""Known kernels beside what another program measured of them on the same kind of GPU."""
+
+from __future__ import annotations
+
+from bench.gpu.machine import Machine, grade_first, median, speed_at
+from bench.gpu.section import Data, Run, percent, table
+from bench.gpu.subjects import Reference, cublas_reference, references
+from kernels.measurement import Measurement
+from worker.gpu.spares import Spares
+
+WIDTHS = (2048, 4096)
+WITHIN = 0.02
+OF_CUBLAS = 0.9
+
+_TEXT = """\
+`bench/gpu/reference.toml` holds what a program that shares nothing with this one measured on an H200. Each kernel is
+graded here as a submission is; the size beside the ranking size comes from the curve."""
+
+
+def run(section: Run) -> None:
+    """Grade each row once."""
+    rows: list[Data] = []
+    cublas: dict[int, list[float]] = {width: [] for width in WIDTHS}
+    with section.machine.spares() as spares:
+        for reference in references():
+            row = _row(section.machine, reference, spares, cublas)
+            rows.append(row)
+            section.say(f"{row['name']}: {row['verdict']} {_differences(row)}")
+            section.keep(_text(rows, cublas), {"rows": rows, "cublas": _cublas(cublas)}, done=False)
+    section.keep(_text(rows, cublas), {"rows": rows, "cublas": _cublas(cublas)})
+
+
+def _row(machine: Machine, reference: Reference, spares: Spares, cublas: dict[int, list[float]]) -> Data:
+    report, _ = grade_first(machine, reference.subject, spares)
+    row: Data = {
+        "name": reference.subject.name,
+        "verdict": report.verdict.value,
+        "expected": dict(reference.gflops),
+        "measured": {},
+        "share": {},
+    }
+    if report.measurement is not None:
+        row["remarks"] = list(report.measurement.remarks)
+        for width in WIDTHS:
+            found = speed_at(report.measurement, width)
+            if found is not None:
+                row["measured"][width] = found[1]
+            _add_cublas(report.measurement, width, row, cublas)
+    return row
+
+
+def _add_cublas(measured: Measurement, width: int, row: Data, cublas: dict[int, list[float]]) -> None:
+    for speed in (measured, *measured.curve):
+        if set(speed.sizes.values()) == {width} and speed.cublas_ms:
+            row["share"][width] = speed.cublas_share
+            cublas[width].append(2 * width**3 / (speed.cublas_ms * 1e6))
+            return
+
+
+def _cublas(found: dict[int, list[float]]) -> dict[int, float]:
+    return {width: median(speeds) for width, speeds in found.items() if speeds}
+
+
+def _difference(row: Data, width: int) -> float | None:
+    found = row["measured"].get(width)
+    return found / row["expected"][width] - 1 if found else None
+
+
+def _differences(row: Data) -> str:
+    found = [_difference(row, width) for width in WIDTHS]
+    return ", ".join("-" if each is None else f"{each:+.2%}" for each in found)
+
+
+def _text(rows: list[Data], cublas: dict[int, list[float]]) -> list[str]:
+    own: Data = {
+        "name": "cuBLAS (median of all runs)",
+        "expected": cublas_reference(),
+        "measured": _cublas(cublas),
+        "share": {},
+    }
+    head = ["kernel"]
+    for width in WIDTHS:
+        head += [f"reference at {width}", "measured", "difference", "of cuBLAS"]
+    cells = [
+        [row["name"], *(cell for width in WIDTHS for cell in _cells(row, width))] for row in (own, *rows)
+    ]
+    off = [(row, width, _difference(row, width)) for row in rows for width in WIDTHS]
+    known = [(row, width, difference) for row, width, difference in off if difference is not None]
+    good = sum(abs(difference) <= WITHIN for _, _, difference in known)
+    lines = [_TEXT, "", *table(head, cells), ""]
+    lines.append(f"{good} of {len(off)} figures of kernels are within {percent(WITHIN, 0)} of the reference.")
+    top = rows[-1]["share"].get(max(WIDTHS)) if rows else None
+    if top:
+        lines.append(
+            f"The last row reaches {percent(top)} of cuBLAS at {max(WIDTHS)}; asked for are {percent(OF_CUBLAS, 0)}."
+        )
+    return lines
+
+
+def _cells(row: Data, width: int) -> list[str]:
+    found, difference, share = row["measured"].get(width), _difference(row, width), row["share"].get(width)
+    return [
+        f"{row['expected'][width]:,.0f}",
+        f"{found:,.0f}" if found else "-",
+        f"{difference:+.2%}" if difference is not None else "-",
+        percent(share) if share else "-",
+    ]

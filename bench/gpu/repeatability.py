@@ -1,0 +1,165 @@
+"""The same kernels graded again and again: how far the figures are apart, and whether the order ever changes."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import threading
+
+from bench.gpu.machine import Known, Machine, grade_again, grade_first, speed_at
+from bench.gpu.section import Data, Run, percent, table
+from bench.gpu.subjects import Subject, ladder
+from worker.gpu.spares import Runner, Spares
+from worker.sandbox.limits import SandboxFailure
+
+ROUNDS = 10
+WIDTHS = (2048, 4096)
+MOST_SPREAD = 0.003
+
+Times = dict[str, dict[int, list[float]]]
+
+_TEXT = """\
+Each rung of the ladder is compiled and checked once and then measured {rounds} times, round by round, each time in a
+new process, with a new context and new inputs: first with nothing else on the machine but the next process getting
+ready, then with processes being started on the same GPU and ended again all the time. cv is the standard deviation
+over the mean of the {rounds} medians."""
+
+
+def run(section: Run) -> None:
+    """Quiet rounds, then loud ones."""
+    rounds, machine = section.options.get("rounds", ROUNDS), section.machine
+    data: Data = {"rounds": rounds, "quiet": {}, "loud": {}}
+    with machine.spares() as spares:
+        known = _check(section, spares)
+        for kind in ("quiet", "loud"):
+            noise = _Noise(machine) if kind == "loud" else None
+            try:
+                _measure(section, kind, known, spares, rounds, data)
+            finally:
+                if noise is not None:
+                    data["started beside"] = noise.end()
+    section.keep(_text(data), data)
+
+
+def _check(section: Run, spares: Spares) -> dict[str, tuple[Subject, Known]]:
+    known = {}
+    for subject in ladder():
+        report, made = grade_first(section.machine, subject, spares)
+        if report.measurement is None:
+            section.say(f"{subject.name} is left out: {report.verdict}: {report.message}")
+            continue
+        known[subject.name] = subject, made
+    section.say(f"{len(known)} rungs compiled and checked")
+    return known
+
+
+def _measure(
+    section: Run,
+    kind: str,
+    known: dict[str, tuple[Subject, Known]],
+    spares: Spares,
+    rounds: int,
+    data: Data,
+) -> None:
+    times: Times = {name: {} for name in known}
+    for number in range(1, rounds + 1):
+        for name, (subject, made) in known.items():
+            report = grade_again(section.machine, subject, made, spares)
+            if report.measurement is None:
+                section.say(f"{name}: {report.verdict}: {report.message}")
+                continue
+            for width in {*WIDTHS, *report.measurement.sizes.values()}:
+                found = speed_at(report.measurement, width)
+                if found is not None:
+                    times[name].setdefault(width, []).append(found[0])
+        data[kind] = times
+        section.say(f"{kind}: round {number} of {rounds}")
+        section.keep(_text(data), data, done=False)
+
+
+class _Noise:
+    """Starts runners on the same GPU and ends them, one after the other, until it is ended itself."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._over = threading.Event()
+        self._started = 0
+        self._thread = threading.Thread(target=self._make, daemon=True)
+        self._thread.start()
+
+    def _make(self) -> None:
+        while not self._over.is_set():
+            try:
+                with Runner(self._machine.gpus[0], self._machine.prepare) as runner:
+                    runner.ready()
+                self._started += 1
+            except SandboxFailure:
+                self._over.wait(1)
+
+    def end(self) -> int:
+        """How many were started."""
+        self._over.set()
+        self._thread.join()
+        return self._started
+
+
+def _cv(values: list[float]) -> float:
+    return statistics.stdev(values) / statistics.mean(values) if len(values) > 1 else 0.0
+
+
+def _orders(times: Times, width: int) -> int:
+    """In how many different orders the kernels finished, over all rounds."""
+    columns = [each[width] for each in times.values() if width in each]
+    rounds = min(map(len, columns), default=0)
+    orders = {
+        tuple(sorted(range(len(columns)), key=lambda i: columns[i][number])) for number in range(rounds)
+    }
+    return len(orders)
+
+
+def _swaps(times: Times, width: int) -> list[str]:
+    """Pairs of kernels that are not always in the same order."""
+    known = [(name, each[width]) for name, each in times.items() if width in each]
+    return [
+        f"{one} and {other}"
+        for (one, ones), (other, others) in itertools.combinations(known, 2)
+        if len({a < b for a, b in zip(ones, others, strict=False)}) > 1
+    ]
+
+
+def _text(data: Data) -> list[str]:
+    lines = [_TEXT.format(rounds=data["rounds"])]
+    for kind in ("quiet", "loud"):
+        times: Times = data[kind]
+        widths = sorted({width for each in times.values() for width in each})
+        if not widths:
+            continue
+        head = ["rung", *(cell for width in widths for cell in (f"ms at {width}", "cv", "range"))]
+        rows = [
+            [name, *(cell for width in widths for cell in _cells(each.get(width)))]
+            for name, each in times.items()
+        ]
+        spreads = [_cv(each[width]) for each in times.values() for width in each]
+        good = sum(spread <= MOST_SPREAD for spread in spreads)
+        lines += ["", f"**{kind.capitalize()}**" + _beside(kind, data), "", *table(head, rows), ""]
+        lines.append(
+            f"Largest cv {percent(max(spreads), 2)}; {good} of {len(spreads)} are at most"
+            f" {percent(MOST_SPREAD)}."
+        )
+        for width in widths:
+            swaps = _swaps(times, width)
+            said = "the same in every round" if not swaps else f"changes between {'; '.join(swaps)}"
+            lines.append(f"Order at {width}: {said} ({_orders(times, width)} over all rounds).")
+    return lines
+
+
+def _beside(kind: str, data: Data) -> str:
+    started = data.get("started beside")
+    return f" ({started} processes were started and ended meanwhile)" if kind == "loud" and started else ""
+
+
+def _cells(values: list[float] | None) -> list[str]:
+    if not values:
+        return ["-", "-", "-"]
+    spread = max(values) / min(values) - 1
+    return [f"{statistics.median(values):.4g}", percent(_cv(values), 2), percent(spread, 2)]

@@ -1,0 +1,108 @@
+"""How long one ranked grade takes: with everything warm, as in a worker, and as a command of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.gpu.machine import Recording, measured_by, median
+from bench.gpu.section import Data, Run, table
+from bench.gpu.subjects import KERNELS, Subject, ladder
+from kernels.exercise import find_exercise
+from worker.gpu.spares import Spares
+from worker.grading import grade
+
+ROUNDS = 5
+COLD_ROUNDS = 3
+MOST = {"warm": 1.0, "measure": 0.5, "cold": 4.0}
+_STEPS = ("read", "compile", "check", "measure", "count")
+_COMMAND = "import sys; from worker.commands import main; sys.exit(main())"
+
+_TEXT = """\
+Source in, verdict with all checks, ranking measurement and curve out; medians of {rounds} grades, in seconds. **Warm**:
+the processes that compile, check and measure were started before. With evidence, the counts of the CPU device are made
+beside the measurement. **Cold**: `tilelab grade FILE --device cuda:0`, from the start of the command to its end.
+"busy" is the time for which the GPU ran required kernels."""
+
+
+def run(section: Run) -> None:
+    """Warm without and with evidence, then cold."""
+    rounds = section.options.get("rounds", ROUNDS)
+    rows: list[Data] = []
+    data: Data = {"rounds": rounds, "rows": rows, "asked for": MOST}
+    with section.machine.spares() as spares:
+        for subject in _subjects():
+            for evidence in (False, True):
+                found = [_warm(section, subject, spares, evidence) for _ in range(rounds + 1)][1:]
+                _add(section, data, subject, "warm, with evidence" if evidence else "warm", found)
+    for subject in _subjects():
+        found = [_cold(section, subject) for _ in range(COLD_ROUNDS)]
+        _add(section, data, subject, "cold", found)
+    section.keep(_text(data), data)
+
+
+def _subjects() -> list[Subject]:
+    tiled = find_exercise("tiled", ()).solution.read_bytes()
+    naive = (KERNELS / "naive_16.cu").read_bytes()
+    return [Subject("tiled", tiled, tile=32), Subject("naive", naive), *ladder()[-1:]]
+
+
+def _add(section: Run, data: Data, subject: Subject, kind: str, found: list[Data]) -> None:
+    keys = [key for key in ("total", *_STEPS, "busy") if any(key in each for each in found)]
+    row = {key: median([each[key] for each in found if key in each]) for key in keys}
+    verdicts = sorted({each["verdict"] for each in found})
+    data["rows"].append({"name": subject.name, "kind": kind, "verdicts": verdicts, **row})
+    section.say(f"{subject.name}, {kind}: {row['total']:.2f} s, {verdicts}")
+    section.keep(_text(data), data, done=False)
+
+
+def _warm(section: Run, subject: Subject, spares: Spares, evidence: bool) -> Data:
+    job = section.machine.job(subject, evidence=evidence)
+    with Recording(measured_by(spares)) as stages:
+        stages.wait_ready()
+        time.sleep(0.5)  # the spare that replaces the one before is warm, too
+        began = time.perf_counter()
+        report = grade(job, stages)
+        total = time.perf_counter() - began
+    busy = report.measurement.busy_ms / 1e3 if report.measurement is not None else 0.0
+    return {"total": total, "verdict": report.verdict.value, "busy": busy, **report.seconds}
+
+
+def _cold(section: Run, subject: Subject) -> Data:
+    gpu = section.machine.gpus[0]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel.cu"
+        file.write_bytes(subject.source)
+        arguments = [str(file), "--json", "--device", "cpu" if gpu is None else f"cuda:{gpu}"]
+        if subject.tile is not None:
+            arguments += ["--tile", str(subject.tile)]
+        began = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-c", _COMMAND, "grade", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        total = time.perf_counter() - began
+    if not done.stdout.startswith("{"):
+        return {"total": total, "verdict": f"exit {done.returncode}: {done.stderr[-200:]}"}
+    report = json.loads(done.stdout)
+    busy = (report["measurement"] or {}).get("busy_ms", 0.0) / 1e3
+    return {"total": total, "verdict": report["verdict"], "busy": busy, **report["seconds"]}
+
+
+def _text(data: Data) -> list[str]:
+    keys = ("total", *_STEPS, "busy")
+    rows = [
+        [f"{row['name']}, {row['kind']}", *(f"{row[key]:.3f}" if key in row else "-" for key in keys)]
+        for row in data["rows"]
+    ]
+    asked = "Asked for: at most {warm} s warm, of it {measure} s for measuring, and {cold} s cold.".format(
+        **MOST
+    )
+    return [_TEXT.format(rounds=data["rounds"]), "", *table(["kernel", *keys], rows), "", asked]

@@ -1,0 +1,127 @@
+"""A backlog like a course's: verdicts a minute, what the GPU did meanwhile, and what held it up."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from bench.gpu.section import Data, Run, percent, table
+from bench.gpu.subjects import MIXTURE, Subject, backlog
+from worker.backlog import Backlog, Graded, work_off
+from worker.throughput import binds, throughput
+
+SUBMISSIONS = 300
+AHEAD = 4
+LEAST_A_MINUTE, LEAST_BUSY = 180, 0.5
+
+_STEPS: Mapping[str, str] = {
+    "compile": "compiling",
+    "run": "checking, and counting where asked for",
+    "other": "measuring, starting processes for it, and this process",
+}
+
+_SHARES: Mapping[str, str] = {
+    "busy": "required kernels ran",
+    "handling": "in a process's hands",
+    "waiting": "waited for a process",
+    "idle": "no kernel",
+}
+
+_TEXT = """\
+{number} submissions, no two with the same text, in a mixed order: {mixture}. Each is compiled, checked and measured in
+processes of its own; {ahead} processes for each GPU are kept warm."""
+
+
+def run(section: Run) -> None:
+    """Without evidence, then with it, on all GPUs of the machine."""
+    number = section.options.get("submissions", SUBMISSIONS)
+    ahead = section.options.get("ahead", AHEAD)
+    subjects, data = backlog(number), Data(number=number, ahead=ahead)
+    kinds = [("without evidence", False)]
+    if section.options.get("evidence", 1):
+        kinds.append(("with evidence", True))
+    for name, evidence in kinds:
+        data[name] = _figures(subjects, _work_off(section, subjects, name, evidence, ahead))
+        section.keep(_text(data), data, done=name == kinds[-1][0])
+
+
+def _work_off(section: Run, subjects: list[Subject], name: str, evidence: bool, ahead: int) -> Backlog:
+    machine = section.machine
+    jobs = [machine.job(subject, evidence=evidence) for subject in subjects]
+    counting, ends = threading.Lock(), Counter[str]()
+
+    def told(graded: Graded) -> None:
+        with counting:
+            ends.update(["verdicts" if graded.report else "none"])
+            if ends.total() % 20 == 0 or ends.total() == len(jobs):
+                section.say(f"{name}: {ends.total()} of {len(jobs)}")
+
+    with contextlib.ExitStack() as stack:
+        supplies = [stack.enter_context(machine.spares(ahead, gpu)) for gpu in range(len(machine.gpus))]
+        for supply in supplies:
+            supply.take().close()  # from here on there is one that is warm
+        return work_off(jobs, supplies, section.options.get("workers"), told)
+
+
+def _figures(subjects: list[Subject], done: Backlog) -> Data:
+    found = throughput(done)
+    wrong = [
+        f"{subject.name}: {each.report.verdict if each.report else each.error}, not {subject.expected}"
+        for subject, each in zip(subjects, done.graded, strict=True)
+        if each.report is None or each.report.verdict.value != subject.expected
+    ]
+    by_kind: dict[str, list[float]] = {}
+    for subject, each in zip(subjects, done.graded, strict=True):
+        by_kind.setdefault(subject.name, []).append(each.busy_ms)
+    return {
+        **asdict(found),
+        "busy": found.busy,
+        "binds": binds(found),
+        "unexpected": wrong,
+        "busy_ms_by_kind": {kind: sum(each) / len(each) for kind, each in by_kind.items()},
+        "times": [asdict(each.times) for each in done.graded],
+        "turns": [
+            [turn.number, turn.gpu, turn.begun, turn.ready, turn.ended, turn.busy_ms] for turn in done.turns
+        ],
+    }
+
+
+def _text(data: Data) -> list[str]:
+    mixture = ", ".join(f"{share:.0%} {kind}" for kind, share in MIXTURE.items())
+    lines = [_TEXT.format(number=data["number"], mixture=mixture, ahead=data["ahead"])]
+    for name in ("without evidence", "with evidence"):
+        if name in data:
+            lines += ["", f"**{name.capitalize()}**", "", *_one(data[name])]
+    asked = f"{LEAST_A_MINUTE} verdicts a minute and a GPU that is busy for {LEAST_BUSY:.0%} of the time"
+    return [*lines, "", f"Asked for: {asked}."]
+
+
+def _one(found: Data) -> list[str]:
+    number = found["submissions"]
+    gpus = [
+        [f"GPU {gpu}", lane["kernels"], *(percent(lane[key]) for key in _SHARES)]
+        for gpu, lane in enumerate(found["lanes"])
+    ]
+    used = sum(found["cpu_seconds"].values())
+    steps = [
+        [_STEPS.get(step, step), f"{seconds:.1f}", percent(seconds / used), f"{seconds / number:.2f}"]
+        for step, seconds in found["cpu_seconds"].items()
+    ]
+    speed = f"**{found['per_minute']:.0f} verdicts a minute** ({number} in {found['seconds']:.1f} s)."
+    middle = f"The submission in the middle took {found['latency']:.2f} s from its begin to its end."
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found["verdicts"].items()))
+    cores = f"The {found['cores']} cores were in use for {percent(found['cores_busy'], 0)} of the time."
+    unexpected = "; ".join(found["unexpected"][:10])
+    return [
+        f"{speed} {middle} {found['binds']}",
+        "",
+        *table(["", "kernels", *_SHARES.values()], gpus),
+        "",
+        *table(["processor time", "s", "share", "s a submission"], steps),
+        "",
+        f"{cores} Verdicts: {verdicts}.",
+        f"Not as expected: {unexpected}." if unexpected else "Every verdict is the expected one.",
+    ]
