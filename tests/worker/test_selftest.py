@@ -216,6 +216,14 @@ def test_what_needs_a_gpu_is_right_at_the_sizes_of_the_cpu_device(tmp_path):
             assert here.grade(kernel).verdict is Verdict.ACCEPTED, kernel.name
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the CUDA compiler exists for Linux only")
+def test_the_process_that_drives_a_device_tells_what_it_found(tmp_path):
+    isolation: dict[str, Isolation] = {}
+    environment = Here("sm_90", tmp_path)._runner(isolation)
+    assert environment.device_class == "cpu"
+    assert set(isolation) == {"measure"}
+
+
 @pytest.mark.gpu
 def test_the_real_judge_is_fit_on_a_gpu(tmp_path):
     from worker.gpu.device_class import device_class
