@@ -26,8 +26,20 @@ _UNREADABLE = 5
 _RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
 
 
-def render(report: Report, source: str, file: str, style: Style, options: Sequence[str] = ()) -> str:
-    """The whole report; `source` is the graded text, `file` and `options` are as the student gave them."""
+def render(
+    report: Report,
+    source: str,
+    file: str,
+    style: Style,
+    options: Sequence[str] = (),
+    ladder: Sequence[str] = (),
+) -> str:
+    """The whole report.
+
+    source: the graded text
+    file, options: as the student gave them
+    ladder: sentences on where a measured speed stands among known kernels
+    """
     lines = safe_lines(source.rstrip()) if _is_text(source) else []
     parts = [
         _head(report, file, style),
@@ -35,7 +47,7 @@ def render(report: Report, source: str, file: str, style: Style, options: Sequen
         _advice(report, lines, style),
         _warnings(report, style),
         _printed(report, style),
-        measurement_text(report, style),
+        measurement_text(report, style, ladder),
         _cases(report, style),
         unmade_text(report, style),
         evidence_text(report, style),

@@ -206,6 +206,8 @@ def test_what_nobody_checked_is_said():
 def test_where_it_stands_among_known_kernels_follows_the_speed():
     lines = measurement_text(measured_report(), WIDE, ["Faster than 4 of 12 kernels of the ladder."])
     assert lines[1] == "  Faster than 4 of 12 kernels of the ladder."
+    told = render(measured_report(), "", "my.cu", WIDE, (), ["Above all of the ladder."])
+    assert "\n  Above all of the ladder.\n" in told
 
 
 @pytest.mark.parametrize("width", WIDTHS)
