@@ -1,0 +1,139 @@
+"""The judge on the CPU device, and cases made up for a test."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from kernels.exercise import Binding, InputKind, Layout, Operation, Role
+from kernels.inputs import expected_product, expected_sums, expected_transpose, output_of, to_memory
+from kernels.plan import CasePlan, MatrixPlan
+from worker.gpu.backend import Code, Memory
+from worker.gpu.cpu_backend import CpuBackend
+from worker.gpu.judge_code import judge_code
+from worker.gpu.recipes import Recipe, recipes, values
+from worker.gpu.verification import Judge
+
+ROW, COLUMN = Layout.ROW_MAJOR, Layout.COLUMN_MAJOR
+
+
+@cache
+def compiled() -> Code:
+    with tempfile.TemporaryDirectory() as folder:
+        wire = judge_code("sm_90", Path(folder))
+    return Code(wire.ptx, wire.cubin_bytes)
+
+
+@cache
+def judge() -> tuple[CpuBackend, Judge]:
+    backend = CpuBackend()
+    return backend, Judge(backend, compiled())
+
+
+def matrix(name: str, rows: int, columns: int, role: Role = Role.INPUT, layout: Layout = ROW) -> MatrixPlan:
+    return MatrixPlan(name, role, rows, columns, layout, Binding.PARAMETER, None, vector=columns == 1)
+
+
+def case_of(
+    operation: Operation, inputs: InputKind, matrices: tuple[MatrixPlan, ...], section: int = 0
+) -> CasePlan:
+    return CasePlan(
+        name="made up",
+        sizes={},
+        inputs=inputs,
+        turn=0,
+        on_cpu=True,
+        matrices=matrices,
+        arguments=(),
+        launch=None,
+        problem=None,
+        operation=operation,
+        section=section,
+    )
+
+
+def product(
+    kind: InputKind, shape: tuple[int, int, int], layouts: tuple[Layout, Layout, Layout] = (ROW, ROW, ROW)
+) -> CasePlan:
+    rows, inner, columns = shape
+    return case_of(
+        Operation.MATMUL,
+        kind,
+        (
+            matrix("A", rows, inner, layout=layouts[0]),
+            matrix("B", inner, columns, layout=layouts[1]),
+            matrix("C", rows, columns, Role.OUTPUT, layouts[2]),
+        ),
+    )
+
+
+def sums(shape: tuple[int, int], section: int, out: tuple[int, int], layout: Layout = ROW) -> CasePlan:
+    matrices = matrix("A", *shape), matrix("C", *out, Role.OUTPUT, layout)
+    return case_of(Operation.SUM, InputKind.INTEGERS, matrices, section)
+
+
+def transpose(rows: int, columns: int, layouts: tuple[Layout, Layout] = (ROW, ROW)) -> CasePlan:
+    given = matrix("A", rows, columns, layout=layouts[0])
+    return case_of(
+        Operation.TRANSPOSE,
+        InputKind.MANTISSAS,
+        (given, matrix("C", columns, rows, Role.OUTPUT, layouts[1])),
+    )
+
+
+@dataclass
+class Ran:
+    """A case on the device, its inputs made there and its output right until a test changes it."""
+
+    case: CasePlan
+    seed: int = 1
+    given: dict[str, Recipe] = field(init=False)
+    memories: dict[str, Memory] = field(init=False)
+    right: np.typing.NDArray[np.float32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.backend, self.judge = judge()
+        self.judge.release()
+        self.given = recipes(self.case, self.case.inputs, self.seed)
+        self.memories = {
+            each.name: self.backend.take(each.rows * each.columns, guarded=True)
+            for each in self.case.matrices
+        }
+        for name, recipe in self.given.items():
+            self.judge.make(recipe, self.memories[name])
+        for memory in self.memories.values():
+            self.judge.fill_guards(memory)
+        self.right = self.expected()
+        self.put(self.right)
+
+    @property
+    def out(self) -> Memory:
+        return self.memories["C"]
+
+    def expected(self) -> np.typing.NDArray[np.float32]:
+        """Rows and columns, by the judge of the CPU device."""
+        made = {name: values(recipe) for name, recipe in self.given.items()}
+        match self.case.operation:
+            case Operation.MATMUL:
+                found = expected_product(self.case, made)
+            case Operation.SUM:
+                found = expected_sums(self.case, made)
+            case _:
+                found = expected_transpose(made)
+        return found.values.astype(np.float32)
+
+    def put(self, output: np.typing.NDArray[np.float32]) -> None:
+        self.backend.write(self.out, to_memory(output, output_of(self.case).layout))
+
+    def wrong(self, vector: int = 77):
+        return self.judge.wrong(self.case, self.given, self.out, vector)
+
+    def verified(self, vector: int = 77):
+        return self.judge.verify(self.case, self.given, self.memories, vector)
+
+    def poke(self, memory: Memory, at: int, word: int) -> None:
+        self.backend.fill(Memory(memory.place + 4 * at, 1), word)

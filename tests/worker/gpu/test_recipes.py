@@ -1,0 +1,145 @@
+"""What the judge's kernels make is what numpy makes, and keeps the promises of exact inputs."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels.exercise import InputKind, Layout
+from kernels.inputs import NONZERO_LIMIT, WIDE_LIMIT, to_memory
+from tests.worker.gpu.judge_here import COLUMN, ROW, judge, product, sums, transpose
+from worker.gpu.recipes import Kind, Lines, Recipe, elements, mixed, recipes, values
+
+KINDS, LINES = list(Kind), list(Lines)
+SHAPES = [(1, 1), (7, 5), (33, 70), (5, 1100), (1, 2500), (2500, 1), (3, 4100), (4100, 3), (2, 6145)]
+kinds, lines = st.sampled_from(KINDS), st.sampled_from(LINES)
+seeds, sides = st.integers(0, 2**63 - 1), st.integers(1, 40)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+@pytest.mark.parametrize("layout", [ROW, COLUMN])
+@pytest.mark.parametrize("kind", KINDS)
+def test_device_and_numpy_agree_to_the_last_bit(kind: Kind, layout: Layout) -> None:
+    backend, judging = judge()
+    for rows, columns in SHAPES:
+        for along in LINES:
+            recipe = Recipe(kind, rows, columns, layout, mixed(rows * columns), along, limit=1000)
+            memory = backend.take(rows * columns)
+            backend.fill(memory, 0xFFFF_FFFF)
+            judging.make(recipe, memory)
+            made = to_memory(values(recipe), layout).view(np.uint32)
+            assert (backend.read(memory) == made).all(), (recipe, "made")
+            assert judging.changed(recipe, memory) is None
+            judging.release()
+
+
+@settings(deadline=None, max_examples=60)
+@given(kinds, lines, sides, sides, seeds)
+def test_an_element_is_the_same_whatever_is_asked_for_beside_it(
+    kind: Kind, along: Lines, rows: int, columns: int, seed: int
+) -> None:
+    recipe = Recipe(kind, rows, columns, ROW, seed, along, limit=9)
+    row, column = rows // 2, columns // 3
+    alone = elements(recipe, np.array([row]), np.array([column]))
+    assert alone[0] == values(recipe)[row, column]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from([InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT]),
+    sides,
+    st.one_of(sides, st.integers(2040, 2060), st.integers(4090, 6200)),
+    sides,
+    seeds,
+)
+def test_products_of_integers_are_exact_in_any_order(
+    kind: InputKind, rows: int, inner: int, columns: int, seed: int
+) -> None:
+    made = {
+        n: values(recipe) for n, recipe in recipes(product(kind, (rows, inner, columns)), kind, seed).items()
+    }
+    a, b = made["A"].astype(np.float64), made["B"].astype(np.float64)
+    assert (np.abs(a) @ np.abs(b)).max() <= 2**24
+    terms = (a != 0).astype(np.int64) @ (b != 0).astype(np.int64)
+    assert terms.max() <= NONZERO_LIMIT
+    # No more zeros than that takes.
+    assert terms.min() == inner if inner <= NONZERO_LIMIT else terms.min() >= NONZERO_LIMIT // 2
+    wide, narrow = (a, b) if kind is InputKind.INTEGERS_LEFT else (b, a)
+    assert wide.all()
+    assert np.abs(wide).max() <= WIDE_LIMIT
+    assert np.isin(narrow, [-1, 0, 1]).all()
+
+
+def test_integers_use_their_range_and_both_signs() -> None:
+    wide = values(Recipe(Kind.WIDE, 300, 300, ROW, 5))
+    assert (np.abs(wide).max(), np.abs(wide).min()) == (WIDE_LIMIT, 1)
+    for kind in (Kind.WIDE, Kind.NARROW, Kind.MANTISSAS):
+        assert 0.48 < (values(Recipe(kind, 300, 300, ROW, 5)) > 0).mean() < 0.52
+    assert len(np.unique(wide)) > 15_900
+
+
+def test_every_mantissa_has_24_bits_and_is_odd() -> None:
+    found = np.abs(values(Recipe(Kind.MANTISSAS, 200, 200, ROW, 6)).astype(np.int64))
+    assert (found % 2 == 1).all()
+    assert found.min() >= 2**23
+    assert found.max() < 2**24
+
+
+@settings(deadline=None, max_examples=60)
+@given(lines, st.integers(1, 300), st.integers(1, 300), seeds)
+def test_a_selection_takes_every_place_before_it_takes_one_twice(
+    along: Lines, rows: int, columns: int, seed: int
+) -> None:
+    found = values(Recipe(Kind.SELECTION, rows, columns, ROW, seed, along))
+    found = found if along is Lines.ROWS else found.T
+    assert ((found != 0).sum(axis=1) == 1).all()
+    exponents = np.log2(np.abs(found[found != 0]))
+    assert (exponents == np.round(exponents)).all()
+    assert np.abs(exponents).max() <= 4
+    uses = (found != 0).sum(axis=0)
+    assert uses.max() - uses.min() <= 1
+
+
+def test_a_long_selection_stays_whole_to_the_end() -> None:
+    recipe = Recipe(Kind.SELECTION, 2**20, 2**20 - 3, ROW, 11)
+    start, step = recipe.walk
+    some = [0, 1, 2**19 + 5, 2**20 - 1]
+    places = [((start + line * step) % 2**64 >> 32) * recipe.length >> 32 for line in some]
+    first = places[0]
+    stride = (places[1] - first) % recipe.length
+    assert places == [(first + line * stride) % recipe.length for line in some]
+
+
+def test_matrices_of_a_case_have_nothing_in_common() -> None:
+    case = product(InputKind.INTEGERS_LEFT, (9, 9, 9))
+    first, again, other = (recipes(case, InputKind.INTEGERS_LEFT, seed) for seed in (4, 4, 5))
+    assert first == again
+    every = [recipe.seed for made in (first, other) for recipe in made.values()]
+    assert len(set(every)) == 4
+
+
+def test_the_seed_says_which_factor_selects() -> None:
+    case = product(InputKind.PERMUTATION, (4, 5, 6))
+    chosen = [[r.kind for r in recipes(case, InputKind.PERMUTATION, seed).values()] for seed in (2, 3)]
+    assert chosen == [[Kind.MANTISSAS, Kind.SELECTION], [Kind.SELECTION, Kind.MANTISSAS]]
+
+
+def test_a_section_never_adds_up_to_more_than_float_holds() -> None:
+    for section in (1, 512, 4096, 2**22):
+        (recipe,) = recipes(sums((1, 1), section, (1, 1)), InputKind.INTEGERS, 3).values()
+        assert 1 <= recipe.limit <= WIDE_LIMIT
+        assert recipe.limit * section <= 2**23
+
+
+def test_only_what_is_exact_has_a_recipe() -> None:
+    with pytest.raises(ValueError, match="real"):
+        recipes(product(InputKind.REAL, (2, 2, 2)), InputKind.REAL, 1)
+    assert recipes(transpose(3, 4), InputKind.MANTISSAS, 1)["A"].kind is Kind.MANTISSAS
+
+
+def test_numbers_are_mixed_as_published() -> None:
+    assert mixed(0x9E37_79B9_7F4A_7C15) == 0xE220_A839_7B1D_CDAF  # SplitMix64's first number from seed 0
