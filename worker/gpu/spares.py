@@ -14,7 +14,8 @@ from typing import Self
 from kernels.wire import WireError, from_plain, to_plain
 from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare, Prepared
 from worker.sandbox.limits import DeviceIsolation, Failure, Isolation, Limits, SandboxFailure
-from worker.sandbox.process import ENVIRONMENT, START_SECONDS, Child
+from worker.sandbox.process import START_SECONDS, Child
+from worker.sandbox.starting import ENVIRONMENT
 
 WALL_SECONDS = 30.0
 """For one measure request. Every launch has a limit of its own; this one is for a process that hangs."""

@@ -23,21 +23,10 @@ from typing import IO, Any, Self
 
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
 from worker.sandbox.memory import SAMPLE_SECONDS, PeakMemory
+from worker.sandbox.starting import ENVIRONMENT, command
 
 # A cold disk may take seconds to load the compiler; this is our time, not the submission's.
 START_SECONDS = 60.0
-_PACKAGES = Path(__file__).resolve().parents[2]
-_BOOTSTRAP = (
-    "import sys; a = sys.argv; sys.path[:0] = a[6:]; "
-    "from worker.sandbox.{module} import main; main(a[1], *map(int, a[2:6]))"
-)
-# One thread, and large arrays kept in the heap: numpy's temporaries then cost no page faults.
-ENVIRONMENT = {
-    "LC_ALL": "C.UTF-8", "TZ": "UTC0",
-    "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-    "MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**30),
-    "MALLOC_TOP_PAD_": str(2**26), "MALLOC_ARENA_MAX": "1",
-}  # fmt: skip
 _CHUNK = 2**18
 _PIPE_BYTES = 2**20
 _QUESTIONS = 100_000
@@ -92,8 +81,7 @@ class Child:
 
     def _command(self, step: str, answers: int) -> list[str]:
         numbers = (os.getpid(), answers, self.limits.cpu_seconds, self.limits.memory_bytes)
-        start = [sys.executable, *self.options, "-c", _BOOTSTRAP.format(module=self.module)]
-        return [*start, step, *map(str, numbers), *_search_path()]
+        return command(self.module, self.options, (step, *map(str, numbers)))
 
     def __enter__(self) -> Self:
         return self
@@ -306,9 +294,3 @@ def _write(requests: IO[bytes], data: memoryview) -> int:
         return 0
     except BrokenPipeError:
         return len(data)
-
-
-def _search_path() -> list[str]:
-    """Where the child finds this package and its libraries; it does not look for them itself."""
-    places = [Path(entry) for entry in sys.path]
-    return [str(_PACKAGES), *(str(place) for place in places if place.is_absolute() and place.exists())]

@@ -30,9 +30,37 @@ BY_NAME = {  # by each machine's own table of system calls
 }
 
 
+REFUSED, NO_SUCH_CALL = 0x00050001, 0x00050026
+PROCESS = 4711
+THREAD, VFORK = 0x10F00, 0x4100
+OWN = {  # clone, clone3, tgkill, prlimit64
+    "x86_64": (56, 435, 234, 302),
+    "aarch64": (220, 435, 131, 261),
+}
+DRIVER = {  # ioctl, openat, mmap, poll or ppoll, eventfd2, futex
+    "x86_64": (16, 257, 9, 7, 290, 202),
+    "aarch64": (29, 56, 222, 73, 19, 98),
+}
+FORBIDDEN = {  # execve, execveat, ptrace, process_vm_readv, process_vm_writev, kill, tkill, socket, connect, bind,
+    # mount, setns, unshare, bpf, perf_event_open, keyctl, io_uring_setup, userfaultfd
+    "x86_64": (59, 322, 101, 310, 311, 62, 200, 41, 42, 49, 165, 308, 272, 321, 298, 250, 425, 323),
+    "aarch64": (221, 281, 117, 270, 271, 129, 130, 198, 203, 200, 40, 268, 97, 280, 241, 219, 425, 282),
+}
+MACHINES = pytest.mark.parametrize(("machine", "audit"), [("x86_64", X86), ("aarch64", ARM)])
+
+
 def decide(machine: str, audit: int, number: int) -> int:
-    """What the kernel would answer: runs the filter as the kernel does."""
-    program = calls.filter_program(machine)
+    """What the kernel would answer by the list of what is allowed."""
+    return run(calls.filter_program(machine), audit, number)
+
+
+def decide_by_denials(machine: str, audit: int, number: int, argument: int = 0) -> int:
+    """What the kernel would answer by the list of what is refused."""
+    return run(calls.deny_program(machine, PROCESS), audit, number, argument)
+
+
+def run(program: bytes | None, audit: int, number: int, argument: int = 0) -> int:
+    """Runs a filter as the kernel does."""
     assert program is not None
     lines = [struct.unpack("HBBI", program[at : at + 8]) for at in range(0, len(program), 8)]
     place = word = 0
@@ -42,9 +70,10 @@ def decide(machine: str, audit: int, number: int) -> int:
         if code == 0x06:
             return int(value)
         if code == 0x20:
-            word = {0: number, 4: audit}[value]
+            word = {0: number, 4: audit, 16: argument}[value]
         else:
-            place += if_true if word == value else if_false
+            true = {0x15: word == value, 0x35: word >= value, 0x45: bool(word & value)}[code]
+            place += if_true if true else if_false
 
 
 @pytest.mark.parametrize(
@@ -68,3 +97,35 @@ def test_calls_in_another_machines_convention_end_the_process():
 
 def test_a_machine_that_is_not_known_gets_no_filter():
     assert calls.filter_program("riscv64") is None
+
+
+@MACHINES
+def test_a_driver_may_ask_for_what_it_needs(machine, audit):
+    for number in DRIVER[machine]:
+        assert decide_by_denials(machine, audit, number) == ALLOW
+
+
+@MACHINES
+def test_what_leads_out_of_the_process_is_refused(machine, audit):
+    for number in FORBIDDEN[machine]:
+        assert decide_by_denials(machine, audit, number) == REFUSED
+
+
+@MACHINES
+def test_threads_and_what_concerns_the_process_itself_are_allowed(machine, audit):
+    clone, clone3, signal, limits = OWN[machine]
+
+    assert decide_by_denials(machine, audit, clone, THREAD) == ALLOW
+    assert decide_by_denials(machine, audit, clone, VFORK) == REFUSED
+    assert decide_by_denials(machine, audit, clone3) == NO_SUCH_CALL
+    assert decide_by_denials(machine, audit, signal, PROCESS) == ALLOW
+    assert decide_by_denials(machine, audit, signal, PROCESS + 1) == REFUSED
+    assert decide_by_denials(machine, audit, limits, 0) == ALLOW
+    assert decide_by_denials(machine, audit, limits, PROCESS) == REFUSED
+
+
+def test_no_other_convention_leads_past_the_list_of_what_is_refused():
+    assert decide_by_denials("x86_64", 0x40000003, 1) == KILL
+    assert decide_by_denials("aarch64", X86, 1) == KILL
+    assert decide_by_denials("x86_64", X86, 0x40000000 | 520) == REFUSED
+    assert calls.deny_program("riscv64", PROCESS) is None

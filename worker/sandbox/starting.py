@@ -1,0 +1,35 @@
+"""How a child is started: the words of its command, and all that it sees of our environment."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_PACKAGES = Path(__file__).resolve().parents[2]
+_BOOTSTRAP = (
+    "import sys; a = sys.argv; sys.path[:0] = a[6:]; "
+    "from worker.sandbox.{module} import main; main(a[1], *map(int, a[2:6]))"
+)
+# One thread, and large arrays kept in the heap: numpy's temporaries then cost no page faults.
+ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8", "TZ": "UTC0",
+    "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**30),
+    "MALLOC_TOP_PAD_": str(2**26), "MALLOC_ARENA_MAX": "1",
+}  # fmt: skip
+
+
+def command(module: str, options: Sequence[str], arguments: Sequence[str]) -> list[str]:
+    """What runs `main` of a module of this package.
+
+    options: of Python
+    arguments: the five of `main`
+    """
+    return [sys.executable, *options, "-c", _BOOTSTRAP.format(module=module), *arguments, *_search_path()]
+
+
+def _search_path() -> list[str]:
+    """Where the child finds this package and its libraries; it does not look for them itself."""
+    places = [Path(entry) for entry in sys.path]
+    return [str(_PACKAGES), *(str(place) for place in places if place.is_absolute() and place.exists())]
