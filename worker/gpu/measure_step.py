@@ -8,9 +8,9 @@ from dataclasses import fields
 from kernels.limits import launch_finding
 from kernels.measurement import Clocks, Measurement, Speed
 from kernels.operations import work
-from kernels.outcomes import finding_order, size_text
+from kernels.outcomes import size_text
 from kernels.plan import CasePlan
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
 from worker.gpu.backend import Backend, DeviceFault, FaultKind
 from worker.gpu.cases import SmallCases
 from worker.gpu.findings import LOST, fault_finding
