@@ -109,6 +109,7 @@ class _Job:
         else:
             self._check(case, CaseStatus.PASSED)
             self._ranking = self._keep(found, self._backend.clocks())
+            self._doubt(clock_doubt(found))
             self._measure_curve([other for other in self._request.curve if other.sizes != case.sizes], bench)
 
     def _measure_curve(self, cases: Sequence[CasePlan], bench: Bench) -> None:
@@ -181,15 +182,16 @@ class _Job:
     # -- what comes of it ----------------------------------------------------------------------------------------------
 
     def _keep(self, found: Timings, clocks: Clocks) -> Speed:
-        """The speed at one size, and every doubt about it."""
+        """The speed at one size."""
         measured = speed(found, clocks)
         self._speeds.append((work(found.case), measured))
-        doubts = (
-            implausible(found.case, measured.ms_median, self._backend.environment),
-            clock_doubt(found),
-        )
-        self._remarks += [doubt for doubt in doubts if doubt]
+        self._doubt(implausible(found.case, measured.ms_median, self._backend.environment))
         return measured
+
+    def _doubt(self, doubt: str) -> None:
+        """A remark that keeps the result off leaderboards, unless it is empty."""
+        if doubt:
+            self._remarks.append(doubt)
 
     def _fail(self, case: CasePlan, finding: Finding) -> None:
         self._findings.append(finding)

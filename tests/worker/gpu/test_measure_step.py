@@ -12,6 +12,7 @@ from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import from_plain, to_plain
 from tests.worker.gpu.measuring import RANKING, Scripted, kernel, measured, request_for
 from worker.digest import digest
+from worker.gpu.backend import DeviceFault, FaultKind
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.messages import MeasureRequest, MeasureResponse
 
@@ -267,3 +268,57 @@ def test_a_clock_that_the_host_does_not_believe_is_not_ranked(right):
     measurement = measured(request, Scripted([1.0], host=-0.5)).measurement
     assert measurement is not None
     assert not measurement.ranked
+
+
+class Failing(Scripted):
+    """A device that fails in a way that no kernel makes the CPU device fail in."""
+
+    def __init__(self, kind: FaultKind, words: int = 1 << 40) -> None:
+        """words: from which on there is no memory; without that, the launch of the ranking size fails."""
+        super().__init__([1.0])
+        self.kind = kind
+        self.words = words
+
+    def take(self, words, *, guarded=False):
+        if words >= self.words:
+            raise DeviceFault(FaultKind.RESOURCES, "out of memory")
+        return super().take(words, guarded=guarded)
+
+    def timed(self, kernel, launch, arguments, seconds):
+        if self.words == 1 << 40 and arguments[-1] == RANKING:
+            raise DeviceFault(self.kind, "as the test has it")
+        return super().timed(kernel, launch, arguments, seconds)
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "lost"),
+    [
+        (FaultKind.RESOURCES, Verdict.RESOURCE_LIMIT, False),
+        (FaultKind.OTHER, Verdict.RUNTIME_ERROR, True),
+        (FaultKind.TRAP, Verdict.RUNTIME_ERROR, True),
+        (FaultKind.ADDRESS, Verdict.OUT_OF_BOUNDS, True),
+        (FaultKind.TIME, Verdict.TIME_LIMIT, True),
+    ],
+)
+def test_every_fault_is_a_verdict_and_is_told_in_words(right, kind, verdict, lost):
+    response = measured(right, Failing(kind))
+    (finding,) = response.findings
+    assert (finding.kind, response.lost) == (verdict, lost)
+    assert f"Width={RANKING}" in finding.message
+    assert "as the test has it" not in finding.message
+    assert response.measurement is None
+
+
+def test_too_little_memory_is_no_fault_of_the_kernel(right):
+    response = measured(right, Failing(FaultKind.RESOURCES, words=RANKING**2))
+    assert response.findings == ()
+    assert response.measurement is None
+    checks = {check.case: check for check in response.checks}
+    assert checks[f"Width={RANKING}"].status is CaseStatus.NOT_RUN
+    assert "too little memory" in checks[f"Width={RANKING}"].note
+
+
+def test_too_little_memory_for_another_size_leaves_it_out(right):
+    measurement = measured(right, Failing(FaultKind.RESOURCES, words=50 * 50)).measurement
+    assert measurement is not None
+    assert measurement.left_out == ("Width=50: not run, because the GPU has too little memory for it",)
