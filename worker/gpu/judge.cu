@@ -274,7 +274,8 @@ extern "C" __global__ void multiply_vector(u64 *out, const u64 *vector, u64 rows
 extern "C" __global__ void compare_product(const float *found, const u64 *expected, u64 *counter, u64 vector, u64 rows,
                                            u64 columns) {
     u32 top = blockIdx.x * ROWS;
-    u64 sums[2 * ROWS] = {};  // of the rows, and how many elements of each are no such integers
+    u64 sums[ROWS] = {};
+    u32 bad = 0;  // a bit for each row
 #pragma unroll 1
     for (u32 column = threadIdx.x; column < columns; column += THREADS) {
         u64 factor = random(vector, column);
@@ -285,13 +286,17 @@ extern "C" __global__ void compare_product(const float *found, const u64 *expect
             // The first comparison is false for a NaN; an integer of 25 bits survives the way there and back.
             bool good = fabsf(value) <= LARGEST && (float)(int)value == value;
             sums[i] += (u64)(long long)(good ? (int)value : 0) * factor;
-            sums[ROWS + i] += !good;
+            bad |= (u32)!good << i;
         }
     }
     addUp(sums);
+    // Rarely is there any, and then it may take its time.
+    u32 badRows = 0;
+    if (__syncthreads_or(bad != 0))
+        for (u32 i = 0; i < ROWS; i++) badRows |= (u32)(__syncthreads_or(bad >> i & 1) != 0) << i;
     if (threadIdx.x != 0) return;
     for (u32 i = 0; i < ROWS && top + i < rows; i++) {
-        if (sums[i] == expected[top + i] && sums[ROWS + i] == 0) continue;
+        if (sums[i] == expected[top + i] && !(badRows >> i & 1)) continue;
         atomicAdd(counter, 1ull);
         atomicMax(counter + 1, ~(u64)(top + i));
     }
