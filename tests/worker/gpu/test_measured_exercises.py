@@ -26,6 +26,7 @@ def solution(name: str, **changes: str) -> str:
     [
         ("column-major", {"Width": 21}),
         ("lab6-blocked", {"A_HEIGHT": 16, "A_WIDTH": 32, "B_WIDTH": 16}),
+        ("lab6-occupancy", {"A_HEIGHT": 16, "A_WIDTH": 32, "B_WIDTH": 16}),
         ("reduction", {"n": 1100}),
         ("bank-conflicts", {"Height": 20, "Width": 35}),
         ("foo-kernel", {"n": 256}),
