@@ -12,6 +12,7 @@ from kernels.plan import CasePlan
 _FLOAT = 4
 _LANES = 128
 _MEGABYTE = 2**20
+_DEVICES = devices()  # read at import: a runner cannot open a file once it is confined
 
 
 def operations(case: CasePlan) -> int:
@@ -35,7 +36,7 @@ def least_ms(case: CasePlan, environment: Environment) -> float:
     """
     if case.operation is Operation.ANALYSIS:
         return 0.0
-    known = devices().get(environment.device_class)
+    known = _DEVICES.get(environment.device_class)
     lanes = known.fp32_lanes if known is not None else _LANES
     clock_mhz = max(environment.max_sm_mhz, known.clock_mhz if known is not None else 0)
     rate = 2 * lanes * environment.multiprocessors * clock_mhz * 1000
