@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kernels import device
 from kernels.device import Buffer, Execution, Program
 from kernels.launch import Launch
+from kernels.limits import SHARED_BYTES
 from kernels.measurement import Clocks, Environment
 from kernels.verdict import Finding, Severity, Verdict
 from worker.gpu.backend import (
@@ -38,6 +39,7 @@ _MEMORY_WORDS = 1 << 28
 _INSTRUCTIONS_A_SECOND = 20_000
 _OWN_INSTRUCTIONS = 50_000_000
 _MULTIPLY_MS, _LAUNCH_MS, _THREAD_MS = 0.005, 0.01, 1e-6
+_MOST_THREADS = 1024
 _THREADS_OF_A_MULTIPROCESSOR, _BLOCKS_OF_A_MULTIPROCESSOR = 2048, 32
 _FAULTS = {
     Verdict.OUT_OF_BOUNDS: FaultKind.ADDRESS,
@@ -248,6 +250,8 @@ class CpuBackend:
     def _run(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument], instructions: int) -> None:
         handle: _Handle = kernel.handle
         module = handle.module
+        if launch.threads > _MOST_THREADS or handle.program.static_shared + launch.shared > SHARED_BYTES:
+            raise DeviceFault(FaultKind.RESOURCES, "no device makes this launch")
         used = {name: m for name, m in module.named.items() if name in handle.program.variables}
         memories = dict.fromkeys([*(each for each in arguments if isinstance(each, Memory)), *used.values()])
         try:
