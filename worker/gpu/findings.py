@@ -75,8 +75,8 @@ def wrong_finding(matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int)
         f"{element} {found}, should be {show(wrong.right)}"
         f" ({size_text(case)}, repeat {repeat} of the measurement)."
     )
-    if repeat > 1:
-        message += " The repeats before it, each with other inputs, were right."
+    before = "repeats before it, each with other inputs," if repeat > 1 else "cases before it"
+    message += f" The {before} were right."
     return _finding(Verdict.WRONG_ANSWER, message, case, wrong.rows, element)
 
 

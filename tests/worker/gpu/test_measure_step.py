@@ -90,7 +90,9 @@ def test_a_kernel_that_is_wrong_at_the_ranking_size_only_is_found_out():
     (finding,) = response.findings
     assert finding.kind is Verdict.WRONG_ANSWER
     assert finding.message.startswith("P[17][3] is ")
-    assert f"(Width={RANKING}, repeat 1 of the measurement)" in finding.message
+    assert (
+        f"(Width={RANKING}, repeat 1 of the measurement). The cases before it were right." in finding.message
+    )
     assert finding.example is not None
     assert (finding.example.element, finding.example.case) == ("P[17][3]", f"Width={RANKING}")
     assert response.measurement is None
