@@ -75,10 +75,15 @@ class _Place:
 
 
 def gpus() -> tuple[GpuFacts, ...]:
-    """The GPUs of this machine; raises NoGPU where there can be none."""
+    """The GPUs of this machine, at least one; raises NoGPU."""
     nvml = _library()
     driver = _text(_told(nvml, nvml.nvmlSystemGetDriverVersion) or "")
-    return tuple(_facts(nvml, index, place, driver) for index, place in enumerate(_places(nvml)))
+    found = tuple(_facts(nvml, index, place, driver) for index, place in enumerate(_places(nvml)))
+    if not found:
+        raise NoGPU(
+            "the NVIDIA driver finds no GPU here; look at `nvidia-smi` or, in a container, pass the GPU in"
+        )
+    return found
 
 
 def gpu(index: int) -> GpuFacts:
@@ -87,9 +92,7 @@ def gpu(index: int) -> GpuFacts:
     if 0 <= index < len(found):
         return found[index]
     known = ", ".join(f"{each.index} ({each.name})" for each in found)
-    raise NoGPU(
-        f"there is no GPU {index} here; " + (f"there are {known}" if known else "the driver finds none")
-    )
+    raise NoGPU(f"there is no GPU {index} here; there are {known}")
 
 
 def memory_used(index: int) -> int:
