@@ -1,0 +1,259 @@
+"""The optional profile stage: one launch of a kernel under Nsight Compute, its report kept, four figures taken from it.
+
+It runs only where the operator allows it by name, because the profiler needs what a measurement is denied: it writes
+files, starts programs and talks to the driver, so the process with the kernel is bounded in time and in what it writes,
+but not shut in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels.wire import to_plain
+from worker.gpu.messages import MeasureRequest, WireCode
+from worker.gpu.profiled import REQUEST, ProfileRequest
+from worker.sandbox.starting import ENVIRONMENT
+
+SECONDS = 60.0
+REPORT_BYTES = 64 * 2**20
+SUFFIX = ".ncu-rep"
+
+_PLACES = ("/usr/local/cuda/bin/ncu", "/usr/local/cuda-*/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
+_TIME = "gpu__time_duration.sum"
+_OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
+_MULTIPROCESSORS = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+_MEMORY = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
+# Nsight Compute has changed its words for units.
+_IN_MS = {
+    "ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msecond": 1.0, "s": 1e3, "second": 1e3,
+}  # fmt: skip
+_EXCERPT = 300
+# The process finds this package where we found it.
+_START = "import sys; sys.path[:0] = sys.argv[2:]; from worker.gpu.profiled import main; main()"
+
+NOT_ALLOWED = "profiling is not allowed here: the operator has to permit it by name"
+NO_PROFILER = (
+    "Nsight Compute (ncu) is not installed here: it comes with the CUDA toolkit, or as the package nsight-compute; "
+    "put its folder on PATH"
+)
+NO_RANKING = "the kernel is not launched at the ranking size, so there is nothing to profile"
+_NO_COUNTERS = (
+    "the driver keeps its performance counters for root. An operator can open them to everyone: put "
+    "`options nvidia NVreg_RestrictProfilingToAdminUsers=0` into a file in /etc/modprobe.d and restart the machine; "
+    "a container needs the capability SYS_ADMIN instead"
+)
+_BUSY_COUNTERS = (
+    "another tool holds the GPU's performance counters, such as a monitor (DCGM: `dcgmi profile --pause`) or another "
+    "profiler; stop it and try again"
+)
+_KNOWN = (
+    ("ERR_NVGPUCTRPERM", _NO_COUNTERS),
+    ("driver resource was unavailable", _BUSY_COUNTERS),
+    ("No kernels were profiled", "the kernel was never launched under Nsight Compute"),
+)
+
+
+class ProfileFailed(RuntimeError):
+    """There is no profile; the text says why, and what can be done about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSummary:
+    """What the profiler measured of the launch; None where it does not tell.
+
+    ms: its duration, by the profiler's own clock
+    occupancy: warps at work, in percent of those that a multiprocessor can hold
+    multiprocessors, memory: throughput in percent of what the device can do
+    """
+
+    ms: float | None = None
+    occupancy: float | None = None
+    multiprocessors: float | None = None
+    memory: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A finished profile.
+
+    report: the file, for Nsight Compute's own viewer
+    """
+
+    report: Path
+    summary: ProfileSummary
+
+
+def request_of(asked: MeasureRequest, judge: WireCode, seed: int) -> ProfileRequest:
+    """What to profile of a kernel that was measured: its launch at the ranking size; raises ProfileFailed.
+
+    seed: what the inputs are made of
+    """
+    case = asked.ranking
+    if case is None or case.launch is None:
+        raise ProfileFailed(NO_RANKING)
+    return ProfileRequest(judge, asked.modules[case.module], case, seed)
+
+
+def profile(
+    request: ProfileRequest,
+    device: int,
+    file: Path,
+    *,
+    allowed: bool,
+    program: Path | None = None,
+    seconds: float = SECONDS,
+) -> Profile:
+    """Profile one launch and put the report into `file`; raises ProfileFailed.
+
+    device: number of the GPU, in the order of the PCI bus
+    allowed: whether the operator permits it
+    program: Nsight Compute; by default the one that is found here
+    """
+    if not allowed:
+        raise ProfileFailed(NOT_ALLOWED)
+    ncu = program or find_ncu()
+    if ncu is None:
+        raise ProfileFailed(NO_PROFILER)
+    with tempfile.TemporaryDirectory(prefix="tilelab-profile-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (folder / REQUEST).write_text(json.dumps(to_plain(request)), encoding="utf-8")
+        written = folder / f"report{SUFFIX}"
+        ended, said = _run(_watch(ncu, written, request, folder), folder, device, seconds)
+        if written.is_file() and written.stat().st_size >= REPORT_BYTES:
+            raise ProfileFailed(f"the report is larger than {REPORT_BYTES // 2**20} MiB")
+        if ended != 0 or not written.is_file():
+            raise ProfileFailed(failure_text(said))
+        raw = [str(ncu), "--import", str(written), "--csv", "--page", "raw", "--print-units", "base"]
+        summary = summary_of(_run(raw, folder, device, seconds)[1])
+        try:
+            shutil.copyfile(written, file)
+        except OSError as error:
+            raise ProfileFailed(f"the report cannot be written to {file} ({error.strerror})") from error
+    return Profile(file, summary)
+
+
+def find_ncu() -> Path | None:
+    """Nsight Compute on PATH, or the newest one where CUDA puts it."""
+    if found := shutil.which("ncu"):
+        return Path(found)
+    for pattern in _PLACES:
+        places = sorted(Path("/").glob(pattern.lstrip("/")), key=_by_version)
+        if places:
+            return places[-1]
+    return None
+
+
+def summary_of(table: str) -> ProfileSummary:
+    """The figures of the first launch, from `ncu --csv --page raw`: names, units, one line for each launch."""
+    lines = table.splitlines()
+    start = next((number for number, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if start is None:
+        return ProfileSummary()
+    names, units, *launches = [*csv.reader(lines[start : start + 3]), [], []][:3]
+    if not launches[0]:
+        return ProfileSummary()
+    unit, values = dict(zip(names, units, strict=False)), dict(zip(names, launches[0], strict=False))
+    time, scale = _number(values, _TIME), _IN_MS.get(unit.get(_TIME, ""))
+    return ProfileSummary(
+        ms=round(time * scale, 6) if time is not None and scale is not None else None,
+        occupancy=_number(values, _OCCUPANCY),
+        multiprocessors=_number(values, _MULTIPROCESSORS),
+        memory=_number(values, _MEMORY),
+    )
+
+
+def failure_text(said: str) -> str:
+    """Why there is no report, from what Nsight Compute printed."""
+    for sign, text in _KNOWN:
+        if sign in said:
+            return text
+    errors = [
+        line.removeprefix("==ERROR==").strip() for line in said.splitlines() if line.startswith("==ERROR==")
+    ]
+    reason = errors[0] if errors else said.strip().splitlines()[-1] if said.strip() else "it said nothing"
+    return f"Nsight Compute made no report: {reason[:_EXCERPT]}"
+
+
+def _watch(ncu: Path, report: Path, request: ProfileRequest, folder: Path) -> list[str]:
+    return [
+        str(ncu), "--clock-control", "none", "--set", "full",
+        "--metrics", f"{_TIME},{_OCCUPANCY},{_MULTIPROCESSORS},{_MEMORY}",
+        "--kernel-name-base", "mangled", "--kernel-name", request.module.entry, "--launch-count", "1",
+        "--export", str(report), "--force-overwrite",
+        sys.executable, "-I", "-c", _START, str(folder), *filter(os.path.isabs, sys.path),
+    ]  # fmt: skip
+
+
+def _run(command: Sequence[str], folder: Path, device: int, seconds: float) -> tuple[int, str]:
+    """How a command ended and what it printed; raises ProfileFailed where it takes too long or does not start."""
+    with (folder / "said.txt").open("w+b") as said:
+        try:
+            running = subprocess.Popen(
+                command, cwd=folder, env=_environment(folder, device), start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        except OSError as error:
+            raise ProfileFailed(f"{command[0]} does not start ({error.strerror})") from error
+        try:
+            _limit(running.pid)
+            running.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise ProfileFailed(f"Nsight Compute took longer than {seconds:g} s and was stopped") from None
+        finally:
+            _end(running)
+        said.seek(0)
+        return running.returncode, said.read(REPORT_BYTES).decode("utf-8", "replace")
+
+
+def _limit(pid: int) -> None:
+    """How large a file it may write; what it starts inherits that."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            for kind, most in ((resource.RLIMIT_FSIZE, REPORT_BYTES), (resource.RLIMIT_CORE, 0)):
+                resource.prlimit(pid, kind, (most, most))
+
+
+def _end(running: subprocess.Popen[bytes]) -> None:
+    """Kill all that it started and that is left, and wait for it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+
+
+def _environment(folder: Path, device: int) -> Mapping[str, str]:
+    """Nothing of ours but where the driver and system's programs are; what it keeps goes into the folder."""
+    passed_on = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_PATH") if name in os.environ}
+    return {
+        **ENVIRONMENT,
+        **passed_on,
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": str(device),
+        "CUPY_CACHE_IN_MEMORY": "1",
+    }
+
+
+def _number(values: Mapping[str, str], name: str) -> float | None:
+    try:
+        return float(values[name].replace(",", ""))
+    except (KeyError, ValueError):
+        return None
+
+
+def _by_version(path: Path) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", str(path))]

@@ -1,0 +1,74 @@
+"""What Nsight Compute watches: one launch of a compiled kernel at one size, in a process of its own.
+
+`worker.gpu.profile` starts it, with a folder that holds the request.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels.plan import CasePlan
+from kernels.wire import from_plain
+from worker.gpu.backend import Backend, Code, DeviceFault, Timed
+from worker.gpu.messages import WireCode
+from worker.gpu.operands import POISON_WORD, Modules, place
+from worker.gpu.recipes import recipes
+from worker.gpu.timing import kind_of
+from worker.gpu.verification import Judge
+
+REQUEST = "request.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRequest:
+    """One launch.
+
+    case: what is launched; its `module` is of no account
+    seed: what its inputs are made of
+    launch_seconds: after which it counts as endless; a profiler runs it many times within one launch
+    wall_seconds: after which the process ends itself, if nobody has ended it
+    """
+
+    judge: WireCode
+    module: WireCode
+    case: CasePlan
+    seed: int
+    launch_seconds: float = 50.0
+    wall_seconds: int = 70
+
+
+def launch_once(backend: Backend, request: ProfileRequest) -> Timed:
+    """Inputs as for a measurement, cold caches, one launch; raises DeviceFault."""
+    case = request.case
+    assert case.launch is not None, "only a case that can be launched is profiled"
+    judge = Judge(backend, Code(request.judge.ptx, request.judge.cubin_bytes))
+    operands = place(backend, Modules(backend, (request.module,))[0], case)
+    for name, recipe in recipes(case, kind_of(case, 0), request.seed).items():
+        judge.make(recipe, operands.memories[name])
+    for matrix in operands.outputs:
+        backend.fill(operands.of(matrix), POISON_WORD)
+    for memory, word in operands.constants:
+        backend.fill(memory, word)
+    backend.flush()
+    return backend.timed(operands.kernel, case.launch, operands.arguments, request.launch_seconds)
+
+
+def main() -> None:
+    """Read the request of a folder and launch on the GPU that this process sees."""
+    folder = Path(sys.argv[1])
+    request = from_plain(ProfileRequest, json.loads((folder / REQUEST).read_text(encoding="utf-8")))
+    signal.alarm(request.wall_seconds)
+    from worker.gpu.cupy_backend import CupyBackend
+
+    try:
+        launch_once(CupyBackend(), request)
+    except DeviceFault as fault:
+        sys.exit(f"the launch failed ({fault})")
+
+
+if __name__ == "__main__":
+    main()
