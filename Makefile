@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types check format docs lock fuzz bench test-gpu clean
+.PHONY: help run test lint types check format docs lock fuzz bench bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -48,6 +48,10 @@ fuzz: ## grade N mutated sources and PTX texts (N=100000): no crash, no hang
 bench: ## speed of the CPU device and of a whole `tilelab grade`, against Numba's simulator and numpy
 	@bin/setup bench
 	@.venv-bench/bin/python -m bench
+
+bench-gpu: ## measure what a GPU's figures are worth, and write docs/gpu-measurements.md (T="backlog --gpus 0,1" for a part)
+	@bin/setup dev
+	@$(PY) -m bench.gpu $(T)
 
 test-gpu: ## compare results, counts, races and occupancy with the GPU of this machine
 	@bin/setup dev

@@ -66,7 +66,7 @@ def throughput(backlog: Backlog) -> Throughput:
         submissions=len(backlog.graded),
         seconds=backlog.seconds,
         per_minute=60 * sum(each.report is not None for each in backlog.graded) / backlog.seconds,
-        verdicts=Counter(_verdict(each) for each in backlog.graded),
+        verdicts=dict(Counter(_verdict(each) for each in backlog.graded)),
         lanes=tuple(_lane(gpu, backlog) for gpu in range(backlog.gpus)),
         cores=backlog.cores,
         cpu_seconds=by_step,

@@ -22,7 +22,7 @@ def run(section: Run) -> None:
     rows: list[Data] = []
     cublas: dict[int, list[float]] = {width: [] for width in WIDTHS}
     with section.machine.spares() as spares:
-        for reference in references():
+        for reference in references()[: section.options.get("rows")]:
             row = _row(section.machine, reference, spares, cublas)
             rows.append(row)
             section.say(f"{row['name']}: {row['verdict']} {_differences(row)}")

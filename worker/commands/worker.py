@@ -9,6 +9,7 @@ import click
 from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
+    "bench": "Measure how many verdicts a minute this worker gives, and how well its figures repeat.",
     "selftest": "Grade kernels whose verdicts are known, and show what isolation holds here.",
 }
 

@@ -1,0 +1,89 @@
+"""A bench of a worker: what its rounds add up to, and its text."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernels.exercise import find_exercise
+from kernels.measurement import Environment, Measurement
+from kernels.text_style import Style
+from kernels.wire import from_plain
+from tests.worker.supplies import Supply, right
+from worker import bench as subject
+from worker.bench import Bench, WorkerBench, ladder, run_bench, to_json
+from worker.bench_text import bench_text
+from worker.gpu.messages import MeasureRequest, MeasureResponse
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="there is no compiler, and no sandbox, elsewhere"
+)
+
+SOLUTION = find_exercise("tiled").solution.read_bytes()
+TWO = {"01_first": b"// first\n" + SOLUTION, "02_second": b"// second\n" + SOLUTION}
+PLAIN = Style(width=100, colour=False, unicode=True)
+
+
+def measured(request: MeasureRequest, ms: float) -> MeasureResponse:
+    answer = right(request)
+    environment = Environment("GPU", "gpu", "9.0", 1, 1, 1, "", "", "")
+    measurement = Measurement(
+        sizes={"Width": 2048},
+        ms_median=ms,
+        ci=(ms, ms),
+        spread=(ms, ms),
+        repeats=7,
+        settled=True,
+        gflops=100 / ms,
+        cublas_share=0.5,
+        metric="gflops",
+        environment=environment,
+    )
+    return MeasureResponse((), (), measurement, ptx_digests=answer.ptx_digests, busy_ms=5.0)
+
+
+def bench(monkeypatch, tmp_path: Path, times: list[float], rounds: int = 2) -> WorkerBench:
+    monkeypatch.setattr(subject, "ladder", lambda: TWO)
+    # One after the other, so that the times belong to the kernels in their order.
+    monkeypatch.setattr("worker.backlog.cores", lambda: -3)
+    left = itertools.chain(times)
+    supply = Supply(lambda request: measured(request, next(left)))
+    return run_bench(Bench("sm_90", tmp_path, "gpu", [supply]), rounds)
+
+
+def test_every_rung_is_graded_once_a_round(monkeypatch, tmp_path):
+    found = bench(monkeypatch, tmp_path, [2.0, 1.0, 2.02, 1.01])
+    first, second = found.rungs
+    assert (first.name, first.ms, first.verdicts) == ("01_first", (2.0, 2.02), ("accepted",))
+    assert (second.name, second.ms, second.cublas_share) == ("02_second", (1.0, 1.01), 0.5)
+    assert first.spread == pytest.approx(0.01)
+    assert found.swapped == ()
+    assert found.throughput.submissions == 4
+    assert from_plain(WorkerBench, to_json(found)) == found
+    text = bench_text(found, PLAIN)
+    assert "The order was the same in both rounds." in text
+    assert "1.00%" in text
+
+
+def test_an_order_that_changes_is_told(monkeypatch, tmp_path):
+    found = bench(monkeypatch, tmp_path, [2.0, 1.0, 1.0, 2.0])
+    assert found.swapped == (("01_first", "02_second"),)
+    assert "Not always in the same order: 01_first and 02_second." in bench_text(found, PLAIN)
+
+
+def test_without_a_gpu_kernels_are_only_checked(monkeypatch, tmp_path):
+    monkeypatch.setattr(subject, "ladder", lambda: TWO)
+    found = run_bench(Bench("sm_90", tmp_path, "", ()), 1)
+    assert found.device == "cpu"
+    assert [rung.verdicts for rung in found.rungs] == [("accepted",), ("accepted",)]
+    assert found.throughput.lanes == ()
+    text = bench_text(found, PLAIN)
+    assert "with the CPU device" in text
+    assert "order" not in text
+
+
+def test_the_ladder_is_there():
+    assert len(ladder()) >= 10

@@ -1,0 +1,78 @@
+"""`tilelab worker bench`: how many verdicts a minute this machine gives, and how far its figures are apart."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.commands.device import architecture, choose
+from worker.commands.root import Exit, SystemFault, leave
+from worker.commands.submission import cache_folder
+
+if TYPE_CHECKING:
+    from worker.bench import Bench
+    from worker.gpu.nvml import GpuFacts
+
+_AHEAD = 3
+
+
+@click.command(epilog="Exit code: 0 every kernel was accepted each time, 2 wrong use, 3 not so.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Times to grade all."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
+def bench(device: str, rounds: int, as_json: bool) -> None:
+    """Measure how many verdicts a minute this worker gives, and how well its figures repeat.
+
+    Known kernels, from the plainest to one near the speed of the vendor's library, are graded a few times, as many at
+    once as the machine can. Without a GPU they are only checked.
+
+    \b
+    Examples:
+      tilelab worker bench
+      tilelab worker bench --device cuda:0 --rounds 10 --json
+    """  # noqa: D301 - click reads the escape
+    from kernels.nvrtc import NVRTCUnavailable
+    from worker.bench import run_bench, to_json
+    from worker.commands.progress import Progress
+
+    gpu = choose(device)
+    with contextlib.ExitStack() as stack:
+        try:
+            made = _bench(gpu, stack)
+        except NVRTCUnavailable as reason:
+            raise SystemFault(str(reason)) from reason
+        progress = stack.enter_context(Progress())
+        found = run_bench(made, rounds, progress.show)
+    if as_json:
+        click.echo(json.dumps(to_json(found), ensure_ascii=True))
+    else:
+        from worker.bench_text import bench_text
+        from worker.commands.terminal import style_of
+
+        click.echo(bench_text(found, style_of(sys.stdout)))
+    well = all(rung.verdicts == ("accepted",) for rung in found.rungs)
+    leave(Exit.ACCEPTED if well else Exit.SYSTEM_FAULT)
+
+
+def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
+    """With processes for the GPU, if there is one, that are ended with the stack."""
+    from worker.bench import Bench
+
+    arch, cache = architecture(None, gpu), cache_folder()
+    if gpu is None:
+        return Bench(arch, cache, "", ())
+    from kernels.nvrtc import installed_version
+    from worker.gpu.device_class import device_class
+    from worker.gpu.judge_code import judge_code
+    from worker.gpu.messages import Prepare
+    from worker.gpu.spares import Spares
+
+    prepare = Prepare(judge_code(arch, cache), installed_version())
+    spares = stack.enter_context(Spares(gpu.index, prepare, _AHEAD))
+    return Bench(arch, cache, device_class(gpu.name, gpu.memory_bytes), (spares,))
