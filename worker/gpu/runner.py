@@ -6,7 +6,6 @@ Of its module only `worker.sandbox.device` makes use. The parent's side is `work
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -30,6 +29,19 @@ NUMBER_BITS = 63
 Ask = Callable[[], Numbers]
 
 
+def load(device: str) -> Callable[[str], Backend]:
+    """Load the libraries, which look for each other in many places, and leave the device alone."""
+    if device == GPU:
+        from worker.gpu.cupy_backend import CupyBackend
+
+        return CupyBackend
+    if device == CPU:
+        from worker.gpu.cpu_backend import CpuBackend
+
+        return CpuBackend
+    raise ValueError(f"there is no device of the kind {device!r}")
+
+
 def warm_up(device: str, compiler: str = "") -> Backend:
     """Start the device and load all that a job will need: afterwards nothing can be loaded.
 
@@ -37,23 +49,9 @@ def warm_up(device: str, compiler: str = "") -> Backend:
     """
     steps.warm_up()
     devices()
-    backend = _backend(device, compiler)
+    backend = load(device)(compiler)
     rehearse_backend(backend)
     return backend
-
-
-def _backend(device: str, compiler: str) -> Backend:
-    if device == GPU:
-        # CuPy asks for a folder to compile in, though it will compile nothing; a file that cannot be written would stop it
-        tempfile.tempdir = "."
-        from worker.gpu.cupy_backend import CupyBackend
-
-        return CupyBackend(compiler)
-    if device == CPU:
-        from worker.gpu.cpu_backend import CpuBackend
-
-        return CpuBackend(compiler)
-    raise ValueError(f"there is no device of the kind {device!r}")
 
 
 def serve(backend: Backend, answers: int) -> None:

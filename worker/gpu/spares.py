@@ -293,4 +293,6 @@ def _environment(device: int | None) -> dict[str, str]:
         # nothing is compiled there, and nothing is to be kept in a home folder
         "CUDA_CACHE_DISABLE": "1",
         "CUPY_CACHE_IN_MEMORY": "1",
+        # CuPy makes the folder for its cache at once unless it is there, as the working folder is
+        "CUPY_CACHE_DIR": ".",
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import sys
+import traceback
 from pathlib import Path
 
 from worker.sandbox import child, lockdown
@@ -24,8 +25,10 @@ NODES = (
 )  # fmt: skip
 """Device nodes that the driver opens, at its start and at any time after it."""
 
+OWN = "/proc/self"
+"""The process as a folder: its memory map and limits, and its threads, to which the driver gives names."""
+
 READABLE = (
-    "/proc/self",  # its own memory map, threads and limits
     "/proc/driver/nvidia",  # how the driver is set
     "/proc/devices",  # the numbers of the device nodes
     "/proc/meminfo", "/proc/cpuinfo",  # what the host has
@@ -38,7 +41,7 @@ START_FOLDERS = (
     "/proc", "/sys",  # the kernel, devices on their bus
     "/etc/nvidia",  # how the driver is set
 )  # fmt: skip
-"""What may be read while Python and the driver start, beside where Python and its packages lie."""
+"""What may be read while the driver starts, beside where Python and its packages lie."""
 
 _START_FILES = ("/etc/ld.so.cache",)
 _LIBRARY_PLACES = ("LD_LIBRARY_PATH", "CUDA_PATH")
@@ -53,19 +56,27 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: 
     network = lockdown.leave_network()
     device, _, compiler = step.partition(" ")
     try:
-        started = lockdown.close_files_before_start(_there(_START_FILES), _folders(), _there(NODES))
         from worker.gpu import runner
 
+        runner.load(device)
+        started = lockdown.close_files_before_start(_there(_START_FILES), _folders(), _writable())
         backend = runner.warm_up(device, compiler)
     except Exception as error:  # noqa: BLE001 - whoever waits for this process must learn why there is none
-        child.send(answers, {"failure": "start", "detail": f"{type(error).__name__}: {error}"[:2000]})
+        where = "".join(traceback.format_tb(error.__traceback__, limit=-4))
+        detail = f"{type(error).__name__}: {error}"[:2000]
+        child.send(answers, {"failure": "start", "detail": f"{detail}\n{where}"[:4000]})
         os._exit(1)
     limits = lockdown.limit_all_but_memory(cpu_seconds)
-    calls, landlock = lockdown.close_after_start(_there(READABLE), _there(NODES))
+    calls, landlock = lockdown.close_after_start(_there(READABLE), _writable())
     held = {"calls": calls, "landlock": min(started, landlock), "network": network, "limits": limits}
     child.send(answers, held)
     runner.serve(backend, answers)
     os._exit(0)
+
+
+def _writable() -> list[str]:
+    """What the driver drives, and where it names its threads."""
+    return [*_there(NODES), *_there((OWN,))]
 
 
 def _folders() -> list[str]:
