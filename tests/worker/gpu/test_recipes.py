@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 
 from kernels.exercise import InputKind, Layout
 from kernels.inputs import NONZERO_LIMIT, WIDE_LIMIT, to_memory
+from tests.marks import linux
 from tests.worker.gpu.judge_here import COLUMN, ROW, judge, product, sums, transpose
 from worker.gpu.recipes import Kind, Lines, Recipe, elements, mixed, recipes, values
 
@@ -20,7 +19,7 @@ kinds, lines = st.sampled_from(KINDS), st.sampled_from(LINES)
 seeds, sides = st.integers(0, 2**63 - 1), st.integers(1, 40)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+@linux
 @pytest.mark.parametrize("layout", [ROW, COLUMN])
 @pytest.mark.parametrize("kind", KINDS)
 def test_device_and_numpy_agree_to_the_last_bit(kind: Kind, layout: Layout) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from kernels.compare import POISON
-from kernels.exercise import InputKind
+from kernels.exercise import InputKind, Operation
 from kernels.inputs import expected_product
 from tests.worker.gpu.judge_here import COLUMN, ROW, Ran, product, sums, transpose
 from worker.gpu import judge_code as judge_code_module
@@ -18,14 +19,14 @@ from worker.gpu.backend import GUARD_WORDS
 from worker.gpu.judge_code import judge_code
 from worker.gpu.judge_kernels import GUARD
 from worker.gpu.messages import WireCode
-from worker.gpu.recipes import Kind, recipes, values
+from worker.gpu.recipes import Kind, mixed, recipes, values
 from worker.gpu.verification import Damage, Verified, Wrong
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
 
 INTEGERS = [InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT]
 LAYOUTS = [(ROW, ROW, ROW), (ROW, COLUMN, ROW), (COLUMN, ROW, COLUMN), (ROW, ROW, COLUMN)]
-SHAPES = [(1, 1, 1), (5, 7, 3), (33, 65, 17), (1, 300, 1), (9, 1, 300), (300, 4, 1), (3, 2500, 6)]
+SHAPES = [(1, 1, 1), (5, 7, 3), (33, 65, 17), (1, 40, 1), (9, 1, 300), (70, 4, 1), (3, 2500, 6)]
 RIGHT = Verified()
 
 
@@ -35,7 +36,24 @@ def test_the_right_product_passes(kind: InputKind, layouts) -> None:
     for number, shape in enumerate(SHAPES if layouts == LAYOUTS[0] else SHAPES[1:3]):
         ran = Ran(product(kind, shape, layouts), seed=number)
         assert ran.verified(vector=2**63 - 1 - number) == RIGHT, shape
-        assert ran.verified()
+
+
+@pytest.mark.parametrize("layout", [ROW, COLUMN])
+@pytest.mark.parametrize("vector", [0, 1, 2**63 - 1])
+def test_a_product_is_checked_with_the_whole_vector(vector: int, layout) -> None:
+    ran = Ran(product(InputKind.INTEGERS_RIGHT, (6, 300, 9), (ROW, ROW, layout)), seed=2)
+    assert ran.wrong(vector) is None
+    a, b = (values(ran.given[name]).astype(np.int64).astype(np.uint64) for name in "AB")
+    if layout is COLUMN:
+        a, b = b.T, a.T
+    step = 0xD6E8_FEB8_6659_FD93
+    numbers = [mixed(vector + (index + 1) * step) for index in range(b.shape[1])]
+    inner = b @ np.array(numbers, np.uint64)
+    memory = ran.judge._kernels._vectors
+    assert memory is not None
+    held = ran.backend.read(memory).view(np.uint64)
+    assert (held[: inner.size] == inner).all()
+    assert (held[inner.size :][: len(a)] == a @ inner).all()
 
 
 @pytest.mark.parametrize("layouts", LAYOUTS)
@@ -180,6 +198,15 @@ def test_transposes(shape: tuple[int, int], layouts) -> None:
     wrong[at] = np.nextafter(wrong[at], np.float32(0))
     ran.put(wrong)
     assert ran.wrong() == Wrong(1, at, float(wrong[at]), float(ran.right[at]))
+
+
+def test_of_an_analysis_only_the_output_is_free() -> None:
+    ran = Ran(replace(sums((20, 30), 0, (20, 1)), operation=Operation.ANALYSIS), seed=9)
+    ran.put(np.full((20, 1), POISON))
+    assert ran.wrong() is None
+    assert ran.verified() == RIGHT
+    ran.poke(ran.memories["A"], 599, 0)
+    assert ran.verified().changed == {"A": Damage(1, 19, 29)}
 
 
 @pytest.mark.parametrize("layout", [ROW, COLUMN])
