@@ -50,7 +50,7 @@ bench: ## speed of the CPU device and of a whole `tilelab grade`, against Numba'
 	@.venv-bench/bin/python -m bench
 
 bench-gpu: ## measure what a GPU's figures are worth, and write docs/gpu-measurements.md (T="backlog --gpus 0,1" for a part)
-	@bin/setup dev
+	@bin/setup gpu
 	@$(PY) -m bench.gpu $(T)
 
 test-gpu: ## compare results, counts, races and occupancy with the GPU of this machine

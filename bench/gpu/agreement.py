@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 
 from bench.gpu.alone import Outcome, judge_alone
@@ -19,10 +18,9 @@ def run(section: Run) -> None:
     """All of it, in the order of the corpus."""
     subjects = corpus()[: section.options.get("corpus")]
     data: Data = {"kernels": len(subjects), "rows": []}
-    counting = threading.Lock()
 
     def told(outcome: Outcome) -> None:
-        with counting:
+        with section.lock:
             data["rows"].append(
                 {
                     "name": outcome.subject.name,

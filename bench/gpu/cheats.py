@@ -9,14 +9,16 @@ from worker.backlog import Graded, work_off
 
 _TEXT = """\
 `tests/cheats` holds kernels that try to get an answer accepted which they did not compute, to reach the judge, or to
-harm the machine. Each is graded as a submission is, and once more by the GPU alone, without the check on the CPU device
-that comes before it."""
+harm the machine; and tricks, which are right, and must be no faster for it. Each is graded as a submission is, and once
+more by the GPU alone, without the check on the CPU device that comes before it."""
 
 
 def run(section: Run) -> None:
     """The whole grade first."""
     chosen = cheats()[: section.options.get("cheats")]
-    rows: dict[str, Data] = {each.subject.name: {"kind": each.kind} for each in chosen}
+    rows: dict[str, Data] = {
+        each.subject.name: {"kind": each.kind, "honesty": each.honesty} for each in chosen
+    }
     with section.machine.spares(3) as spares:
         jobs = [section.machine.job(each.subject) for each in chosen]
 
@@ -29,36 +31,38 @@ def run(section: Run) -> None:
 
         def alone(outcome: Outcome) -> None:
             cheat = by_name[outcome.subject.name]
-            rows[cheat.subject.name]["seconds"] = round(outcome.seconds, 2)
+            with section.lock:
+                rows[cheat.subject.name]["seconds"] = round(outcome.seconds, 2)
             _keep(section, chosen, rows, cheat, "gpu", outcome.verdict)
 
         judge_alone(section.machine, [each.subject for each in chosen], spares, alone)
-    section.keep(_text(chosen, rows), {"rows": rows, "cheats": len(chosen)})
+    section.keep(_text(rows), {"rows": rows, "cheats": len(chosen)})
 
 
 def _keep(
     section: Run, chosen: list[Cheat], rows: dict[str, Data], cheat: Cheat, by: str, found: str
 ) -> None:
     name = cheat.subject.name
-    rows[name][by] = {"expected": sorted(getattr(cheat, by)), "found": found}
     as_said = "as expected" if found in getattr(cheat, by) else "NOT as expected"
     section.say(f"{name}, {'whole grade' if by == 'grade' else 'GPU alone'}: {found}, {as_said}")
-    section.keep(_text(chosen, rows), {"rows": rows, "cheats": len(chosen)}, done=False)
+    with section.lock:
+        rows[name][by] = {"expected": sorted(getattr(cheat, by)), "found": found}
+        section.keep(_text(rows), {"rows": rows, "cheats": len(chosen)}, done=False)
 
 
-def _text(chosen: list[Cheat], rows: dict[str, Data]) -> list[str]:
+def _text(rows: dict[str, Data]) -> list[str]:
     head = ["cheat", "kind", "whole grade", "GPU alone", "s on the GPU alone"]
     cells = [
         [
             f"`{name}`",
-            row["kind"],
+            row["kind"] if row["honesty"] == "cheat" else f"{row['kind']} ({row['honesty']})",
             _cell(row.get("grade")),
             _cell(row.get("gpu")),
             f"{row['seconds']:.2f}" if "seconds" in row else "-",
         ]
-        for name, row in sorted(rows.items())
+        for name, row in sorted(rows.items(), key=lambda item: (item[1]["honesty"], item[0]))
     ]
-    return [_TEXT, "", *table(head, cells), "", *_sums(chosen, rows)]
+    return [_TEXT, "", *table(head, cells), "", *_sums(rows)]
 
 
 def _cell(outcome: Data | None) -> str:
@@ -68,19 +72,22 @@ def _cell(outcome: Data | None) -> str:
     return found if found in expected else f"**{found}**, not {' or '.join(expected)}"
 
 
-def _sums(chosen: list[Cheat], rows: dict[str, Data]) -> list[str]:
+def _sums(rows: dict[str, Data]) -> list[str]:
     whole = [row["grade"] for row in rows.values() if "grade" in row]
     alone = [row["gpu"] for row in rows.values() if "gpu" in row]
-    accepted = sum(each["found"] == "accepted" and "accepted" not in each["expected"] for each in whole)
+    cheating = {name: row for name, row in sorted(rows.items()) if row["honesty"] == "cheat"}
+    accepted = [name for name, row in cheating.items() if row.get("grade", {}).get("found") == "accepted"]
+    slipped = [name for name, row in cheating.items() if row.get("gpu", {}).get("found") == "accepted"]
     faults = sum(each["found"].startswith(("none", "system_error")) for each in (*whole, *alone))
     as_said = [sum(each["found"] in each["expected"] for each in side) for side in (whole, alone)]
-    slipped = [name for name, row in sorted(rows.items()) if row.get("gpu", {}).get("found") == "accepted"]
     sums = (
-        f"Of {len(chosen)} kernels, {accepted} were accepted by the whole grade that must not be; {as_said[0]} of"
-        f" {len(whole)} verdicts of the whole grade and {as_said[1]} of {len(alone)} of the GPU alone are as written"
-        f" beside the kernel; {faults} ended in a fault of ours."
+        f"Of {len(cheating)} cheats, the whole grade accepts {len(accepted)}{_named(accepted)}; the GPU alone would"
+        f" accept {len(slipped)}{_named(slipped)}. {as_said[0]} of {len(whole)} verdicts of the whole grade and"
+        f" {as_said[1]} of {len(alone)} of the GPU alone are as written beside the kernel; {faults} ended in a fault"
+        " of ours."
     )
-    lines = [sums]
-    if slipped:
-        lines += ["", "The GPU alone accepts: " + ", ".join(f"`{name}`" for name in slipped) + "."]
-    return lines
+    return [sums]
+
+
+def _named(names: list[str]) -> str:
+    return f" ({', '.join(f'`{name}`' for name in names)})" if names else ""

@@ -32,7 +32,7 @@ def run(section: Run) -> None:
     machine, number = section.machine, section.options.get("hostile", NUMBER)
     right = Subject("tiled, 32x32", find_exercise("tiled", ()).solution.read_bytes(), tile=32)
     data: Data = {"number": number, "verdicts": {}, "left before": _left(machine)}
-    hostile = list(itertools.islice(itertools.cycle(each.subject for each in cheats()), number))
+    hostile = list(itertools.islice(itertools.cycle(_hostile()), number))
     with machine.spares() as spares:
         report, known = grade_first(machine, right, spares)
         section.say(f"the right kernel: {report.verdict}")
@@ -49,6 +49,10 @@ def run(section: Run) -> None:
         data["after"] = measured()
     data["left after"] = _settled(machine, data["left before"])
     section.keep(_text(data), data)
+
+
+def _hostile() -> list[Subject]:
+    return [each.subject for each in cheats() if each.honesty == "cheat"]
 
 
 def _attack(machine: Machine, batch: list[Subject], spares: Spares, data: Data) -> None:

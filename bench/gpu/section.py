@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ class Run:
     """A section under way.
 
     options: numbers by which it can be made shorter
+    lock: for threads that add to what is kept
     """
 
     name: str
@@ -28,6 +30,7 @@ class Run:
     day: str
     options: dict[str, int] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
     def say(self, text: str) -> None:
         """One line of progress."""

@@ -73,34 +73,32 @@ class Cheat:
     """A kernel that tries to be accepted, or to harm.
 
     kind: what it tries
+    honesty: "cheat" for one that must not be accepted; "trick" for a right one; "open" for a wrong one that is accepted
     gpu, grade: the verdicts that the GPU alone and a whole grade may give
     """
 
     subject: Subject
     kind: str
+    honesty: str
     gpu: frozenset[str]
     grade: frozenset[str]
 
 
 def cheats() -> list[Cheat]:
-    """Those of `tests/cheats`."""
-    from tests.cheats.cases import CHEATS
+    """Those of `tests/cheats`, the ones that must not be accepted first."""
+    from tests.cheats.cases import Honesty
+    from tests.cheats.cases import cheats as listed
 
     return [
         Cheat(
-            Subject(each.name, each.path.read_bytes(), each.exercise, each.tile, str(each.grade)),
+            Subject(each.name, each.path.read_bytes(), each.exercise, each.tile),
             each.kind,
-            _verdicts(each.gpu),
-            _verdicts(each.grade),
+            each.honesty.value,
+            frozenset(each.gpu),
+            frozenset(each.grade),
         )
-        for each in CHEATS
+        for each in listed(*Honesty)
     ]
-
-
-def _verdicts(given: object) -> frozenset[str]:
-    return (
-        frozenset(map(str, given)) if isinstance(given, tuple | list | frozenset) else frozenset({str(given)})
-    )
 
 
 def corpus() -> list[Subject]:
