@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import click
@@ -16,6 +15,7 @@ from kernels.measured_occupancy import MeasuredOccupancy
 from kernels.measurement import Clocks, Environment, Measurement
 from kernels.report import Report
 from kernels.verdict import Verdict
+from tests.marks import linux
 from worker.commands.root import tilelab
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -135,7 +135,7 @@ def test_every_field_of_a_report_is_explained(cls):
     assert not [name for name in names if f"`{name}`" not in text and f"`{name}[]`" not in text]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the CUDA compiler exists for Linux only")
+@linux
 @pytest.mark.parametrize(
     ("page", "command"),
     [pytest.param(page, command, id=command) for page in PAGES for command in shown(page)],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +12,9 @@ import pytest
 from kernels.exercise import Exercise, find_exercise
 from kernels.report import Report
 from kernels.verdict import Finding, Severity, Verdict
+from tests.marks import linux
 from worker.grading import Job, grade
 from worker.stages import SandboxedStages
-
-grading = pytest.mark.skipif(
-    sys.platform != "linux", reason="there is no compiler, and no sandbox, elsewhere"
-)
 
 FOLDER = Path(__file__).parent
 SEED = "5eed" * 8
@@ -111,7 +107,7 @@ def test_the_corpus_is_large_and_holds_every_verdict_a_kernel_can_earn():
     assert earned == set(Verdict) - {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR}
 
 
-@grading
+@linux
 @pytest.mark.parametrize("expected", WRONG, ids=lambda expected: expected.name)
 def test_a_wrong_kernel_gets_its_verdict_and_its_line(expected, cache):
     report = graded("wrong", expected, cache)
@@ -120,7 +116,7 @@ def test_a_wrong_kernel_gets_its_verdict_and_its_line(expected, cache):
     assert any(expected.shown_by(finding) for finding in report.findings), in_words(report)
 
 
-@grading
+@linux
 @pytest.mark.parametrize(
     ("expected", "tile"),
     RIGHT_WITH_TILES,

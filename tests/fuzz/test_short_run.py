@@ -13,10 +13,9 @@ from tests.fuzz.cases import Failure, outcome_of
 from tests.fuzz.found import saved
 from tests.fuzz.making import Shares, make_case
 from tests.fuzz.seeds import PtxSeed, source_seeds
+from tests.marks import linux
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="there is no compiler, and no sandbox, elsewhere"
-)
+pytestmark = linux
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = saved()

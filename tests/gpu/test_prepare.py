@@ -11,11 +11,12 @@ import pytest
 from kernels.exercise import find_exercise
 from tests.gpu import driver, prepare
 from tests.gpu.agreement import on_cpu, runs_of
+from tests.marks import linux
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+@linux
 def test_what_is_prepared_runs_on_the_cpu_device_without_the_source(tmp_path, monkeypatch):
     naive = find_exercise("naive")
     paths = sorted(prepare.PROBES.glob("*.cu"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 import tomllib
 from pathlib import Path
@@ -13,13 +12,12 @@ import pytest
 from kernels import ptx_shape
 from kernels.compile import Compilation
 from kernels.verdict import Verdict
+from tests.marks import linux
 from worker.sandbox.compiling import CompileRequest, compile_in
 from worker.sandbox.limits import Limits
 from worker.sandbox.process import Child
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="there is no compiler, and no sandbox, elsewhere"
-)
+pytestmark = linux
 
 FOLDER = Path(__file__).parent
 EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text())

@@ -104,7 +104,7 @@ def header() -> Path | None:
 @cache
 def _program() -> Any:
     found = header()
-    assert found is not None
+    assert found is not None, "cuda_occupancy.h is missing: it is in the package nvidia-cuda-runtime"
     output = nvrtc.run(
         "/oracle.cu",
         _SOURCE,

@@ -13,9 +13,8 @@ from kernels.hardware import PTX_ONLY, Executed, as_executed
 from kernels.launch import Launch
 from kernels.merge_fit import Match
 from kernels.sass import MachineAccess, MachineBranch, MachineLine, Sass, read_sass
-from worker.sandbox.disassembling import disassemble, find_program
-
-real = pytest.mark.skipif(find_program() is None, reason="takes the disassembler")
+from tests.marks import linux
+from worker.sandbox.disassembling import disassemble
 
 
 def access(pcs, name="a", line=5, width=4, space="shared", verb=Verb.LOAD, aligned=True, **values):
@@ -226,7 +225,7 @@ TILED = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int Wid
 }"""
 
 
-@real
+@linux
 @pytest.mark.parametrize(("tile", "loads", "stores"), [(16, 1_572_864, 458_752), (32, 3_670_016, 1_015_808)])
 def test_conflicts_of_transposed_tiles_are_those_that_a_gpu_counts(tile, loads, stores):
     """Nsight Compute's numbers for Width = 256 on an H200; every block and phase does the same, so 64 are enough."""

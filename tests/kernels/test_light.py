@@ -18,10 +18,10 @@ from kernels.launch import Launch
 from kernels.light import Footprint, light, ridge, roofline
 from kernels.sass import Sass, read_sass
 from tests.kernels.device.counted import FOLDER
-from worker.sandbox.disassembling import disassemble, find_program
+from tests.marks import linux
+from worker.sandbox.disassembling import disassemble
 
 H200 = device_named("h200")
-real = pytest.mark.skipif(find_program() is None, reason="takes the disassembler")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _light(each: Measured, width: int) -> Light:
     )
 
 
-@real
+@linux
 @pytest.mark.parametrize("at", range(len(WIDTHS)))
 def test_no_kernel_was_measured_faster_than_its_bound_and_the_bounds_rank_as_measured(at):
     found = [_light(each, WIDTHS[at]) for each in MEASURED]
@@ -140,7 +140,7 @@ def _ranks(numbers: list[float]) -> list[float]:
     ]
 
 
-@real
+@linux
 def test_a_block_does_the_same_for_each_further_column():
     each = MEASURED[3]
     whole = asdict(_counted(each, 1024))
@@ -148,7 +148,7 @@ def test_a_block_does_the_same_for_each_further_column():
     assert {name: blocks * number for name, number in _block(each, 1024).items()}.items() <= whole.items()
 
 
-@real
+@linux
 def test_what_limits_a_kernel_is_what_is_wrong_with_it():
     limits = {f"{each.kernel} {each.tile}": _light(each, 2048).limit for each in MEASURED}
     assert limits["naive 16"] == limits["naive_swapped 32"] == "l1_tags"
@@ -239,7 +239,7 @@ def _row(each: Measured, width: int, measured: float) -> str:
     )
 
 
-@real
+@linux
 def test_the_page_shows_these_bounds_beside_these_speeds():
     page = (Path(__file__).parents[2] / "docs" / "speed-of-light.md").read_text(encoding="utf-8")
     rows = [_row(each, *pair) for each in MEASURED for pair in zip(WIDTHS, each.speeds, strict=True)]

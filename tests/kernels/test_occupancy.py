@@ -19,11 +19,9 @@ from kernels.occupancy import (
 )
 from kernels.wire import from_plain, to_plain
 from tests.kernels import occupancy_oracle as oracle
+from tests.marks import linux
 
 FULL = os.environ.get("TILELAB_OCCUPANCY") == "full"
-NO_ORACLE = (
-    "cuda_occupancy.h is not installed: it is in the package nvidia-cuda-runtime, which Linux has only"
-)
 _FACTORS = {"warps": 1, "registers": 2, "shared": 4, "blocks": 8, "barriers": 16}
 _COLUMNS = {"warps": 3, "blocks": 4, "registers": 5, "shared": 6, "barriers": 7}
 _UNLIMITED = 2**31 - 1
@@ -58,7 +56,7 @@ def _configurations(limits: Limits, count: int, seed: int) -> oracle.Configurati
     )
 
 
-@pytest.mark.skipif(oracle.header() is None, reason=NO_ORACLE)
+@linux
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("cc", LIMITS)
 def test_s1b_occupancy_agrees_with_nvidias_own_calculation(cc):
@@ -102,7 +100,7 @@ def _factors(limits: Mapping[str, int]) -> int:
     return bits | (_FACTORS["barriers"] if limits.get("barriers", _UNLIMITED) <= least else 0)
 
 
-@pytest.mark.skipif(oracle.header() is None, reason=NO_ORACLE)
+@linux
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("cc", LIMITS)
 def test_s1c_the_search_for_a_block_size_agrees_with_nvidias_own(cc):

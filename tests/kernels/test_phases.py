@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -21,8 +20,9 @@ from kernels.phases_text import render_phases
 from kernels.plan import make_plan
 from kernels.source import Source, read_source
 from kernels.wire import from_plain, to_plain
+from tests.marks import linux
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+pytestmark = linux
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests/corpus"

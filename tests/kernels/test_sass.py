@@ -8,11 +8,11 @@ from kernels.compile import Compilation, compile_source
 from kernels.device.counts import Verb
 from kernels.device.program import load_program
 from kernels.sass import TEXT_LIMIT, BadSass, MachineAccess, MachineBranch, Sass, read_sass
-from worker.sandbox.disassembling import disassemble, find_program
+from tests.marks import linux
+from worker.sandbox.disassembling import disassemble
 
 HEAD = '\t.section\t.text.K,"ax",@progbits\n        .other          K,@"STO_CUDA_ENTRY STV_DEFAULT"\n'
 LINE = '\t//## File "/kernel.cu", line {}\n'
-real = pytest.mark.skipif(find_program() is None, reason="takes the disassembler")
 
 
 def read(body: str) -> Sass:
@@ -163,7 +163,7 @@ __global__ void K(float* M, float* N) {
 }"""
 
 
-@real
+@linux
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"])
 def test_ptx_and_machine_code_agree_on_the_lines_of_accesses(arch):
     made = compile_source(SOURCE, "K", arch, {}, fmad=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from kernels.exercise import find_exercise
 from kernels.verdict import Finding, Verdict
+from tests.marks import linux
 from tests.worker.supplies import Supply, right
 from worker.backlog import Graded, work_off
 from worker.gpu.messages import MeasureRequest, MeasureResponse
@@ -16,9 +16,7 @@ from worker.grading import Job
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.throughput import throughput
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="there is no compiler, and no sandbox, elsewhere"
-)
+pytestmark = linux
 
 TILED = find_exercise("tiled")
 SOLUTION = TILED.solution.read_text("utf-8")

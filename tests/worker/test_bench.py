@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,14 @@ from kernels.exercise import find_exercise
 from kernels.measurement import Environment, Measurement
 from kernels.text_style import Style
 from kernels.wire import from_plain
+from tests.marks import linux
 from tests.worker.supplies import Supply, right
 from worker import bench as subject
 from worker.bench import Bench, WorkerBench, ladder, run_bench, to_json
 from worker.bench_text import bench_text
 from worker.gpu.messages import MeasureRequest, MeasureResponse
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="there is no compiler, and no sandbox, elsewhere"
-)
+pytestmark = linux
 
 SOLUTION = find_exercise("tiled").solution.read_bytes()
 TWO = {"01_first": b"// first\n" + SOLUTION, "02_second": b"// second\n" + SOLUTION}

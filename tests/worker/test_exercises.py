@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from kernels.exercise import find_exercise, list_exercises
 from kernels.verdict import Verdict
+from tests.marks import linux
 from worker.grading import Job, grade
 from worker.stages import SandboxedStages
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="there is no compiler, and no sandbox, elsewhere"
-)
+pytestmark = linux
 
 EXERCISES = {exercise.name: exercise for exercise in list_exercises()}
 # What a student gets who hands in the starter as it is. Blanks are pointed at; a right one has a goal left to meet.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from kernels.exercise import find_exercise
 from kernels.verdict import CaseStatus, Verdict
+from tests.marks import linux
 from tests.worker.in_process import Here, graded, made
 from worker.grading import Job, grade
 from worker.stages import SandboxedStages
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+pytestmark = linux
 
 BLOCKED = """
 title = "Rectangles in module globals"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from kernels.report_text import render
 from kernels.text_style import Style
 from kernels.verdict import Verdict
+from tests.marks import linux
 from tests.worker.in_process import graded, made
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+pytestmark = linux
 
 SUMS = """
 title = "Partial sums"

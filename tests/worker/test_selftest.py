@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from kernels.text_style import Style
 from kernels.verdict import Verdict
 from kernels.wire import from_plain
 from tests.kernels.measured import H200, measured_report, measurement
+from tests.marks import linux
 from worker.sandbox.limits import Isolation, SandboxFailure
 from worker.selftest import (
     EXERCISE,
@@ -200,7 +200,7 @@ def test_a_fit_worker_is_told_so():
     assert "with the CPU device" in told
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the CUDA compiler exists for Linux only")
+@linux
 def test_the_real_judge_is_fit_on_the_cpu_device(tmp_path):
     here = Here("sm_90", tmp_path)
     result = run_selftest(here.grade, here.surroundings)
@@ -208,7 +208,7 @@ def test_the_real_judge_is_fit_on_the_cpu_device(tmp_path):
     assert [held.step for held in result.isolation] == ["compile", "run"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the CUDA compiler exists for Linux only")
+@linux
 def test_what_needs_a_gpu_is_right_at_the_sizes_of_the_cpu_device(tmp_path):
     here = Here("sm_90", tmp_path)
     for kernel in KERNELS:
@@ -216,7 +216,7 @@ def test_what_needs_a_gpu_is_right_at_the_sizes_of_the_cpu_device(tmp_path):
             assert here.grade(kernel).verdict is Verdict.ACCEPTED, kernel.name
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the CUDA compiler exists for Linux only")
+@linux
 def test_the_process_that_drives_a_device_tells_what_it_found(tmp_path):
     isolation: dict[str, Isolation] = {}
     environment = Here("sm_90", tmp_path)._runner(isolation)

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from kernels.analysis import from_json
 from kernels.exercise import find_exercise
+from tests.marks import linux
 from worker.commands.root import Exit, tilelab
-from worker.sandbox.disassembling import find_program
 
 SOLUTION = str(find_exercise("tiled").solution)
 NAIVE = str(find_exercise("naive").solution)
@@ -85,7 +85,7 @@ def test_json_is_one_object_that_reads_back():
     assert found["findings"] == []
 
 
-@pytest.mark.skipif(find_program() is None, reason="the disassembler is not installed")
+@linux
 def test_the_totals_are_those_of_a_gpu_s_counters():
     totals = analysed(SOLUTION, "--size", "256", "--tile", "16")["evidence"]["totals"]
     assert totals["global_load_requests"] == 65_536

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kernels.exercise import find_exercise
+from tests.marks import linux
 from worker.commands.root import Exit, tilelab
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -82,7 +83,7 @@ def test_a_reader_that_never_reads_gets_nothing_and_no_complaint(arguments, code
     assert (done.stderr, done.returncode) == (b"", code)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at the process to see that it waits")
+@linux
 def test_an_interrupt_while_it_waits_for_a_file_leaves_no_process_behind():
     with subprocess.Popen(
         [*MAIN, "grade", "-"],

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.marks import linux
 from worker.commands.root import Exit, tilelab
 from worker.selftest import SelfTestKernel, Surroundings
 from worker.selftest_here import Here
@@ -76,7 +77,7 @@ def test_json_of_an_unfit_worker_is_one_object(without_processes):
     assert plain["problems"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the CUDA compiler exists for Linux only")
+@linux
 def test_a_fit_worker_ends_with_code_0(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     result = run("selftest", "--device", "cpu")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
-import pytest
-
 from kernels.verdict import CaseStatus, Verdict
+from tests.marks import linux
 from tests.worker.gpu.measuring import judge_wire, kernel, request_for
 from worker.gpu.messages import MeasureResponse, Prepare
 from worker.gpu.spares import Runner
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is the Linux kernel's")
+pytestmark = linux
 
 
 def measured(text: str) -> tuple[MeasureResponse, list[int]]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
 from kernels.compile import Compilation, compile_source
 from kernels.launch import Launch
+from tests.marks import linux
 from worker.gpu.backend import GUARD_WORDS, Backend, Code, DeviceFault, FaultKind, Kernel, Memory
 from worker.gpu.cpu_backend import CpuBackend, by_threads
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
 
 ONE = Launch((1, 1, 1), (32, 1, 1), 0)
 POISON = 0x7FC0_1234

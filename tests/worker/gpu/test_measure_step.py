@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 
 import pytest
 
 from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import from_plain, to_plain
+from tests.marks import linux
 from tests.worker.gpu.measuring import RANKING, Scripted, kernel, measured, request_for
 from worker.digest import digest
 from worker.gpu.backend import DeviceFault, FaultKind
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.messages import MeasureRequest, MeasureResponse
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+pytestmark = linux
 
 AT_RANKING = f"Width == {RANKING}"
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from kernels.exercise import find_exercise
 from kernels.verdict import CaseStatus, Verdict, decide
+from tests.marks import linux
 from tests.worker.gpu.measuring import Scripted, measured, request_for
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+pytestmark = linux
 
 
 def solution(name: str, **changes: str) -> str:

@@ -6,7 +6,6 @@ A script stands for Nsight Compute; the launch that it would watch is made on th
 from __future__ import annotations
 
 import os
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels.inputs import from_memory, output_of
+from tests.marks import linux
 from tests.worker.gpu.measuring import judge_wire, kernel, request_for
 from worker.gpu import profile as stage
 from worker.gpu.backend import Memory
@@ -26,7 +26,6 @@ from worker.gpu.profiled import launch_once
 from worker.gpu.recipes import recipes, values
 from worker.gpu.timing import kind_of
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
 SEED = 11
 
 HEAD = '"ID","Process ID","Kernel Name","gpu__time_duration.sum"'

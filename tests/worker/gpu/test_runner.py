@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 import pytest
 
 from kernels.wire import WireError
+from tests.marks import linux
 from tests.worker.gpu import runners
 from worker.gpu import runner
 from worker.gpu.messages import Numbers
 from worker.gpu.spares import Runner
 from worker.sandbox.limits import DeviceIsolation
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is the Linux kernel's")
+pytestmark = linux
 
 WITHOUT_CALLS = "from worker.sandbox import calls; calls.install_denials = lambda: False; "
 WITHOUT_LANDLOCK = "from worker.sandbox import landlock; landlock.give_up_everything = lambda **_: 0; "

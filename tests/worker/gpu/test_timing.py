@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import pairwise
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from kernels.exercise import InputKind, find_exercise
 from kernels.plan import plan_at
 from kernels.verdict import Finding
+from tests.marks import linux
 from tests.worker.gpu.measuring import HostJudge, Scripted, asking, kernel, request_for
 from worker.gpu.messages import MeasureRequest, Numbers
 from worker.gpu.operands import POISON_WORD, Modules, place
@@ -17,7 +17,7 @@ from worker.gpu.timing import FEWEST, FEWEST_IN_BUDGET, MOST, Bench, Fresh, Timi
 
 LEFT, RIGHT, FULL = InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT, InputKind.PERMUTATION
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+pytestmark = linux
 
 
 class Clock:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.marks import linux
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
 from worker.sandbox.process import Child
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is the Linux kernel's")
+pytestmark = linux
 
 ROOT = Path(__file__).resolve().parents[3]
 LIMITS = Limits(wall_seconds=10, cpu_seconds=5, memory_bytes=2**30)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import time
 
 import pytest
 
 from kernels.compile import Compilation, compile_source
+from tests.marks import linux
 from worker.sandbox import disassembling
 from worker.sandbox.disassembling import CUBIN_LIMIT, Disassembler, disassemble
 from worker.sandbox.limits import Limits
 from worker.stages import SandboxedStages
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is the Linux kernel's")
+pytestmark = linux
 
 SOURCE = """__global__ void Scale(float* values, float by) {
     values[threadIdx.x] *= by;
