@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import threading
 from collections import deque
@@ -12,46 +11,21 @@ from types import TracebackType
 from typing import Self
 
 from kernels.wire import WireError, from_plain, to_plain
+from worker.gpu.device_child import DeviceChild
 from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare, Prepared
-from worker.sandbox.limits import DeviceIsolation, Failure, Isolation, Limits, SandboxFailure
-from worker.sandbox.process import START_SECONDS, Child
-from worker.sandbox.starting import ENVIRONMENT
+from worker.sandbox.limits import Failure, Isolation, SandboxFailure
+from worker.sandbox.process import START_SECONDS
 
 WALL_SECONDS = 30.0
 """For one measure request. Every launch has a limit of its own; this one is for a process that hangs."""
 
 _NUMBER_BITS = 63
 _TRIES = 2
-# What the driver is found by, where it is set.
-_PASSED_ON = ("LD_LIBRARY_PATH", "CUDA_PATH")
-# CPU time also goes to the start, and to the driver's own threads.
-_START_CPU_SECONDS = 120
-_THREADS = 4
-_MEMORY_BYTES = 2**50
-_RESPONSE_BYTES = 8 * 2**20
-
 Progress = Callable[[int], None]
 
 
 def _nothing(_asked: int) -> None:
     """No one wants to know."""
-
-
-class DeviceChild(Child):
-    """A process that drives one device, which nothing but the end of the process gives back."""
-
-    module = "device"
-    # The libraries of a GPU are looked for among the site packages.
-    options = ("-I",)
-    report = DeviceIsolation
-
-    def __init__(self, device: int | None, compiler: str, limits: Limits) -> None:
-        """Start it and return at once.
-
-        device: its number by its place on the bus; None for the CPU device
-        """
-        self.environment = _environment(device)
-        super().__init__(f"{'cpu' if device is None else 'gpu'} {compiler}", limits)
 
 
 class Runner:
@@ -69,9 +43,7 @@ class Runner:
         device: None for the CPU device behind the same interface
         wall_seconds: for the whole measurement
         """
-        cpu_seconds = _START_CPU_SECONDS + int(_THREADS * wall_seconds)
-        limits = Limits(wall_seconds, cpu_seconds, _MEMORY_BYTES, _RESPONSE_BYTES)
-        self._child = DeviceChild(device, prepare.compiler, limits)
+        self._child = DeviceChild(device, prepare.compiler, wall_seconds)
         self._prepare = prepare
         self._prepared: Prepared | None = None
         self._failure: SandboxFailure | None = None
@@ -91,6 +63,11 @@ class Runner:
     def usable(self) -> bool:
         """Whether it is ready, alive and not used yet."""
         return self.prepared and not self._used and self._child.alive()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was used, and its process is over."""
+        return self._used and not self._child.alive()
 
     @property
     def closed(self) -> bool:
@@ -115,7 +92,7 @@ class Runner:
             return self._prepared
 
     def measure(self, request: MeasureRequest, progress: Progress = _nothing) -> MeasureResponse:
-        """Judge and measure one kernel; the process is gone afterwards.
+        """Judge and measure one kernel. The process is ended with that; to wait until it is gone, call `close`.
 
         progress: told how many launches were made with numbers of their own so far
         raise (SandboxFailure): TIME where it took longer than the limit, START where the process is none to be used
@@ -131,7 +108,8 @@ class Runner:
         except WireError as error:
             raise SandboxFailure(Failure.ERROR, f"the runner answered nonsense: {error}") from error
         finally:
-            self.close()
+            # the driver takes a while to let go of a GPU, and the answer is there
+            self._child.kill()
 
     def close(self) -> None:
         """End the process, whatever it does. Safe to call twice."""
@@ -251,11 +229,18 @@ class Spares:
                 self._changed.wait_for(lambda: self._closed or len(self._waiting) < self._ahead)
                 if self._closed:
                     return
-                self._all = [runner for runner in self._all if not runner.closed]
+            self._clear_up()
             spare = self._started()
             with self._changed:
                 self._waiting.append(spare)
                 self._changed.notify_all()
+
+    def _clear_up(self) -> None:
+        """Forget what is closed; close what has ended after its job and was left."""
+        for runner in self._all:
+            if runner.ended:
+                runner.close()
+        self._all = [runner for runner in self._all if not runner.closed]
 
     def _started(self) -> Runner | SandboxFailure:
         """A process that begins to warm up, with a thread that sees it through."""
@@ -278,21 +263,3 @@ def _not_started(error: SandboxFailure | WireError) -> SandboxFailure:
     if isinstance(error, SandboxFailure):
         return SandboxFailure(Failure.START, error.detail or str(error))
     return SandboxFailure(Failure.START, f"the runner answered nonsense: {error}")
-
-
-def _environment(device: int | None) -> dict[str, str]:
-    """What the process sees: nothing of ours but where the driver is."""
-    if device is None:
-        return dict(ENVIRONMENT)
-    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return {
-        **ENVIRONMENT,
-        **passed_on,
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
-        "CUDA_VISIBLE_DEVICES": str(device),
-        # nothing is compiled there, and nothing is to be kept in a home folder
-        "CUDA_CACHE_DISABLE": "1",
-        "CUPY_CACHE_IN_MEMORY": "1",
-        # CuPy makes the folder for its cache at once unless it is there, as the working folder is
-        "CUPY_CACHE_DIR": ".",
-    }

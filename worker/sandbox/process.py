@@ -107,7 +107,10 @@ class Child:
         """Whether the process still runs."""
         if self._process.returncode is not None:
             return False
-        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        try:
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        except ChildProcessError:  # another thread collects it at this moment
+            return False
 
     def request(
         self, payload: dict[str, Any], *, last: bool = True, seconds: float | None = None

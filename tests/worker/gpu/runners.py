@@ -11,7 +11,7 @@ import pytest
 from kernels.exercise import Operation
 from kernels.plan import Plan
 from kernels.verdict import Severity
-from worker.gpu import spares
+from worker.gpu import device_child
 from worker.gpu.messages import MeasureRequest, Prepare, WireCode
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -28,15 +28,15 @@ DRIVER_THREAD = (
 
 def put_before(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Have every runner run some code first."""
-    command = spares.DeviceChild._command
+    command = device_child.DeviceChild._command
 
-    def changed(self: spares.DeviceChild, step: str, answers: int) -> list[str]:
+    def changed(self: device_child.DeviceChild, step: str, answers: int) -> list[str]:
         words = command(self, step, answers)
         place = words.index("-c") + 1
         words[place] = code + words[place]
         return words
 
-    monkeypatch.setattr(spares.DeviceChild, "_command", changed)
+    monkeypatch.setattr(device_child.DeviceChild, "_command", changed)
 
 
 def request(action: str, *arguments: object) -> MeasureRequest:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.worker.gpu import runners
 from tests.worker.gpu.runners import gone, request
-from worker.gpu import spares
+from worker.gpu import device_child
 from worker.gpu.spares import Runner, Spares
 from worker.sandbox import process
 from worker.sandbox.limits import Failure, SandboxFailure
@@ -80,7 +80,8 @@ def test_it_says_what_it_measures_with():
 def test_it_is_used_once():
     with Runner(None, runners.PREPARE) as running:
         assert len(numbers(running, 1)) == 2
-        assert gone(running._child._process.pid)
+        assert not running.usable
+        _wait(lambda: not running._child.alive())
         with pytest.raises(RuntimeError, match="once"):
             running.measure(request("numbers", 1))
 
@@ -130,6 +131,17 @@ def test_a_spare_is_warm_and_another_is_started_in_its_place():
         assert len(numbers(first, 1)) == 2
 
 
+def test_one_that_was_used_and_left_is_cleared_up(probe):
+    with Spares(None, runners.PREPARE, ahead=1) as waiting:
+        used = waiting.take()
+        numbers(used, 1)
+        _wait(lambda: not used._child.alive())
+        waiting.take()
+        _wait(lambda: used.closed)
+
+        assert gone(used._child._process.pid)
+
+
 def test_several_threads_may_take():
     with Spares(None, runners.PREPARE, ahead=1) as waiting, ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda _: tuple(numbers(waiting.take(), 2)), range(4)))
@@ -152,13 +164,13 @@ def test_one_that_died_while_it_waited_is_never_handed_out():
 
 def test_processes_that_end_at_once_are_tried_twice(monkeypatch):
     started = []
-    command = spares.DeviceChild._command
+    command = device_child.DeviceChild._command
 
     def counted(self, *given):
         started.append(self)
         return command(self, *given)
 
-    monkeypatch.setattr(spares.DeviceChild, "_command", counted)
+    monkeypatch.setattr(device_child.DeviceChild, "_command", counted)
     runners.put_before(monkeypatch, "import os; os._exit(3); ")
     with Spares(None, runners.PREPARE, ahead=1) as waiting:
         with pytest.raises(SandboxFailure, match="exit 3") as raised:
@@ -168,7 +180,7 @@ def test_processes_that_end_at_once_are_tried_twice(monkeypatch):
 
 
 def test_a_device_that_does_not_start_says_why(monkeypatch):
-    start = "from worker.gpu import runner; runner._backend = lambda *_: 1 // 0; "
+    start = "from worker.gpu import runner; runner.load = lambda *_: lambda *_: 1 // 0; "
     runners.put_before(monkeypatch, runners.PROBE + start)
     with Spares(None, runners.PREPARE) as waiting:
         with pytest.raises(SandboxFailure, match="ZeroDivisionError") as raised:
@@ -217,7 +229,7 @@ def test_what_the_driver_is_found_by_is_passed_on_and_the_device_is_chosen(monke
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/driver")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     monkeypatch.delenv("CUDA_PATH", raising=False)
-    found = spares._environment(3)
+    found = device_child.environment_for(3)
 
     assert found["LD_LIBRARY_PATH"] == "/opt/driver"
     assert found["CUDA_VISIBLE_DEVICES"] == "3"
