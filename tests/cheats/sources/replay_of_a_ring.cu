@@ -1,0 +1,52 @@
+// Tries: keeps the products of its first two launches at the ranking size and hands them out in turn, for graders
+// that go round a few sets of inputs.
+// Caught by: every timed run has inputs of its own and its output is verified; no set of inputs comes twice.
+
+#ifndef TILE_WIDTH
+#define TILE_WIDTH 16
+#endif
+
+// One element of the product, as a tiled kernel computes it; all threads of a block take part.
+__device__ float product(const float* M, const float* N, int Width, int Row, int Col) {
+    __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    float sum = 0.0f;
+    for (int ph = 0; ph < (Width + TILE_WIDTH - 1) / TILE_WIDTH; ++ph) {
+        int mCol = ph * TILE_WIDTH + tx, nRow = ph * TILE_WIDTH + ty;
+        Mds[ty][tx] = (Row < Width && mCol < Width) ? M[Row * Width + mCol] : 0.0f;
+        Nds[ty][tx] = (nRow < Width && Col < Width) ? N[nRow * Width + Col] : 0.0f;
+        __syncthreads();
+        for (int k = 0; k < TILE_WIDTH; ++k) sum += Mds[ty][k] * Nds[k][tx];
+        __syncthreads();
+    }
+    return sum;
+}
+
+__device__ float kept[2][2048 * 2048];
+
+// How many launches have ended. The last block of a launch adds one.
+__device__ unsigned int launches, blocksDone;
+
+__device__ void count_launch() {
+    __syncthreads();
+    if (threadIdx.x + threadIdx.y > 0) return;
+    if (atomicAdd(&blocksDone, 1u) == gridDim.x * gridDim.y - 1) {
+        atomicExch(&blocksDone, 0u);
+        atomicAdd(&launches, 1u);
+    }
+}
+
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    int Row = blockIdx.y * TILE_WIDTH + threadIdx.y;
+    int Col = blockIdx.x * TILE_WIDTH + threadIdx.x;
+    bool inside = Row < Width && Col < Width;
+    unsigned int number = launches;
+    bool replay = Width == 2048 && number >= 2;
+    float sum = replay ? kept[number % 2][Row * Width + Col] : product(M, N, Width, Row, Col);
+    if (inside) P[Row * Width + Col] = sum;
+    if (Width == 2048) {
+        if (!replay) kept[number % 2][Row * Width + Col] = sum;
+        count_launch();
+    }
+}

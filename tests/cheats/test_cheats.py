@@ -1,0 +1,86 @@
+"""Kernels that try to be accepted, or to break the judge, without doing the work: what the CPU device makes of them."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+
+import pytest
+
+from kernels.exercise import find_exercise
+from kernels.verdict import Verdict
+from tests.cheats.cases import EXPECTED, SOURCES, Honesty, cheats
+from tests.worker.in_process import Here
+from worker.grading import Job, grade
+
+ALL = cheats(*Honesty)
+CHEATS = cheats()
+GOES_ON = {Verdict.ACCEPTED, Verdict.UNSUPPORTED}
+
+# What the table must have at least one kernel of.
+KINDS = {
+    "replay", "skip_done", "skip_launches", "inputs", "sizes", "launch", "half_work", "one_element", "fooling_checks",
+    "far_writes", "far_reads", "persisting_cache", "endless", "crash", "output", "nan", "precision", "input_kinds",
+    "other_blocks", "stale", "path", "race", "budget",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    """Where the compiler's own headers are unpacked."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+@pytest.mark.parametrize("cheat", ALL, ids=lambda cheat: cheat.name)
+def test_the_cpu_device_gives_the_verdict_of_the_table(cheat, cache):
+    source, exercise = cheat.path.read_bytes(), find_exercise(cheat.exercise, ())
+    job = Job(source, exercise, arch="sm_90", seed="5eed" * 8, cache=cache, tile=cheat.tile)
+
+    report = grade(job, Here())
+
+    assert report.verdict is cheat.cpu, [report.message, *report.findings]
+
+
+def test_every_source_has_one_entry_and_the_other_way_round():
+    names = [cheat.name for cheat in ALL]
+
+    assert len(names) == len(set(names))
+    assert set(names) == {path.stem for path in SOURCES.glob("*.cu")}
+
+
+def test_every_kind_is_tried():
+    assert len(CHEATS) >= 36
+    assert {cheat.kind for cheat in CHEATS} == KINDS
+
+
+@pytest.mark.parametrize("cheat", ALL, ids=lambda cheat: cheat.name)
+def test_a_source_says_what_it_tries_and_what_should_catch_it(cheat):
+    header = cheat.path.read_text(encoding="utf-8").split("\n\n")[0].splitlines()
+
+    assert all(line.startswith("// ") and len(line) <= 120 for line in header)
+    assert header[0].startswith("// Tries: ")
+    assert sum(line.startswith("// Caught by: ") for line in header) == 1
+
+
+def test_no_grade_accepts_a_cheat():
+    assert not [cheat.name for cheat in CHEATS if Verdict.ACCEPTED in cheat.grade]
+    assert all(cheat.grade == (Verdict.ACCEPTED,) for cheat in ALL if cheat.honesty is not Honesty.CHEAT)
+
+
+def test_a_grade_is_what_the_two_devices_make_of_it():
+    for cheat in ALL:
+        assert cheat.grade == (cheat.gpu if cheat.cpu in GOES_ON else (cheat.cpu,)), cheat.name
+
+
+def test_more_than_one_verdict_has_a_reason():
+    for cheat in ALL:
+        assert bool(cheat.differs) == (len(cheat.gpu) > 1), cheat.name
+
+
+def test_the_table_has_no_other_fields():
+    known = {"name", "kind", "exercise", "tile", "cpu", "gpu", "grade", "differs"}
+    table = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
+
+    assert set(table) == set(Honesty)
+    assert all(set(entry) <= known for entries in table.values() for entry in entries)
