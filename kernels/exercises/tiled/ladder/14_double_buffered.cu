@@ -1,11 +1,13 @@
 // Idea: never wait. While the block multiplies one pair of tiles, the elements of the next pair are already on their way
-// from global memory into registers; they go into a second pair of tiles, so one barrier a phase is enough.
+// from global memory into registers; they go into a second pair of tiles, so that one barrier a phase is enough. The same
+// one level down: the next fragments come from shared memory while the products of these are added.
 //
-// Over the rung below: there, every phase began with a wait for global memory and had two barriers; with the 128
-// registers that a thread needs, only 16 warps fit on an SM, too few to hide that. Here the independent work is in the
-// thread itself. Threads of a warp also stand closer together, 4 x 8, in an order in which neighbours want the same
-// fragments: shared memory then serves half a warp in one pass. A padded row keeps the transposed stores of M free of
-// bank conflicts, and the two buffers are two phases of one unrolled loop, so that their addresses cost nothing.
+// Over the rung below: there, every phase began with a wait for global memory and had two barriers; a thread needs so
+// many registers that only 16 warps fit on an SM, too few to hide that. Here the independent work is in the thread
+// itself, 64 multiply-adds for every k that need nothing but registers. Three smaller things go with it. Threads of a
+// warp stand 4 x 8, in an order in which neighbours want the same fragments: shared memory then serves half a warp in one
+// pass. Four more cells a row keep the transposed stores of M free of bank conflicts. And the two buffers are two phases
+// of one unrolled loop, so that choosing between them costs nothing.
 
 //!tilelab block=(THREADS) grid=(ceil(Width/COLS), ceil(Width/ROWS))
 #define ROWS 128    // of P a block
@@ -20,33 +22,28 @@
 typedef float TileM[DEPTH][ROWS + 4];
 typedef float TileN[DEPTH][COLS];
 
-// Four elements of a row. INSIDE: there is no edge, so nothing has to be asked.
+// Four elements of a row. INSIDE: the tiles end where the matrices end, so that nothing has to be asked, and Width is a
+// multiple of 4, so that every four begins at a multiple of 16 bytes.
 template <bool INSIDE>
 __device__ __forceinline__ float4 load4(const float* matrix, int row, int col, int Width) {
     const float* from = matrix + row * Width + col;
-    if (INSIDE || (Width % 4 == 0 && row < Width && col < Width)) {
-        return *reinterpret_cast<const float4*>(from);
-    }
-    float4 four = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (row < Width) {
-        if (col < Width) four.x = from[0];
-        if (col + 1 < Width) four.y = from[1];
-        if (col + 2 < Width) four.z = from[2];
-        if (col + 3 < Width) four.w = from[3];
-    }
-    return four;
+    if (INSIDE) return *reinterpret_cast<const float4*>(from);
+    int left = row < Width ? Width - col : 0;
+    return make_float4(left > 0 ? from[0] : 0.0f, left > 1 ? from[1] : 0.0f,
+                       left > 2 ? from[2] : 0.0f, left > 3 ? from[3] : 0.0f);
 }
 
 template <bool INSIDE>
 __device__ __forceinline__ void store4(float* matrix, int row, int col, int Width, const float* four) {
     float* to = matrix + row * Width + col;
-    if (INSIDE || (Width % 4 == 0 && row < Width && col < Width)) {
+    if (INSIDE) {
         *reinterpret_cast<float4*>(to) = make_float4(four[0], four[1], four[2], four[3]);
-    } else if (row < Width) {
-        #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            if (col + i < Width) to[i] = four[i];
-        }
+        return;
+    }
+    int left = row < Width ? Width - col : 0;
+    #pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        if (left > i) to[i] = four[i];
     }
 }
 
@@ -60,28 +57,33 @@ __device__ __forceinline__ void put(TileM& Mds, TileN& Nds, float4 m, float4 n, 
     *reinterpret_cast<float4*>(&Nds[t / 32][t % 32 * 4]) = n;
 }
 
-// Adds the products of one pair of tiles. A thread's fours are ROWS/M_FOURS rows and COLS/N_FOURS columns apart.
-__device__ __forceinline__ void multiply(
-    float (&sums)[M_FOURS * 4][N_FOURS * 4], const TileM& Mds, const TileN& Nds, int row, int col) {
+// What a thread needs of one column of M's tile and one row of N's: fours that lie ROWS/M_FOURS and COLS/N_FOURS apart.
+struct Fragments {
+    float m[M_FOURS * 4], n[N_FOURS * 4];
+};
+
+__device__ __forceinline__ void take(Fragments& own, const TileM& Mds, const TileN& Nds, int k, int row, int col) {
     #pragma unroll
-    for (int k = 0; k < DEPTH; ++k) {
-        float m[M_FOURS * 4], n[N_FOURS * 4];
+    for (int i = 0; i < M_FOURS; ++i) {
+        *reinterpret_cast<float4*>(own.m + 4 * i) =
+            *reinterpret_cast<const float4*>(&Mds[k][row + i * (ROWS / M_FOURS)]);
+    }
+    #pragma unroll
+    for (int j = 0; j < N_FOURS; ++j) {
+        *reinterpret_cast<float4*>(own.n + 4 * j) =
+            *reinterpret_cast<const float4*>(&Nds[k][col + j * (COLS / N_FOURS)]);
+    }
+}
+
+// There and back again, line by line: an instruction then shares one factor with the one before it, which saves a read
+// of the register file.
+__device__ __forceinline__ void addProducts(float (&sums)[M_FOURS * 4][N_FOURS * 4], const Fragments& own) {
+    #pragma unroll
+    for (int i = 0; i < M_FOURS * 4; ++i) {
         #pragma unroll
-        for (int i = 0; i < M_FOURS; ++i) {
-            *reinterpret_cast<float4*>(m + 4 * i) =
-                *reinterpret_cast<const float4*>(&Mds[k][row + i * (ROWS / M_FOURS)]);
-        }
-        #pragma unroll
-        for (int j = 0; j < N_FOURS; ++j) {
-            *reinterpret_cast<float4*>(n + 4 * j) =
-                *reinterpret_cast<const float4*>(&Nds[k][col + j * (COLS / N_FOURS)]);
-        }
-        #pragma unroll
-        for (int i = 0; i < M_FOURS * 4; ++i) {
-            #pragma unroll
-            for (int j = 0; j < N_FOURS * 4; ++j) {
-                sums[i][j] += m[i] * n[j];
-            }
+        for (int step = 0; step < N_FOURS * 4; ++step) {
+            int j = i % 2 == 0 ? step : N_FOURS * 4 - 1 - step;
+            sums[i][j] += own.m[i] * own.n[j];
         }
     }
 }
@@ -101,6 +103,9 @@ __device__ __forceinline__ void makeTile(
     float4 n = load4<INSIDE>(N, nRow, nCol, Width);
     put(Mds[0], Nds[0], m, n, t);
     __syncthreads();
+    Fragments own[2];
+    take(own[0], Mds[0], Nds[0], 0, row, col);
+
     // Two phases at a time; beyond the edge, the second one adds zeros.
     for (int k0 = 0; k0 < Width; k0 += 2 * DEPTH) {
         #pragma unroll
@@ -111,11 +116,18 @@ __device__ __forceinline__ void makeTile(
                 m = load4<INSIDE>(M, mRow, next + mCol, Width);
                 n = load4<INSIDE>(N, next + nRow, nCol, Width);
             }
-            multiply(sums, Mds[now], Nds[now], row, col);
-            if (more) {
-                // Everyone left these tiles before the last barrier.
-                put(Mds[1 - now], Nds[1 - now], m, n, t);
-                __syncthreads();
+            #pragma unroll
+            for (int k = 0; k < DEPTH; ++k) {
+                // The fragments of the next k are taken before those of this one are used.
+                if (k + 1 < DEPTH) {
+                    take(own[(k + 1) % 2], Mds[now], Nds[now], k + 1, row, col);
+                } else if (more) {
+                    // Everyone left the other tiles before the last barrier.
+                    put(Mds[1 - now], Nds[1 - now], m, n, t);
+                    __syncthreads();
+                    take(own[0], Mds[1 - now], Nds[1 - now], 0, row, col);
+                }
+                addProducts(sums, own[k % 2]);
             }
         }
     }

@@ -1,0 +1,69 @@
+// Idea: register blocking both ways. A thread makes 8 x 8 elements of P: 8 elements of M and 8 of N, once in registers,
+// are 64 multiply-adds.
+//
+// Over the rung below: there, 8 multiply-adds took 9 elements from shared memory; here, 64 take 16. The tiles are twice as
+// high and wide, so that an element from global memory is used 128 times. The price is occupancy: with 64 sums and
+// more, a thread needs up to 128 registers, and two blocks fill an SM. The rows and columns of a thread are 16 apart:
+// neighbouring threads read neighbouring cells, and no two of them meet in a bank.
+
+#define TILE_WIDTH 128 // rows and columns of P a block
+#define DEPTH 8        // columns of M's tile, rows of N's
+#define SIDE 16        // threads along a side of the block
+#define EACH 8         // TILE_WIDTH / SIDE: rows and columns a thread
+//!tilelab block=(SIDE*SIDE) grid=(ceil(Width/TILE_WIDTH), ceil(Width/TILE_WIDTH))
+
+__global__ void __launch_bounds__(SIDE * SIDE, 2) MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    __shared__ float Mds[TILE_WIDTH][DEPTH];
+    __shared__ float Nds[DEPTH][TILE_WIDTH];
+
+    int t = threadIdx.x;
+    int tx = t % SIDE;
+    int ty = t / SIDE;
+    int rowStart = blockIdx.y * TILE_WIDTH;
+    int colStart = blockIdx.x * TILE_WIDTH;
+
+    float Pvalue[EACH][EACH] = {};
+    for (int k0 = 0; k0 < Width; k0 += DEPTH) {
+        // Tiles have four elements for each thread. Neighbouring threads bring neighbouring elements.
+        #pragma unroll
+        for (int i = t; i < TILE_WIDTH * DEPTH; i += SIDE * SIDE) {
+            int mRow = i / DEPTH, mCol = i % DEPTH;
+            int nRow = i / TILE_WIDTH, nCol = i % TILE_WIDTH;
+            bool inM = rowStart + mRow < Width && k0 + mCol < Width;
+            bool inN = k0 + nRow < Width && colStart + nCol < Width;
+            Mds[mRow][mCol] = inM ? M[(rowStart + mRow) * Width + k0 + mCol] : 0.0f;
+            Nds[nRow][nCol] = inN ? N[(k0 + nRow) * Width + colStart + nCol] : 0.0f;
+        }
+        __syncthreads();
+
+        #pragma unroll
+        for (int k = 0; k < DEPTH; ++k) {
+            float m[EACH], n[EACH];
+            #pragma unroll
+            for (int i = 0; i < EACH; ++i) {
+                m[i] = Mds[ty + i * SIDE][k];
+                n[i] = Nds[k][tx + i * SIDE];
+            }
+            #pragma unroll
+            for (int i = 0; i < EACH; ++i) {
+                #pragma unroll
+                for (int j = 0; j < EACH; ++j) {
+                    Pvalue[i][j] += m[i] * n[j];
+                }
+            }
+        }
+        __syncthreads();
+    }
+
+    #pragma unroll
+    for (int i = 0; i < EACH; ++i) {
+        #pragma unroll
+        for (int j = 0; j < EACH; ++j) {
+            int Row = rowStart + ty + i * SIDE;
+            int Col = colStart + tx + j * SIDE;
+            if (Row < Width && Col < Width) {
+                P[Row * Width + Col] = Pvalue[i][j];
+            }
+        }
+    }
+}
