@@ -132,7 +132,7 @@ def test_errors_whose_sum_is_nothing_are_found() -> None:
     assert (found.rows, found.element) == (2, (1, 3))
 
 
-def test_minus_zero_is_zero() -> None:
+def test_minus_zero_is_zero_and_nothing_else_is() -> None:
     case = product(InputKind.INTEGERS_LEFT, (200, 8, 200))
 
     def has_zero(seed: int) -> bool:
@@ -144,6 +144,11 @@ def test_minus_zero_is_zero() -> None:
     assert np.signbit(output[ran.right == 0]).all()
     ran.put(output)
     assert ran.wrong() is None
+    for bad in (np.nan, np.inf, 0.25):
+        ran.put(np.where(ran.right == 0, np.float32(bad), ran.right))
+        found = ran.wrong()
+        assert found is not None
+        assert (ran.right[found.element], found.right) == (0, 0)
 
 
 @pytest.mark.parametrize("seed", [2, 3])
