@@ -25,10 +25,11 @@ NODES = (
 )  # fmt: skip
 """Device nodes that the driver opens, at its start and at any time after it."""
 
-OWN = "/proc/self"
-"""The process as a folder: its memory map and limits, and its threads, to which the driver gives names."""
+THREADS = "/proc/self/task"
+"""The process's own threads, to which the driver gives names by writing them to files."""
 
 READABLE = (
+    "/proc/self",  # its own memory map and limits
     "/proc/driver/nvidia",  # how the driver is set
     "/proc/devices",  # the numbers of the device nodes
     "/proc/meminfo", "/proc/cpuinfo",  # what the host has
@@ -76,7 +77,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: 
 
 def _writable() -> list[str]:
     """What the driver drives, and where it names its threads."""
-    return [*_there(NODES), *_there((OWN,))]
+    return [*_there(NODES), *_there((THREADS,))]
 
 
 def _folders() -> list[str]:

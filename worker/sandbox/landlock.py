@@ -10,6 +10,7 @@ from collections.abc import Iterable
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _BENEATH = 1
 _EXECUTE, _WRITE, _READ, _LIST = 1, 2, 4, 8
+_TRUNCATE, _TRUNCATE_SINCE = 1 << 14, 3
 _DRIVE, _DRIVE_SINCE = 1 << 15, 5
 _ASK_VERSION = 1
 # How many file rights each version knows; every right that is named and not granted is refused.
@@ -38,7 +39,7 @@ def give_up_everything(
     programs: files that may still be read and executed
     readable: files that may still be read, or folders whose files may
     folders: folders that may also be listed, with all below them
-    writable: device nodes that may still be opened for reading, writing and control calls
+    writable: device nodes, or folders of files, that may still be opened for reading, writing and control calls
     """
     libc = ctypes.CDLL(None)
     known = version(libc)
@@ -52,12 +53,18 @@ def give_up_everything(
         **dict.fromkeys(readable, _READ),
         **dict.fromkeys(folders, _READ | _LIST),
         **dict.fromkeys(programs, _READ | _EXECUTE),
-        # before that version, control calls were not Landlock's to refuse
-        **dict.fromkeys(writable, _READ | _WRITE | (_DRIVE if known >= _DRIVE_SINCE else 0)),
+        **dict.fromkeys(writable, _read_and_write(known)),
     }
     if not all(_keep(libc, ruleset, path, rights) for path, rights in kept.items()):
         return 0
     return known if libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0 else 0
+
+
+def _read_and_write(known: int) -> int:
+    """All there is to an open file; what a version does not know is not its to refuse."""
+    rights = _READ | _WRITE
+    rights |= _TRUNCATE if known >= _TRUNCATE_SINCE else 0
+    return rights | (_DRIVE if known >= _DRIVE_SINCE else 0)
 
 
 def _keep(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> bool:
