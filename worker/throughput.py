@@ -117,7 +117,6 @@ def _middle(seconds: Sequence[float]) -> float:
 def binds(found: Throughput) -> str:
     """One sentence: what would have to be faster for the whole to be faster."""
     count = max(len(found.lanes), 1)
-    busy = found.busy
     waiting = sum(lane.waiting for lane in found.lanes) / count
     idle = sum(lane.idle for lane in found.lanes) / count
     step, seconds = max(found.cpu_seconds.items(), key=lambda item: item[1], default=("other", 0.0))
@@ -126,13 +125,12 @@ def binds(found: Throughput) -> str:
         f"the {found.cores} cores were in use for {found.cores_busy:.0%} of the time, {share:.0%} of that"
         f" for {_STEP_NAMES.get(step, step)}"
     )
+    nothing = f"the GPU had nothing to do for {idle:.0%} of the time" if found.lanes else "there is no GPU"
     if found.lanes and idle < 1 - _FULL:
-        if waiting > busy:
+        if waiting > found.busy:
             return f"Starting processes for the GPU binds: for {waiting:.0%} of the time it waited for one; {cores}."
-        return f"The GPU binds: for {1 - idle:.0%} of the time it had a kernel, and it ran for {busy:.0%}; {cores}."
+        had = f"for {1 - idle:.0%} of the time it had a kernel, and it ran for {found.busy:.0%}"
+        return f"The GPU binds: {had}; {cores}."
     if found.cores_busy >= _FULL:
-        return f"The processor binds: {cores}; the GPU had nothing to do for {idle:.0%} of the time."
-    return (
-        f"Neither is full: {cores}, and the GPU had nothing to do for {idle:.0%}"
-        " of the time; single submissions took the rest."
-    )
+        return f"The processor binds: {cores}; {nothing}."
+    return f"Neither is full: {cores}, and {nothing}; single submissions took the rest."

@@ -162,7 +162,8 @@ _NAMES: tuple[Mapping[str, str], ...] = (
 def _renamed(source: bytes, turn: int) -> bytes:
     text = source.decode()
     for name, other in _NAMES[turn % len(_NAMES)].items():
-        text = re.sub(rf"\b{name}\b", other, text)
+        if not re.search(rf"\b{other}\b", text):
+            text = re.sub(rf"\b{name}\b", other, text)
     return text.encode()
 
 

@@ -55,4 +55,7 @@ def test_what_binds():
     assert "GPU binds" in binds(of(turn(0, 0.0, 0.1, 9.5, 9000.0)))
     assert "Starting processes" in binds(of(turn(0, 0.0, 9.0, 9.5, 400.0)))
     assert "processor binds" in binds(of(turn(0, 0.0, 0.0, 1.0, 900.0), cpu=18.0, step=5.0))
+    alone = Backlog((Graded(0, None, Times(), cpu_seconds={"run": 9.0}),), (), 10.0, 0, 1, 9.0)
+    assert "processor binds" in binds(throughput(alone))
+    assert "there is no GPU" in binds(throughput(alone))
     assert "Neither" in binds(of(turn(0, 0.0, 0.0, 1.0, 900.0), cpu=5.0))
