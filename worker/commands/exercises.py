@@ -12,16 +12,21 @@ from worker.commands.root import Exit, WrongUse, leave
 
 if TYPE_CHECKING:
     from kernels.exercise import Exercise
+    from kernels.ladder import Ladder, Rung
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--starter", is_flag=True, help="Write the starter file of exercise NAME to standard output.")
+@click.option("--ladder", is_flag=True, help="List the kernels of its ladder, from slow to fast.")
+@click.option("--rung", type=int, help="Write the kernel of that rung of the ladder to standard output.")
 @click.option(
     "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def exercises(name: str | None, starter: bool, folder: Path | None, as_json: bool) -> None:
+def exercises(
+    name: str | None, starter: bool, ladder: bool, rung: int | None, folder: Path | None, as_json: bool
+) -> None:
     """List the exercises, or show the handout of exercise NAME.
 
     \b
@@ -29,12 +34,20 @@ def exercises(name: str | None, starter: bool, folder: Path | None, as_json: boo
       tilelab exercises
       tilelab exercises tiled
       tilelab exercises tiled --starter > my.cu
+      tilelab exercises tiled --ladder
     """  # noqa: D301 - click reads the escape
     extra = () if folder is None else (folder,)
+    if starter + ladder + (rung is not None) > 1:
+        raise WrongUse("Only one of --starter, --ladder and --rung can be given.")
     if name is None:
-        if starter:
-            raise WrongUse("--starter needs the name of an exercise.")
+        option = "--starter" if starter else "--ladder" if ladder else "--rung" if rung is not None else None
+        if option is not None:
+            raise WrongUse(f"{option} needs the name of an exercise.")
         _list(_all(extra), as_json)
+    elif rung is not None:
+        click.echo(_rung(_ladder(_find(name, extra)), rung).source, nl=False)
+    elif ladder:
+        _list_rungs(_ladder(_find(name, extra)), as_json)
     else:
         _one(_find(name, extra), starter, as_json)
     leave(Exit.ACCEPTED)
@@ -76,6 +89,56 @@ def _one(exercise: Exercise, starter: bool, as_json: bool) -> None:
         click.echo(json.dumps(_summary(exercise) | {"handout": exercise.handout.read_text("utf-8")}))
     else:
         click.echo(exercise.handout.read_text("utf-8"), nl=False)
+
+
+def _ladder(exercise: Exercise) -> Ladder:
+    from kernels.ladder import LadderError, read_ladder
+
+    try:
+        found = read_ladder(exercise)
+    except LadderError as error:
+        raise WrongUse(f"The ladder of {exercise.name} cannot be used: {error}.") from error
+    if found is None:
+        raise WrongUse(f"The exercise {exercise.name} has no ladder.")
+    return found
+
+
+def _rung(ladder: Ladder, number: int) -> Rung:
+    from kernels.ladder import LadderError
+
+    try:
+        return ladder.rung(number)
+    except LadderError as error:
+        raise WrongUse(f"The ladder of {ladder.exercise}: {error}.") from error
+
+
+def _list_rungs(ladder: Ladder, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([_rung_summary(rung) for rung in ladder.rungs]))
+        return
+    for rung in ladder.rungs:
+        click.echo(f"{rung.number:2} {click.style(rung.title, bold=True)}: {rung.idea}")
+        for device_class, figures in rung.figures.items():
+            speeds = (
+                f"{speed:,.0f} at {size:,} ({figures.cublas_share[size]:.1%} of cuBLAS)"
+                for size, speed in figures.gflops.items()
+            )
+            click.echo(f"     {device_class}, GFLOPS: {', '.join(speeds)}")
+        if not rung.figures:
+            click.echo("     not measured yet")
+
+
+def _rung_summary(rung: Rung) -> dict[str, Any]:
+    return {
+        "number": rung.number,
+        "file": rung.file.name,
+        "title": rung.title,
+        "idea": rung.idea,
+        "figures": {
+            device_class: {"gflops": dict(figures.gflops), "cublas_share": dict(figures.cublas_share)}
+            for device_class, figures in rung.figures.items()
+        },
+    }
 
 
 def _summary(exercise: Exercise) -> dict[str, Any]:

@@ -1,0 +1,196 @@
+"""An exercise's ladder: right kernels from slow to fast with their measured speeds, and where a speed stands on it."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from kernels.exercise import Exercise
+
+TABLE = "ladder.toml"
+FOLDER = "ladder"
+_KEY = re.compile(r"\d\d_[a-z0-9_]+")
+_CLASS = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_FIGURES = ("gflops", "cublas_share")
+
+
+class LadderError(ValueError):
+    """A ladder that cannot be used; the text says which entry and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a rung reached on one class of devices, by size; cublas_share is 1.0 where it is as fast as cuBLAS."""
+
+    gflops: Mapping[int, float]
+    cublas_share: Mapping[int, float]
+
+    def at(self, size: int) -> float:
+        """GFLOPS at a size: between measured sizes on a line over the size's logarithm, beyond them the nearest."""
+        known = sorted(self.gflops)
+        if size <= known[0]:
+            return self.gflops[known[0]]
+        for low, high in pairwise(known):
+            if size <= high:
+                part = math.log(size / low) / math.log(high / low)
+                return self.gflops[low] + part * (self.gflops[high] - self.gflops[low])
+        return self.gflops[known[-1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One kernel of a ladder.
+
+    number: from 1, as in the file's name
+    idea: what is new in it, as the end of "next idea: ..."
+    figures: by device class, such as "h200"; empty where it was not measured yet
+    """
+
+    number: int
+    file: Path
+    title: str
+    idea: str
+    figures: Mapping[str, Figures] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """The kernel's source."""
+        return self.file.read_text("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """The kernels of one exercise, from the slowest to the fastest."""
+
+    exercise: str
+    rungs: tuple[Rung, ...]
+
+    def rung(self, number: int) -> Rung:
+        """The rung of that number; raises LadderError with the numbers there are."""
+        for rung in self.rungs:
+            if rung.number == number:
+                return rung
+        raise LadderError(f"there is no rung {number}; they go from 1 to {len(self.rungs)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A rung with what it reaches at the size that is asked about."""
+
+    rung: Rung
+    gflops: float
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a speed stands.
+
+    below: the fastest measured rung that is not faster, None below the whole ladder
+    above: the slowest measured rung that is faster, whose idea is the next one; None at the top
+    """
+
+    device_class: str
+    size: int
+    gflops: float
+    below: Step | None
+    above: Step | None
+
+
+def read_ladder(exercise: Exercise) -> Ladder | None:
+    """The ladder in an exercise's folder, None where it has none; raises LadderError where it cannot be used."""
+    path = exercise.root / TABLE
+    if not path.is_file():
+        return None
+    return parse_ladder(path.read_text("utf-8"), exercise.name, exercise.root / FOLDER)
+
+
+def parse_ladder(text: str, exercise: str, folder: Path) -> Ladder:
+    """The ladder of a table; raises LadderError for the first entry that cannot be used."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise LadderError(f"the table of rungs is not TOML: {error}") from error
+    rungs = tuple(_rung(key, entry, folder) for key, entry in table.items())
+    for expected, rung in enumerate(rungs, 1):
+        if rung.number != expected:
+            raise LadderError(
+                f"{rung.file.stem}: rungs are numbered in their order; this one is {expected:02d}"
+            )
+    return Ladder(exercise, rungs)
+
+
+def place(ladder: Ladder, device_class: str, gflops: float, size: int) -> Place | None:
+    """Where a speed at a size stands among the rungs measured on that class of devices; None where none was."""
+    steps = [
+        Step(rung, rung.figures[device_class].at(size))
+        for rung in ladder.rungs
+        if device_class in rung.figures
+    ]
+    if not steps:
+        return None
+    # at another size than the ranking's, neighbours on the ladder may have changed places
+    steps.sort(key=lambda step: step.gflops)
+    reached = [step for step in steps if step.gflops <= gflops]
+    beyond = [step for step in steps if step.gflops > gflops]
+    return Place(
+        device_class=device_class,
+        size=size,
+        gflops=gflops,
+        below=reached[-1] if reached else None,
+        above=beyond[0] if beyond else None,
+    )
+
+
+def _rung(key: str, entry: Any, folder: Path) -> Rung:
+    if not _KEY.fullmatch(key):
+        raise LadderError(f"{key}: a rung's name is two digits and small letters, such as 01_naive")
+    if not isinstance(entry, dict):
+        raise LadderError(f"{key}: a rung is a table, such as [{key}]")
+    file = folder / f"{key}.cu"
+    if not file.is_file():
+        raise LadderError(f"{key}: there is no file {FOLDER}/{key}.cu")
+    devices = {name: value for name, value in entry.items() if name not in ("title", "idea")}
+    return Rung(
+        number=int(key[:2]),
+        file=file,
+        title=_text(key, "title", entry),
+        idea=_text(key, "idea", entry),
+        figures={name: _figures(f"{key}.{name}", name, value) for name, value in devices.items()},
+    )
+
+
+def _text(key: str, name: str, entry: Mapping[str, Any]) -> str:
+    value = entry.get(name)
+    if not isinstance(value, str) or not value:
+        raise LadderError(f"{key}: {name!r} is missing, or is not text in quotes")
+    return value
+
+
+def _figures(key: str, device_class: str, entry: Any) -> Figures:
+    if not _CLASS.fullmatch(device_class) or not isinstance(entry, dict):
+        raise LadderError(
+            f"{key}: beside title and idea, a rung has tables of device classes, such as [{key}]"
+        )
+    if set(entry) != set(_FIGURES):
+        raise LadderError(f"{key}: a device's table has {' and '.join(_FIGURES)}, and nothing else")
+    figures = Figures(*(_by_size(f"{key}.{name}", entry[name]) for name in _FIGURES))
+    if figures.gflops.keys() != figures.cublas_share.keys():
+        raise LadderError(f"{key}: {' and '.join(_FIGURES)} are of the same sizes")
+    return figures
+
+
+def _by_size(key: str, entry: Any) -> dict[int, float]:
+    if not isinstance(entry, dict) or not entry:
+        raise LadderError(f"{key}: figures are given by size, such as {{ 2048 = 9259 }}")
+    for size, value in entry.items():
+        if not size.isdecimal() or int(size) == 0:
+            raise LadderError(f"{key}: {size!r} is not a size")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            raise LadderError(f"{key}: the figure at {size} is a number greater than 0, not {value!r}")
+    return {int(size): float(entry[size]) for size in sorted(entry, key=int)}

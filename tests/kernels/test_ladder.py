@@ -1,0 +1,204 @@
+"""The ladder of the tiled exercise: its table, its files, where a speed stands on it, and every kernel's verdict."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from kernels.exercise import Exercise, find_exercise
+from kernels.ladder import Figures, Ladder, LadderError, Rung, parse_ladder, place, read_ladder
+from kernels.verdict import Verdict
+from tests.worker.in_process import graded, made
+
+_REACHES = re.compile(
+    r"^// Reaches (\d+) GFLOPS at Width=(\d+) on an (\w+), (\d+\.\d) % of cuBLAS\.$", re.MULTILINE
+)
+# Beside an edge everywhere, with rows that begin at multiples of 16 bytes and without, and with no edge at all.
+_CASES = {1: "integers_left", 13: "real", 67: "integers_left", 68: "permutation", 128: "integers_right"}
+
+
+@pytest.fixture(scope="module")
+def tiled() -> Exercise:
+    return find_exercise("tiled")
+
+
+@pytest.fixture(scope="module")
+def ladder(tiled: Exercise) -> Ladder:
+    found = read_ladder(tiled)
+    assert found is not None
+    return found
+
+
+def _rungs() -> list[Rung]:
+    found = read_ladder(find_exercise("tiled"))
+    return list(found.rungs) if found else []
+
+
+def test_every_file_is_a_rung_and_every_rung_a_file(tiled: Exercise, ladder: Ladder) -> None:
+    files = sorted((tiled.root / "ladder").iterdir())
+    assert [rung.file for rung in ladder.rungs] == files
+    assert len(files) >= 12
+
+
+def test_rungs_stand_in_the_order_of_their_speeds(tiled: Exercise, ladder: Ladder) -> None:
+    size = tiled.ranking["Width"]
+    for device_class in {name for rung in ladder.rungs for name in rung.figures}:
+        measured = [rung for rung in ladder.rungs if device_class in rung.figures]
+        for lower, upper in pairwise(measured):
+            assert lower.figures[device_class].at(size) < upper.figures[device_class].at(size), upper.title
+
+
+def test_figures_agree_with_each_other(ladder: Ladder) -> None:
+    """The speed of cuBLAS that a share implies is the same for every rung, as far as its digits tell."""
+    for rung in ladder.rungs:
+        for figures in rung.figures.values():
+            assert sorted(figures.gflops) == [1024, 2048, 4096]
+            for size, share in figures.cublas_share.items():
+                cublas = {1024: 33988, 2048: 50234, 4096: 51390}[size]
+                assert figures.gflops[size] / share == pytest.approx(
+                    cublas, rel=0.06 if share < 0.1 else 0.02
+                )
+
+
+@pytest.mark.parametrize("rung", _rungs(), ids=lambda rung: rung.file.stem)
+def test_a_file_says_its_idea_and_the_figures_of_the_table(rung: Rung) -> None:
+    assert rung.source.startswith("// Idea: ")
+    said = _REACHES.findall(rung.source)
+    assert len(re.findall("Reaches", rung.source)) == len(said)
+    expected = [
+        (
+            f"{figures.gflops[2048]:.0f}",
+            "2048",
+            device_class.upper(),
+            f"{figures.cublas_share[2048]:.1%}"[:-1],
+        )
+        for device_class, figures in rung.figures.items()
+    ]
+    assert said == expected
+
+
+@pytest.mark.parametrize("rung", _rungs(), ids=lambda rung: rung.file.stem)
+def test_a_rung_is_accepted_without_a_finding(rung: Rung, tiled: Exercise, tmp_path: Path) -> None:
+    definition = (tiled.root / "exercise.toml").read_text("utf-8")
+    cases = "".join(
+        f'[[cases]]\nsizes = {{ Width = {width} }}\ninputs = ["{kind}"]\n' for width, kind in _CASES.items()
+    )
+    report = graded(made(tmp_path, definition[: definition.index("[[cases]]")] + cases), rung.source)
+    assert (report.verdict, report.findings, report.warnings) == (Verdict.ACCEPTED, (), ())
+    assert report.resources is not None
+    assert report.resources.local_bytes == 0, "registers are spilled"
+
+
+def test_the_ladder_is_outside_the_digest(tiled: Exercise, tmp_path: Path) -> None:
+    bare = made(tmp_path, (tiled.root / "exercise.toml").read_text("utf-8"))
+    assert read_ladder(bare) is None
+    assert bare.digest == tiled.digest
+
+
+def _ladder(*speeds: float | None) -> Ladder:
+    """Rungs with these speeds at 2048, half of them at 1024; None for one that was not measured."""
+    rungs = tuple(
+        Rung(
+            number,
+            Path(f"{number:02}_x.cu"),
+            f"rung {number}",
+            f"idea {number}",
+            {} if speed is None else {"h200": Figures({1024: speed / 2, 2048: speed}, {})},
+        )
+        for number, speed in enumerate(speeds, 1)
+    )
+    return Ladder("x", rungs)
+
+
+@pytest.mark.parametrize(
+    ("gflops", "size", "below", "above"),
+    [
+        (50, 2048, None, 1),
+        (100, 2048, 1, 2),
+        (150, 2048, 1, 2),
+        (399, 2048, 2, 4),
+        (400, 2048, 4, None),
+        (1e6, 2048, 4, None),
+        (150, 1024, 2, 4),
+        (150, 64, 2, 4),
+        (150, 100_000, 1, 2),
+        (149, 1448, 1, 2),
+        (151, 1448, 2, 4),
+    ],
+)
+def test_where_a_speed_stands(gflops: float, size: int, below: int | None, above: int | None) -> None:
+    """The third rung was not measured; between sizes a speed follows the size's logarithm."""
+    found = place(_ladder(100, 200, None, 400), "h200", gflops, size)
+    assert found is not None
+    assert (found.device_class, found.size, found.gflops) == ("h200", size, gflops)
+    assert (found.below and found.below.rung.number) == below
+    assert (found.above and found.above.rung.number) == above
+
+
+def test_a_step_has_the_speed_at_that_size() -> None:
+    found = place(_ladder(100, 200), "h200", 60, 1024)
+    assert found is not None
+    assert found.below is not None
+    assert found.above is not None
+    assert (found.below.gflops, found.above.gflops) == (50, 100)
+
+
+def test_neighbours_may_change_places_at_another_size() -> None:
+    ladder = _ladder(100, 200)
+    late = replace(ladder.rungs[1], figures={"h200": Figures({1024: 10, 2048: 200}, {})})
+    found = place(Ladder("x", (ladder.rungs[0], late)), "h200", 20, 1024)
+    assert found is not None
+    assert found.below is not None
+    assert found.above is not None
+    assert (found.below.rung.number, found.above.rung.number) == (2, 1)
+
+
+def test_no_place_on_a_device_that_nothing_was_measured_on(ladder: Ladder) -> None:
+    assert place(ladder, "abacus", 100, 2048) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[01_a", "not TOML"),
+        ("01_a = 1", "a rung is a table"),
+        ('[naive]\ntitle = "t"\nidea = "i"', "two digits"),
+        ('[01_b]\ntitle = "t"\nidea = "i"', "no file ladder/01_b.cu"),
+        ('[02_a]\ntitle = "t"\nidea = "i"', "this one is 01"),
+        ('[01_a]\nidea = "i"', "'title' is missing"),
+        ('[01_a]\ntitle = "t"\nidea = 3', "'idea' is missing, or is not text"),
+        ('[01_a]\ntitle = "t"\nidea = "i"\nh200 = 3', "tables of device classes"),
+        ('[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = { 1 = 2 }', "gflops and cublas_share"),
+        (
+            '[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = { 1 = 2 }\ncublas_share = { 2 = 1 }',
+            "of the same sizes",
+        ),
+        (
+            '[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = { x = 2 }\ncublas_share = { x = 1 }',
+            "'x' is not a size",
+        ),
+        (
+            '[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = { 1 = 0 }\ncublas_share = { 1 = 1 }',
+            "greater than 0",
+        ),
+        (
+            '[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = {}\ncublas_share = {}',
+            "given by size",
+        ),
+    ],
+)
+def test_a_table_that_cannot_be_used(text: str, message: str, tmp_path: Path) -> None:
+    for name in ("01_a.cu", "02_a.cu"):
+        (tmp_path / name).touch()
+    with pytest.raises(LadderError, match=message):
+        parse_ladder(text, "x", tmp_path)
+
+
+def test_a_rung_by_its_number(ladder: Ladder) -> None:
+    assert ladder.rung(1) is ladder.rungs[0]
+    with pytest.raises(LadderError, match="no rung 0"):
+        ladder.rung(0)
