@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.gpu.machine import NotRun, grade_first, median, speed_at
+from bench.gpu.machine import NotRun, grade_first, measured_by, median, speed_at
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, ladder, references
 
@@ -42,7 +42,7 @@ def run(section: Run) -> None:
     with tempfile.TemporaryDirectory() as name, machine.spares() as spares:
         folder = Path(name)
         for number, subject in enumerate(_subjects()):
-            report, known = grade_first(machine, subject, spares)
+            report, known = grade_first(machine, subject, measured_by(spares))
             if report.measurement is None:
                 section.say(f"{subject.name} is left out: {report.verdict}")
                 continue

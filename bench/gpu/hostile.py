@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from bench.gpu.alone import Outcome, judge_alone
-from bench.gpu.machine import Machine, grade_again, grade_first, median
+from bench.gpu.machine import Machine, grade_again, grade_first, measured_by, median
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, cheats
 from kernels.exercise import find_exercise
@@ -34,11 +34,12 @@ def run(section: Run) -> None:
     data: Data = {"number": number, "verdicts": {}, "left before": _left(machine)}
     hostile = list(itertools.islice(itertools.cycle(_hostile()), number))
     with machine.spares() as spares:
-        report, known = grade_first(machine, right, spares)
+        measure = measured_by(spares)
+        report, known = grade_first(machine, right, measure)
         section.say(f"the right kernel: {report.verdict}")
 
         def measured() -> list[float]:
-            again = [grade_again(machine, right, known, spares).measurement for _ in range(MEASUREMENTS)]
+            again = [grade_again(machine, right, known, measure).measurement for _ in range(MEASUREMENTS)]
             return [each.ms_median for each in again if each is not None]
 
         data["before"] = measured()

@@ -21,7 +21,7 @@ from worker.digest import digest
 from worker.gpu.judge_code import judge_code
 from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare
 from worker.gpu.nvml import NoGPU, gpus
-from worker.gpu.spares import Spares
+from worker.gpu.spares import Runner, Spares
 from worker.grading import Job, grade
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.disassembling import Disassembly
@@ -211,15 +211,26 @@ def measured_by(spares: Spares) -> Measure:
     return measure
 
 
-def grade_first(machine: Machine, subject: Subject, spares: Spares) -> tuple[Report, Known]:
+def measured_quietly(machine: Machine) -> Measure:
+    """Each request in a runner of its own, beside which none is started."""
+
+    def measure(request: MeasureRequest) -> MeasureResponse:
+        with Runner(machine.gpus[0], machine.prepare) as runner:
+            runner.ready()
+            return runner.measure(request)
+
+    return measure
+
+
+def grade_first(machine: Machine, subject: Subject, measure: Measure) -> tuple[Report, Known]:
     """A whole grade, and what can be used again of it."""
-    with Recording(measured_by(spares)) as stages:
+    with Recording(measure) as stages:
         return grade(machine.job(subject), stages), stages.known
 
 
-def grade_again(machine: Machine, subject: Subject, known: Known, spares: Spares) -> Report:
+def grade_again(machine: Machine, subject: Subject, known: Known, measure: Measure) -> Report:
     """The same submission measured once more, in a new process and with new inputs."""
-    return grade(machine.job(subject), Again(known, measured_by(spares)))
+    return grade(machine.job(subject), Again(known, measure))
 
 
 def speed_at(measurement: Measurement, width: int) -> tuple[float, float | None] | None:

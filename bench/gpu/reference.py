@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.gpu.machine import Machine, grade_first, median, speed_at
+from bench.gpu.machine import Machine, grade_first, measured_by, median, speed_at
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Reference, cublas_reference, references
 from kernels.measurement import Measurement
@@ -31,7 +31,7 @@ def run(section: Run) -> None:
 
 
 def _row(machine: Machine, reference: Reference, spares: Spares, cublas: dict[int, list[float]]) -> Data:
-    report, _ = grade_first(machine, reference.subject, spares)
+    report, _ = grade_first(machine, reference.subject, measured_by(spares))
     row: Data = {
         "name": reference.subject.name,
         "verdict": report.verdict.value,

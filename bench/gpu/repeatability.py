@@ -6,10 +6,19 @@ import itertools
 import statistics
 import threading
 
-from bench.gpu.machine import Known, Machine, grade_again, grade_first, speed_at
+from bench.gpu.machine import (
+    Known,
+    Machine,
+    Measure,
+    grade_again,
+    grade_first,
+    measured_by,
+    measured_quietly,
+    speed_at,
+)
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, ladder
-from worker.gpu.spares import Runner, Spares
+from worker.gpu.spares import Runner
 from worker.sandbox.limits import SandboxFailure
 
 ROUNDS = 10
@@ -20,31 +29,30 @@ Times = dict[str, dict[int, list[float]]]
 
 _TEXT = """\
 Each rung of the ladder is compiled and checked once and then measured {rounds} times, round by round, each time in a
-new process, with a new context and new inputs: first with nothing else on the machine but the next process getting
-ready, then with processes being started on the same GPU and ended again all the time. cv is the standard deviation
-over the mean of the {rounds} medians."""
+new process, with a new context and new inputs: first with nothing else on the machine, then with the next processes
+getting ready beside it as in a worker, and others started on the same GPU and ended again all the time. cv is the
+standard deviation over the mean of the {rounds} medians."""
 
 
 def run(section: Run) -> None:
     """Quiet rounds, then loud ones."""
     rounds, machine = section.options.get("rounds", ROUNDS), section.machine
     data: Data = {"rounds": rounds, "quiet": {}, "loud": {}}
+    known = _check(section, measured_quietly(machine))
+    _measure(section, "quiet", known, measured_quietly(machine), rounds, data)
     with machine.spares() as spares:
-        known = _check(section, spares)
-        for kind in ("quiet", "loud"):
-            noise = _Noise(machine) if kind == "loud" else None
-            try:
-                _measure(section, kind, known, spares, rounds, data)
-            finally:
-                if noise is not None:
-                    data["started beside"] = noise.end()
+        noise = _Noise(machine)
+        try:
+            _measure(section, "loud", known, measured_by(spares), rounds, data)
+        finally:
+            data["started beside"] = noise.end()
     section.keep(_text(data), data)
 
 
-def _check(section: Run, spares: Spares) -> dict[str, tuple[Subject, Known]]:
+def _check(section: Run, measure: Measure) -> dict[str, tuple[Subject, Known]]:
     known = {}
     for subject in ladder()[-section.options.get("rungs", 99) :]:
-        report, made = grade_first(section.machine, subject, spares)
+        report, made = grade_first(section.machine, subject, measure)
         if report.measurement is None:
             section.say(f"{subject.name} is left out: {report.verdict}: {report.message}")
             continue
@@ -57,14 +65,14 @@ def _measure(
     section: Run,
     kind: str,
     known: dict[str, tuple[Subject, Known]],
-    spares: Spares,
+    measure: Measure,
     rounds: int,
     data: Data,
 ) -> None:
     times: Times = {name: {} for name in known}
     for number in range(1, rounds + 1):
         for name, (subject, made) in known.items():
-            report = grade_again(section.machine, subject, made, spares)
+            report = grade_again(section.machine, subject, made, measure)
             if report.measurement is None:
                 section.say(f"{name}: {report.verdict}: {report.message}")
                 continue

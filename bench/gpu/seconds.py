@@ -64,7 +64,7 @@ def _warm(section: Run, subject: Subject, spares: Spares, evidence: bool) -> Dat
     job = section.machine.job(subject, evidence=evidence)
     with Recording(measured_by(spares)) as stages:
         stages.wait_ready()
-        time.sleep(0.5)  # the spare that replaces the one before is warm, too
+        time.sleep(1.2)  # the spare that replaces the one before is warm, too
         began = time.perf_counter()
         report = grade(job, stages)
         total = time.perf_counter() - began

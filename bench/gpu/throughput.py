@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -40,6 +41,7 @@ def run(section: Run) -> None:
     number = section.options.get("submissions", SUBMISSIONS)
     ahead = section.options.get("ahead", AHEAD)
     subjects, data = backlog(number), Data(number=number, ahead=ahead)
+    data["one GPU"] = _with_one(section)
     kinds = [("without evidence", False)]
     if section.options.get("evidence", 1):
         kinds.append(("with evidence", True))
@@ -94,9 +96,29 @@ def _text(data: Data) -> list[str]:
     lines = [_TEXT.format(number=data["number"], mixture=mixture, ahead=data["ahead"])]
     for name in ("without evidence", "with evidence"):
         if name in data:
-            lines += ["", f"**{name.capitalize()}**", "", *_one(data[name])]
+            lines += ["", f"**{name.capitalize()}**", "", *_one(data[name]), *_times(data, name)]
     asked = f"{LEAST_A_MINUTE} verdicts a minute and a GPU that is busy for {LEAST_BUSY:.0%} of the time"
     return [*lines, "", f"Asked for: {asked}."]
+
+
+def _with_one(section: Run) -> Data:
+    """What was kept of the same with one GPU; nothing where this is that."""
+    kept = section.file.with_name(f"{section.name}.json")
+    if len(section.machine.gpus) == 1 or not kept.exists():
+        return {}
+    found: Data = json.loads(kept.read_text(encoding="utf-8"))["data"]
+    return found
+
+
+def _times(data: Data, name: str) -> list[str]:
+    one = data["one GPU"].get(name)
+    if one is None:
+        return []
+    ratio = data[name]["per_minute"] / one["per_minute"]
+    return [
+        "",
+        f"**{ratio:.2f} times** the verdicts a minute of one GPU ({one['per_minute']:.0f}, with {one['cores']} cores).",
+    ]
 
 
 def _one(found: Data) -> list[str]:
