@@ -13,6 +13,7 @@ from bench.gpu.__main__ import SECTIONS
 from bench.gpu.machine import Machine, NotRun, median
 from bench.gpu.page import write_page
 from bench.gpu.section import Run, Section, table
+from tests.marks import linux
 from worker.gpu.messages import MeasureRequest, MeasureResponse
 from worker.lanes import Turn
 from worker.throughput import Lane, Throughput
@@ -196,7 +197,7 @@ def test_small_things():
     assert all(isinstance(section, Section) and section.seconds <= 600 for section in SECTIONS.values())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are ended as on Linux")
+@linux
 def test_a_section_that_hangs_is_ended_and_one_that_fails_is_told_of(tmp_path, monkeypatch, capfd):
     import argparse
 

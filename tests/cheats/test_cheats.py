@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from tests.cheats.cases import EXPECTED, SOURCES, Honesty, cheats
+from tests.marks import linux
 from tests.worker.in_process import Here
 from worker.grading import Job, grade
 
@@ -31,7 +31,7 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+@linux
 @pytest.mark.parametrize("cheat", ALL, ids=lambda cheat: cheat.name)
 def test_the_cpu_device_gives_the_verdict_of_the_table(cheat, cache):
     source, exercise = cheat.path.read_bytes(), find_exercise(cheat.exercise, ())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -12,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.marks import linux
 from tests.worker.gpu import runners
 from tests.worker.gpu.runners import gone, request
 from worker.gpu import device_child
@@ -19,7 +19,7 @@ from worker.gpu.spares import Runner, Spares
 from worker.sandbox import process
 from worker.sandbox.limits import Failure, SandboxFailure
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is the Linux kernel's")
+pytestmark = linux
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
@@ -13,6 +12,7 @@ import pytest
 from kernels.compare import POISON
 from kernels.exercise import InputKind, Operation
 from kernels.inputs import expected_product
+from tests.marks import linux
 from tests.worker.gpu.judge_here import COLUMN, ROW, Ran, product, sums, transpose
 from worker.gpu import judge_code as judge_code_module
 from worker.gpu.backend import GUARD_WORDS
@@ -22,7 +22,7 @@ from worker.gpu.messages import WireCode
 from worker.gpu.recipes import Kind, mixed, recipes, values
 from worker.gpu.verification import Damage, Verified, Wrong
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no compiler elsewhere")
+pytestmark = linux
 
 INTEGERS = [InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT]
 LAYOUTS = [(ROW, ROW, ROW), (ROW, COLUMN, ROW), (COLUMN, ROW, COLUMN), (ROW, ROW, COLUMN)]
