@@ -38,6 +38,46 @@ def test_a_handout_and_a_starter_are_written_as_they_are():
     assert run("tiled", "--starter").stdout == find_exercise("tiled").starter.read_text("utf-8")
 
 
+def test_the_ladder_is_listed_with_its_figures():
+    lines = run("tiled", "--ladder").stdout.splitlines()
+    assert lines[0] == " 1 uncoalesced, 32x32: one thread for each element of P"
+    assert lines[1].startswith("     h200, GFLOPS: ")
+    assert "% of cuBLAS)" in lines[1]
+    listed = json.loads(run("tiled", "--ladder", "--json").stdout)
+    assert [rung["number"] for rung in listed] == list(range(1, len(listed) + 1))
+    assert set(listed[0]["figures"]["h200"]) == {"gflops", "cublas_share"}
+
+
+def test_a_rung_that_was_not_measured_says_so(tmp_path: Path):
+    mine = shutil.copytree(BUILT_IN / "tiled", tmp_path / "mine")
+    (mine / "ladder.toml").write_text('[01_uncoalesced]\ntitle = "slow"\nidea = "begin"\n')
+    lines = run("mine", "--exercises", str(tmp_path), "--ladder").stdout.splitlines()
+    assert lines == [" 1 slow: begin", "     not measured yet"]
+
+
+def test_a_rung_is_written_as_it_is():
+    folder = BUILT_IN / "tiled" / "ladder"
+    assert run("tiled", "--rung", "1").stdout == (folder / "01_uncoalesced.cu").read_text("utf-8")
+
+
+def test_what_a_ladder_does_not_have_is_said_in_one_line(tmp_path: Path):
+    mine = shutil.copytree(BUILT_IN / "tiled", tmp_path / "mine")
+    (mine / "ladder.toml").write_text("[first]\n")
+    own = ["mine", "--exercises", str(tmp_path)]
+    for arguments in (
+        ["--ladder"],
+        ["--rung", "1"],
+        ["naive", "--ladder"],
+        ["tiled", "--rung", "99"],
+        ["tiled", "--rung", "1", "--starter"],
+        [*own, "--ladder"],
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert len(result.stderr.strip().splitlines()) == 1
+        assert result.stdout == ""
+
+
 def test_a_folder_of_ones_own(tmp_path: Path):
     shutil.copytree(BUILT_IN / "tiled", tmp_path / "mine")
     assert "mine: " in run("--exercises", str(tmp_path)).stdout
