@@ -17,6 +17,7 @@ METRIC = "gpu__time_duration.sum"
 WIDTHS = (2048, 4096)
 WITHIN = 0.01
 _SECONDS = 240
+_WARM_UP = 5
 _UNITS = {
     "nsecond": 1e-6,
     "ns": 1e-6,
@@ -82,21 +83,13 @@ def _profiled(
     folder: Path, number: int, subject: Subject, arch: str, width: int, launches: int
 ) -> list[float]:
     """Milliseconds of each launch; the first few warm up."""
-    report = folder / f"{number}-{width}.csv"
     program = [sys.executable, "-m", "bench.gpu.launch", str(folder / str(number)), subject.exercise]
-    program += [str(subject.tile or 0), str(width), str(launches + 5)]
+    program += [str(subject.tile or 0), str(width), str(launches + _WARM_UP)]
     watch = ["ncu", "--clock-control", "none", "--metrics", METRIC, "--csv", "--page", "raw"]
-    done = subprocess.run(
-        [*watch, "--log-file", str(report), *program],
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-    if done.returncode != 0 or not report.exists():
-        said = report.read_text(encoding="utf-8") if report.exists() else ""
-        raise NotRun(f"ncu ended with {done.returncode}: {(said + done.stdout + done.stderr)[-300:]}")
-    return read_times(report.read_text(encoding="utf-8"))[5:]
+    done = subprocess.run([*watch, *program], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if done.returncode != 0:
+        raise NotRun(f"ncu ended with {done.returncode}: {(done.stdout + done.stderr)[-300:]}")
+    return read_times(done.stdout)[_WARM_UP:]
 
 
 def read_times(text: str) -> list[float]:
