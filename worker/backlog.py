@@ -6,10 +6,12 @@ while the submission before is at work, so that they are warm when their turn co
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import queue
 import resource
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 _AHEAD_OF_THE_GPU = 4
 """Submissions in work beyond one for each core: those that wait for a GPU, so that it never waits for them."""
+
+_NICENESS = 5
 
 
 @dataclass(slots=True)
@@ -132,6 +136,7 @@ class _Worker(threading.Thread):
         self._ended, self._told = ended, told
 
     def run(self) -> None:
+        _step_back()
         ahead = self._start()
         try:
             while True:
@@ -203,6 +208,15 @@ class _Stages(SandboxedStages):
         if self.turn.answer is None:
             raise self.turn.failure or SandboxFailure(Failure.ERROR, "the GPU gave no answer")
         return self.turn.answer
+
+
+def _step_back() -> None:
+    """Let what drives a GPU go first: this thread, and the processes that it starts, have the cores that are left."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            thread = threading.get_native_id()
+            now = os.getpriority(os.PRIO_PROCESS, thread)
+            os.setpriority(os.PRIO_PROCESS, thread, max(now, _NICENESS))
 
 
 def _cpu_seconds() -> float:

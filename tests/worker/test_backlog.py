@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,11 @@ from kernels.exercise import find_exercise
 from kernels.verdict import Finding, Verdict
 from tests.marks import linux
 from tests.worker.supplies import Supply, right
-from worker.backlog import Graded, work_off
+from worker.backlog import Graded, _Stages, work_off
 from worker.gpu.messages import MeasureRequest, MeasureResponse
 from worker.grading import Job
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.stages import SandboxedStages
 from worker.throughput import throughput
 
 pytestmark = linux
@@ -105,6 +107,20 @@ def test_totals_are_those_of_the_parts(tmp_path):
     assert set(found.cpu_seconds) == {"compile", "run", "other"}
     assert sum(found.cpu_seconds.values()) == pytest.approx(done.cpu_seconds)
     assert found.cpu_seconds["run"] > 0
+
+
+def test_compiling_and_checking_leave_the_cores_to_what_drives_a_gpu(tmp_path, monkeypatch):
+    found: set[int] = set()
+
+    def compile_and_look(self, request):
+        found.update(os.getpriority(os.PRIO_PROCESS, child._process.pid) for child in self._children)
+        return SandboxedStages.compile(self, request)
+
+    monkeypatch.setattr(_Stages, "compile", compile_and_look)
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    work_off([job(tmp_path, SOLUTION)], [Supply()], workers=1)
+    assert found == {max(before, 5)}
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 def test_without_a_gpu_a_backlog_is_checked_only(tmp_path):
