@@ -4,10 +4,10 @@
 //
 // Over the rung below: there, every phase began with a wait for global memory and had two barriers; a thread needs so
 // many registers that only 16 warps fit on an SM, too few to hide that. Here the independent work is in the thread
-// itself, 64 multiply-adds for every k that need nothing but registers. Three smaller things go with it. Threads of a
+// itself, 64 multiply-adds for every k that need nothing but registers. Four smaller things go with it. Threads of a
 // warp stand 4 x 8, in an order in which neighbours want the same fragments: shared memory then serves half a warp in one
-// pass. Four more cells a row keep the transposed stores of M free of bank conflicts. And the two buffers are two phases
-// of one unrolled loop, so that choosing between them costs nothing.
+// pass. The products are added there and back, line by line, which saves reads of registers. The two buffers are two
+// phases of one unrolled loop, so that choosing between them costs nothing. And blocks without an edge ask for none.
 
 //!tilelab block=(THREADS) grid=(ceil(Width/COLS), ceil(Width/ROWS))
 #define ROWS 128    // of P a block
