@@ -26,7 +26,8 @@ _TEXT = """\
 Source in, verdict with all checks, ranking measurement and curve out; medians of {rounds} grades, in seconds. **Warm**:
 the processes that compile, check and measure were started before. With evidence, the counts of the CPU device are made
 beside the measurement. **Cold**: `tilelab grade FILE --device cuda:0`, from the start of the command to its end.
-"busy" is the time for which the GPU ran required kernels."""
+"slowest" is the longest total: of the cold ones the first, which also compiles the judge's own kernels, kept from then
+on. "busy" is the time for which the GPU ran required kernels."""
 
 
 def run(section: Run) -> None:
@@ -54,6 +55,7 @@ def _subjects() -> list[Subject]:
 def _add(section: Run, data: Data, subject: Subject, kind: str, found: list[Data]) -> None:
     keys = [key for key in ("total", *_STEPS, "busy") if any(key in each for each in found)]
     row = {key: median([each[key] for each in found if key in each]) for key in keys}
+    row["slowest"] = max(each["total"] for each in found)
     verdicts = sorted({each["verdict"] for each in found})
     data["rows"].append({"name": subject.name, "kind": kind, "verdicts": verdicts, **row})
     section.say(f"{subject.name}, {kind}: {row['total']:.2f} s, {verdicts}")
@@ -97,7 +99,7 @@ def _cold(section: Run, subject: Subject) -> Data:
 
 
 def _text(data: Data) -> list[str]:
-    keys = ("total", *_STEPS, "busy")
+    keys = ("total", "slowest", *_STEPS, "busy")
     rows = [
         [f"{row['name']}, {row['kind']}", *(f"{row[key]:.3f}" if key in row else "-" for key in keys)]
         for row in data["rows"]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.nvrtc import installed_version
 from kernels.verdict import Finding, Verdict
 from tests.marks import linux
 from tests.worker.supplies import Supply, right
 from worker.backlog import Graded, _Stages, work_off
-from worker.gpu.messages import MeasureRequest, MeasureResponse
+from worker.gpu.judge_code import judge_code
+from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare
+from worker.gpu.spares import Spares
 from worker.grading import Job
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.stages import SandboxedStages
@@ -121,6 +125,23 @@ def test_compiling_and_checking_leave_the_cores_to_what_drives_a_gpu(tmp_path, m
     work_off([job(tmp_path, SOLUTION)], [Supply()], workers=1)
     assert found == {max(before, 5)}
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
+
+
+def test_with_the_cpu_device_in_the_gpus_place_every_process_is_a_real_one(tmp_path):
+    exercise = replace(TILED, ranking={"Width": 8})
+    jobs = [replace(job(tmp_path, text), exercise=exercise) for text in (SOLUTION, RACY)]
+    prepare = Prepare(judge_code("sm_90", tmp_path), installed_version())
+    with Spares(None, prepare, ahead=1) as spares:
+        done = work_off(jobs, [spares], workers=2)
+    right_one, racy = (each.report for each in done.graded)
+    assert right_one is not None
+    assert right_one.measurement is not None
+    assert racy is not None
+    assert racy.verdict is Verdict.DATA_RACE
+    assert done.graded[0].busy_ms > 0
+    found = throughput(done)
+    assert found.lanes[0].kernels == 1
+    assert found.lanes[0].busy > 0
 
 
 def test_without_a_gpu_a_backlog_is_checked_only(tmp_path):
