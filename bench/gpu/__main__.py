@@ -39,12 +39,12 @@ RESULTS = ROOT / "build" / "bench-gpu"
 SECTIONS = {
     "reference": Section("Known kernels beside the reference", 240, reference.run),
     "events": Section("Events beside Nsight Compute", 540, events.run),
-    "repeatability": Section("Repeatability", 420, repeatability.run),
-    "seconds": Section("How long one grade takes", 180, seconds.run),
+    "repeatability": Section("Repeatability", 540, repeatability.run),
+    "seconds": Section("How long one grade takes", 240, seconds.run),
     "backlog": Section("A backlog", 540, throughput.run),
-    "cheats": Section("Cheats", 420, cheats.run),
+    "cheats": Section("Cheats", 540, cheats.run),
     "hostile": Section("After a row of hostile kernels", 560, hostile.run),
-    "agreement": Section("What a GPU alone would accept", 420, agreement.run),
+    "agreement": Section("What a GPU alone would accept", 540, agreement.run),
 }
 
 
