@@ -33,7 +33,7 @@ TABLE = {
 
 def coverage(count: int, first: int) -> float:
     """How often the median lies between the value of that rank and its counterpart from the other end."""
-    return 1 - 2 * sum(math.comb(count, k) for k in range(first)) / 2**count
+    return float(1 - 2 * sum(math.comb(count, k) for k in range(first)) / 2**count)
 
 
 @pytest.mark.parametrize(("count", "expected"), TABLE.items())

@@ -37,8 +37,9 @@ _ALIGNMENT = 512
 # Enough for two products at 4096, guards included; at most a sixteenth of a small device.
 _ARENA_BYTES = 640 * 2**20
 _ARENA_SHARE = 16
-# What is written to empty the second-level cache, in caches.
-_FLUSH_CACHES = 2
+# What is written to empty the second-level cache, in caches. The time that this takes is also what the host has to
+# start a launch behind it: were the device to wait for that, the wait would be measured.
+_FLUSH_CACHES = 4
 # A launch that takes longer is looked at less often: a core that spins is one that another job cannot have.
 _SPIN_SECONDS = 0.01
 _NAP_SECONDS = 0.0001

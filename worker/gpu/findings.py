@@ -67,16 +67,15 @@ def input_finding(matrix: MatrixPlan, damage: Damage, case: CasePlan) -> Finding
 def wrong_finding(matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int) -> Finding:
     """The output of a repeat is wrong.
 
-    repeat: counted from 1
+    repeat: counted from 1; 0 for a launch that was only judged
     """
     element = matrix.element(*wrong.element)
     found = "was never written" if wrong.unwritten else f"is {show(wrong.found)}"
-    message = (
-        f"{element} {found}, should be {show(wrong.right)}"
-        f" ({size_text(case)}, repeat {repeat} of the measurement)."
-    )
-    before = "repeats before it, each with other inputs," if repeat > 1 else "cases before it"
-    message += f" The {before} were right."
+    of = f", repeat {repeat} of the measurement" if repeat else ""
+    message = f"{element} {found}, should be {show(wrong.right)} ({size_text(case)}{of})."
+    if repeat:
+        before = "repeats before it, each with other inputs," if repeat > 1 else "cases before it"
+        message += f" The {before} were right."
     return _finding(Verdict.WRONG_ANSWER, message, case, wrong.rows, element)
 
 

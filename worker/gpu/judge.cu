@@ -14,20 +14,22 @@ typedef unsigned long long u64;
 namespace {
 
 // A block has THREADS threads and looks at ROWS rows: what depends on the column alone is computed once for all of
-// them, and the loads of the rows are under way together, so that no loop over columns needs to be unrolled. Where it need not see whole rows, it has a strip of columns.
+// them, and the loads of the rows are under way together, so that no loop over columns needs to be unrolled. Where it
+// need not see whole rows, it has a strip of columns.
 constexpr u32 THREADS = 256, ROWS = 4, STRIP = 1024;
 constexpr u32 WHOLE_WARP = 0xFFFFFFFF;
 
 enum Kind { WIDE, NARROW, MANTISSAS, SELECTION, WHOLE };
 
 constexpr u32 WIDE_LIMIT = 8191;
-constexpr float LARGEST = 16777216.0f;  // 2^24: beyond it float does not hold every integer, and no right output lies there
+constexpr u32 SPECIAL_EVERY = 16;
+constexpr float LARGEST = 134217728.0f;  // 2^27: no right output lies beyond it
 
 // rowStep, columnStep: what sets the numbers apart that are mixed for neighbouring elements
 // along: whether the lines that dot products run along are the rows
 // length: elements of such a line
 // number: NARROW: of so many neighbours one is not 0; WHOLE: the largest element
-// start, step: SELECTION: where the element of each line lies
+// start, step: SELECTION: where the element of each line lies; WIDE, NARROW: the first special term, and how many
 struct Recipe {
     u64 seed, rowStep, columnStep;
     bool along;
@@ -58,8 +60,16 @@ __device__ __forceinline__ u32 below(u64 number, u32 limit) { return __umulhi((u
 
 __device__ __forceinline__ int withSign(u64 number, int magnitude) { return number & 1 ? -magnitude : magnitude; }
 
+__device__ __forceinline__ int mantissa(u64 number) {
+    return withSign(number, (1 << 23) + 1 + 2 * ((u32)(number >> 32) & ((1 << 22) - 1)));
+}
+
+__device__ __forceinline__ bool special(const Recipe &recipe, u32 row, u32 column) {
+    return (recipe.along ? column : row) % SPECIAL_EVERY == (u32)recipe.start;
+}
+
 // One number is drawn for a group: which of its elements is not 0, and that one's sign. Mostly a group is one element.
-__device__ __forceinline__ int narrow(const Recipe &recipe, u32 row, u32 column) {
+__device__ __forceinline__ int ones(const Recipe &recipe, u32 row, u32 column) {
     if (recipe.number == 1) return withSign(drawn(recipe, row, column), 1);
     u32 index = recipe.along ? column : row;
     u32 group = index / recipe.number, first = group * recipe.number;
@@ -68,12 +78,23 @@ __device__ __forceinline__ int narrow(const Recipe &recipe, u32 row, u32 column)
     return index - first == below(number, size) ? withSign(number, 1) : 0;
 }
 
+// One number is drawn for a line: whether it is special, and then where and what its one element is.
+__device__ __forceinline__ int narrow(const Recipe &recipe, u32 row, u32 column) {
+    u32 line = recipe.along ? row : column, term = recipe.along ? column : row;
+    u64 number = mix(~recipe.seed + line * (recipe.along ? recipe.rowStep : recipe.columnStep));
+    if ((number >> 1 & 15) == 0) {
+        u32 place = (u32)recipe.start + SPECIAL_EVERY * below(number, (u32)recipe.step);
+        return term == place ? withSign(number, 1 << (number >> 5 & 3)) : 0;
+    }
+    return special(recipe, row, column) ? 0 : ones(recipe, row, column);
+}
+
 // The kind is known to the compiler, so that loops over elements hold no choice.
 template <int KIND> __device__ __forceinline__ int integer(const Recipe &recipe, u32 row, u32 column) {
     if (KIND == NARROW) return narrow(recipe, row, column);
     u64 number = drawn(recipe, row, column);
+    if (KIND == MANTISSAS || (KIND == WIDE && special(recipe, row, column))) return mantissa(number);
     if (KIND == WIDE) return withSign(number, 1 + below(number, WIDE_LIMIT));
-    if (KIND == MANTISSAS) return withSign(number, (1 << 23) + 1 + 2 * ((u32)(number >> 32) & ((1 << 22) - 1)));
     return 1 + below(number, recipe.number);
 }
 
@@ -260,7 +281,7 @@ extern "C" __global__ void compare_sums(const float *found, u64 *counter, u64 se
 }
 
 // Freivalds' check of C = A B, in three steps: z = B r, w = A z, and C r beside w. For a row of C that is wrong by
-// integers, C r = w holds for at most one in 2^38 of all vectors r: the wrong terms are integers below 2^26.
+// integers, C r = w holds for at most one in 2^36 of all vectors r: the wrong terms are integers of at most 2^28.
 extern "C" __global__ void multiply_random(u64 *out, u64 vector, u64 rows, u64 columns, RECIPE(matrix)) {
     multiply(out, rows, columns, matrixKind, MADE(matrix), [=](u32 index) { return random(vector, index); });
 }
@@ -283,7 +304,7 @@ extern "C" __global__ void compare_product(const float *found, const u64 *expect
         for (u32 i = 0; i < ROWS; i++) {
             if (top + i >= rows) break;
             float value = found[(top + i) * columns + column];
-            // The first comparison is false for a NaN; an integer of 25 bits survives the way there and back.
+            // The first comparison is false for a NaN; an integer below 2^31 survives the way there and back.
             bool good = fabsf(value) <= LARGEST && (float)(int)value == value;
             sums[i] += (u64)(long long)(good ? (int)value : 0) * factor;
             bad |= (u32)!good << i;

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from typing import TypeVar
 
+from kernels.exercise import InputKind
 from kernels.limits import launch_finding
 from kernels.measurement import Clocks, Measurement, Speed
 from kernels.operations import work
 from kernels.outcomes import size_text
 from kernels.plan import CasePlan
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
-from worker.gpu.backend import Backend, DeviceFault, FaultKind
+from worker.gpu.backend import Backend, DeviceFault, FaultKind, Timed
 from worker.gpu.cases import SmallCases
 from worker.gpu.findings import LOST, fault_finding
 from worker.gpu.messages import DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.operands import Modules, Operands, place
 from worker.gpu.roofline import implausible
 from worker.gpu.speed import clock_doubt, speed
-from worker.gpu.timing import FEWEST_IN_BUDGET, Bench, Fresh, Timings, timings
+from worker.gpu.timing import FEWEST_IN_BUDGET, Bench, Effort, Fresh, Timings, kind_of, repeat, timings
 from worker.gpu.verification import Judge
+
+T = TypeVar("T")
 
 FAILED_BEFORE = "not run, because another case failed"
 NO_MEMORY = "not run, because the GPU has too little memory for it"
 
-CURVE_SHARE = 0.2
-"""Of the time for repeats at the ranking size, what each other size has."""
+MOST_REPEATS, MOST_ON_THE_CURVE = 60, 15
+"""Launches of one size: that of the ranking, and any other."""
+
+CURVE_SHARE, LONGEST_SHARE = 0.05, 0.25
+"""Of the time for repeats at the ranking size: what each other size has, and what its fewest may take at most."""
 
 _NOT_OF_THE_CURVE = frozenset({Verdict.RESOURCE_LIMIT, Verdict.TIME_LIMIT})
 """What only leaves a size of the curve out. Anything else that goes wrong there is wrong with the kernel."""
@@ -39,13 +46,15 @@ def measure(
     ask: gives two new random numbers of the parent at each call
     """
     job = _Job(request, backend, judge)
+    bench = Bench(backend, judge, Fresh(ask), request.launch_seconds)
     job.judge_small_cases()
+    job.judge_large_cases(bench)
     if request.ranking is None:
         job.look_at_largest()
     elif job.failed:
         job.leave_out_ranking(request.ranking)
     else:
-        job.measure_ranking(request.ranking, Bench(backend, judge, Fresh(ask), request.launch_seconds))
+        job.measure_ranking(request.ranking, bench)
     return job.response()
 
 
@@ -81,6 +90,27 @@ class _Job:
         self._findings += found.findings
         self._checks = {check.case: check for check in found.checks}
 
+    def judge_large_cases(self, bench: Bench) -> None:
+        """Those that were too large for the CPU device, on inputs made here; the ranking's is measured instead."""
+        for case in self._request.plan.cases:
+            if case.on_cpu or case == self._request.ranking or case.module >= len(self._request.modules):
+                continue
+            if self.failed:
+                self._check(case, CaseStatus.NOT_RUN, LOST if self._lost else FAILED_BEFORE)
+                continue
+            found = self._judged(case, bench)
+            if isinstance(found, Finding):
+                self._fail(case, found)
+            elif found is None:
+                self._check(case, CaseStatus.NOT_RUN, NO_MEMORY)
+            else:
+                self._check(case, CaseStatus.PASSED)
+
+    def _judged(self, case: CasePlan, bench: Bench) -> Timed | Finding | None:
+        """One launch, or what is wrong with it; None where the device has too little memory."""
+        kind = kind_of(case, 0) if case.inputs is InputKind.REAL else case.inputs
+        return self._on_device(case, lambda operands: repeat(bench, operands, kind))
+
     def look_at_largest(self) -> None:
         """The occupancy of the largest case that was run, where nothing is measured."""
         ran = [
@@ -101,7 +131,8 @@ class _Job:
 
     def measure_ranking(self, case: CasePlan, bench: Bench) -> None:
         """The ranking size and then the curve."""
-        found = self._timed(case, bench, self._request.budget_seconds, ranking=True)
+        effort = Effort(self._request.budget_seconds, MOST_REPEATS)
+        found = self._timed(case, bench, effort, ranking=True)
         if isinstance(found, Finding):
             self._fail(case, found)
         elif found is None:
@@ -113,17 +144,18 @@ class _Job:
             self._measure_curve([other for other in self._request.curve if other.sizes != case.sizes], bench)
 
     def _measure_curve(self, cases: Sequence[CasePlan], bench: Bench) -> None:
-        seconds = CURVE_SHARE * self._request.budget_seconds
+        effort = Effort(CURVE_SHARE * self._request.budget_seconds, MOST_ON_THE_CURVE)
+        longest = LONGEST_SHARE * self._request.budget_seconds
         for case in cases:
             if self._lost or self.failed:
                 self._leave_out(case, LOST if self._lost else FAILED_BEFORE)
                 continue
             needed = FEWEST_IN_BUDGET * self._predicted_ms(case) / 1000
-            if needed > seconds:
+            if needed > longest:
                 times = f"{FEWEST_IN_BUDGET} launches would take about {needed:.2g} s"
-                self._leave_out(case, f"{times}, longer than the {seconds:.2g} s there are for it")
+                self._leave_out(case, f"{times}, longer than the {longest:.2g} s there are for it")
                 continue
-            found = self._timed(case, bench, seconds, ranking=False)
+            found = self._timed(case, bench, effort, ranking=False)
             if isinstance(found, Timings):
                 self._keep(found, Clocks())
             elif found is None:
@@ -134,19 +166,25 @@ class _Job:
                 self._fail(case, found)
 
     def _timed(
-        self, case: CasePlan, bench: Bench, seconds: float, *, ranking: bool
+        self, case: CasePlan, bench: Bench, effort: Effort, *, ranking: bool
     ) -> Timings | Finding | None:
         """The repeats of one size, or what is wrong; None where the device has too little memory."""
+
+        def run(operands: Operands) -> Timings | Finding:
+            if ranking:
+                self._look_at_occupancy(case)
+            return timings(bench, operands, effort, first=ranking)
+
+        return self._on_device(case, run)
+
+    def _on_device(self, case: CasePlan, run: Callable[[Operands], T | Finding]) -> T | Finding | None:
+        """What a run of a case gives, or why there is none; None where the device has too little memory."""
         problem = self._launch_problem(case)
         if problem is not None:
             return problem
         try:
             operands = self._placed(case)
-            if operands is None:
-                return None
-            if ranking:
-                self._look_at_occupancy(case)
-            return timings(bench, operands, seconds, first=ranking)
+            return run(operands) if operands is not None else None
         except DeviceFault as fault:
             self._lost = fault.kind is not FaultKind.RESOURCES
             return fault_finding(fault, case, self._request.launch_seconds)

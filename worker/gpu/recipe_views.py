@@ -43,7 +43,8 @@ class View:
         row_step, column_step = (COLUMN_STEP, ROW_STEP) if self.turned else (ROW_STEP, COLUMN_STEP)
         along = (recipe.lines is Lines.ROWS) != self.turned
         number = recipe.group if recipe.kind is Kind.NARROW else recipe.limit
-        start, step = recipe.walk if recipe.kind is Kind.SELECTION else (0, 0)
+        # of the other kinds, the first special term and the number of them
+        start, step = recipe.walk if recipe.kind is Kind.SELECTION else (recipe.phase, recipe.specials)
         wide = (recipe.seed, row_step, column_step, along, recipe.length, number, start, step)
         return (_NUMBERS[recipe.kind], *(signed(value) for value in wide))
 

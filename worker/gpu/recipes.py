@@ -22,6 +22,14 @@ ROW_STEP = 0x9E37_79B9_7F4A_7C15
 COLUMN_STEP = 0xD1B5_4A32_D192_ED03
 """Apart by one row, or one column, the numbers that are mixed lie this far apart, and no two elements' are the same."""
 
+SPECIAL_EVERY = 16
+"""Of so many neighbouring terms of a dot product one is special, and of so many dot products about one.
+
+In a special line the narrow factor has one element that is not 0, at a special term: 1, 2, 4 or 8, of either sign.
+There the wide factor has full mantissas, and all other lines of the narrow factor have 0. So every product shows
+whether either operand was rounded to any format narrower than float, and is exact all the same.
+"""
+
 _WORD = (1 << 64) - 1
 _SCALES = 4
 
@@ -32,8 +40,12 @@ Index = NDArray[np.int64]
 class Kind(StrEnum):
     """What the elements of a matrix are; see `kernels.inputs` for what each of them exposes."""
 
-    WIDE = "wide"  # integers of up to 13 bits and either sign, none of them 0
-    NARROW = "narrow"  # -1 and 1; 0 only where a dot product would have more than 2,048 terms else
+    WIDE = (
+        "wide"  # integers of up to 13 bits and either sign, none of them 0; at the special terms, MANTISSAS
+    )
+    NARROW = (
+        "narrow"  # -1 and 1, and 0 at the special terms; see below for what else is 0, and the special lines
+    )
     MANTISSAS = "mantissas"  # odd integers of exactly 24 bits and either sign
     SELECTION = "selection"  # one signed power of two in each line, everything else 0
     WHOLE = "whole"  # integers from 1 to a limit
@@ -52,6 +64,7 @@ class Recipe:
 
     seed: 64 bits
     limit: the largest element of the kind WHOLE
+    phase: the first special term, of the kinds WIDE and NARROW
     """
 
     kind: Kind
@@ -61,6 +74,12 @@ class Recipe:
     seed: int
     lines: Lines = Lines.ROWS
     limit: int = 1
+    phase: int = 0
+
+    @property
+    def specials(self) -> int:
+        """How many terms of a dot product are special."""
+        return -(-(self.length - self.phase) // SPECIAL_EVERY)
 
     @property
     def length(self) -> int:
@@ -110,9 +129,10 @@ def recipes(case: CasePlan, kind: InputKind, seed: int) -> dict[str, Recipe]:
         case _:
             raise ValueError(f"no recipe makes inputs of the kind {kind}")
     left, right = factors(case)
+    phase = mixed(seed ^ COLUMN_STEP) % min(SPECIAL_EVERY, left.columns)
     return {
-        left.name: _recipe(left, kinds[0], seed, 0),
-        right.name: _recipe(right, kinds[1], seed, 1, lines=Lines.COLUMNS),
+        left.name: _recipe(left, kinds[0], seed, 0, phase=phase),
+        right.name: _recipe(right, kinds[1], seed, 1, lines=Lines.COLUMNS, phase=phase),
     }
 
 
@@ -133,9 +153,12 @@ def elements(recipe: Recipe, rows: Index, columns: Index) -> Matrix:
     drawn = _mix(np.uint64(recipe.seed) + row * np.uint64(ROW_STEP) + column * np.uint64(COLUMN_STEP))
     match recipe.kind:
         case Kind.WIDE:
-            made = _signed(drawn, 1 + _below(drawn, WIDE_LIMIT))
+            term = column if recipe.lines is Lines.ROWS else row
+            made = np.where(
+                _is_special(recipe, term), _mantissa(drawn), _signed(drawn, 1 + _below(drawn, WIDE_LIMIT))
+            )
         case Kind.MANTISSAS:
-            made = _signed(drawn, (1 << 23) + 1 + 2 * ((drawn >> 32).astype(np.int64) & (1 << 22) - 1))
+            made = _mantissa(drawn)
         case _:
             made = 1 + _below(drawn, recipe.limit)
     return made.astype(np.float32)
@@ -151,11 +174,18 @@ def _numbered(case: CasePlan) -> list[tuple[int, MatrixPlan]]:
 
 
 def _recipe(
-    matrix: MatrixPlan, kind: Kind, seed: int, number: int, *, lines: Lines = Lines.ROWS, limit: int = 1
+    matrix: MatrixPlan,
+    kind: Kind,
+    seed: int,
+    number: int,
+    *,
+    lines: Lines = Lines.ROWS,
+    limit: int = 1,
+    phase: int = 0,
 ) -> Recipe:
     """The seed is of the matrix's own. number: of the matrix in its case."""
     own = mixed(2 * seed + number)
-    return Recipe(kind, matrix.rows, matrix.columns, matrix.layout, own, lines, limit)
+    return Recipe(kind, matrix.rows, matrix.columns, matrix.layout, own, lines, limit, phase)
 
 
 def _mix(number: Numbers) -> Numbers:
@@ -175,8 +205,30 @@ def _signed(drawn: Numbers, magnitude: Index) -> Index:
     return np.where(drawn & 1, -magnitude, magnitude)
 
 
+def _mantissa(drawn: Numbers) -> Index:
+    return _signed(drawn, (1 << 23) + 1 + 2 * ((drawn >> 32).astype(np.int64) & (1 << 22) - 1))
+
+
+def _is_special(recipe: Recipe, term: Numbers) -> NDArray[np.bool_]:
+    special: NDArray[np.bool_] = term % np.uint64(SPECIAL_EVERY) == np.uint64(recipe.phase)
+    return special
+
+
 def _narrow(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:
-    """One number is drawn for a group: which of its elements is not 0, and that one's sign."""
+    """One number is drawn for a line: whether it is special, and then where and what its one element is."""
+    along = recipe.lines is Lines.ROWS
+    line, term, step = (row, column, ROW_STEP) if along else (column, row, COLUMN_STEP)
+    drawn = _mix(np.uint64(recipe.seed ^ _WORD) + line * np.uint64(step))
+    place = recipe.phase + SPECIAL_EVERY * _below(drawn, recipe.specials)
+    alone = np.where(
+        place == term.astype(np.int64), _signed(drawn, 1 << (drawn >> 5 & 3).astype(np.int64)), 0
+    )
+    plain = np.where(_is_special(recipe, term), 0, _ones(recipe, row, column))
+    return np.where((drawn >> 1 & 15) == 0, alone, plain).astype(np.float32)
+
+
+def _ones(recipe: Recipe, row: Numbers, column: Numbers) -> Index:
+    """-1 and 1. One number is drawn for a group: which of its elements is not 0, and that one's sign."""
     along = recipe.lines is Lines.ROWS
     index, group = (column if along else row), np.uint64(recipe.group)
     drawn_for = index // group
@@ -184,7 +236,7 @@ def _narrow(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:
     drawn = _mix(np.uint64(recipe.seed) + row * np.uint64(ROW_STEP) + column * np.uint64(COLUMN_STEP))
     size = np.minimum(group, np.uint64(recipe.length) - drawn_for * group)
     chosen = _below(drawn, size) == (index - drawn_for * group).astype(np.int64)
-    return np.where(chosen, np.where(drawn & 1, -1, 1), 0).astype(np.float32)
+    return np.where(chosen, np.where(drawn & 1, -1, 1), 0)
 
 
 def _selected(recipe: Recipe, row: Numbers, column: Numbers) -> Matrix:

@@ -19,13 +19,13 @@ from worker.gpu.operands import POISON_WORD, Operands
 from worker.gpu.recipes import Recipe, recipes
 from worker.gpu.verification import Judge
 
-FEWEST, MOST = 7, 60
-"""Repeats: no fewer even if the first ones agree, no more even if they never do."""
+FEWEST = 7
+"""Repeats: no fewer even if the first ones agree."""
 
 FEWEST_IN_BUDGET = 3
 """Repeats that are made even if the time for them is over before."""
 
-_CUBLAS_EVERY, _CUBLAS_FEWEST = 4, 3
+_CUBLAS_EVERY, _CUBLAS_FEWEST = 2, 5
 _PERMUTATION_EVERY = 4
 _WARM_SECONDS, _LOOK_SECONDS, _BLIND_SECONDS = 0.15, 0.004, 0.02
 _SAME_CLOCK = 0.01
@@ -65,6 +65,18 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
+class Effort:
+    """What repeats of one size may take.
+
+    seconds: for all of them together; a few are made at any rate
+    most: no more, even if the median is never sure
+    """
+
+    seconds: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Timings:
     """The repeats at one size, all of them right, and cuBLAS's in between."""
 
@@ -73,10 +85,9 @@ class Timings:
     cublas_ms: tuple[float, ...]
 
 
-def timings(bench: Bench, operands: Operands, seconds: float, *, first: bool) -> Timings | Finding:
+def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) -> Timings | Finding:
     """Repeats of one case; what is wrong, where a repeat is.
 
-    seconds: for all of them together; a few are made at any rate
     first: whether the device may have been idle before, so that its clock has to rise
     raise (DeviceFault): a launch ended badly
     """
@@ -84,8 +95,8 @@ def timings(bench: Bench, operands: Operands, seconds: float, *, first: bool) ->
     library = Library.of(bench.backend, bench.judge, operands.case, seed)
     runs: list[Timed] = []
     began = bench.now()
-    while _go_on([run.ms for run in runs], bench.now() - began, seconds):
-        run = _repeat(bench, operands, len(runs))
+    while _go_on([run.ms for run in runs], bench.now() - began, effort):
+        run = repeat(bench, operands, kind_of(operands.case, len(runs)), len(runs) + 1)
         if isinstance(run, Finding):
             return run
         runs.append(run)
@@ -96,13 +107,13 @@ def timings(bench: Bench, operands: Operands, seconds: float, *, first: bool) ->
     return Timings(operands.case, tuple(runs), tuple(library.ms) if library is not None else ())
 
 
-def _go_on(ms: list[float], spent: float, seconds: float) -> bool:
+def _go_on(ms: list[float], spent: float, effort: Effort) -> bool:
     """Whether another repeat is needed, and there is time for it."""
     if len(ms) < FEWEST_IN_BUDGET:
-        return not ms or ms[0] / 1000 <= seconds
-    if len(ms) >= MOST or (len(ms) >= FEWEST and middle(ms).settled):
+        return not ms or ms[0] / 1000 <= effort.seconds
+    if len(ms) >= effort.most or (len(ms) >= FEWEST and middle(ms).settled):
         return False
-    return spent < seconds
+    return spent < effort.seconds
 
 
 def kind_of(case: CasePlan, repeat: int) -> InputKind:
@@ -116,13 +127,13 @@ def kind_of(case: CasePlan, repeat: int) -> InputKind:
     return (InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT)[(repeat - others) % 2]
 
 
-def _repeat(bench: Bench, operands: Operands, number: int) -> Timed | Finding:
+def repeat(bench: Bench, operands: Operands, kind: InputKind, number: int = 0) -> Timed | Finding:
     """One launch on fresh inputs, and what it did; timed if all of it is right.
 
-    number: counted from 0
+    number: of the repeat, counted from 1; 0 for a launch that is only judged
+    raise (DeviceFault): the launch ended badly
     """
-    case = operands.case
-    made = _set_up(bench, operands, kind_of(case, number))
+    made = _set_up(bench, operands, kind)
     bench.backend.flush()
     run = _run(bench, operands)
     vector = bench.fresh.vector()
@@ -163,7 +174,7 @@ def _verify(
             return input_finding(matrix, changed, case)
     if verified.wrong is None:
         return None
-    return wrong_finding(output_of(case), verified.wrong, case, number + 1)
+    return wrong_finding(output_of(case), verified.wrong, case, number)
 
 
 def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> int:

@@ -3,7 +3,7 @@
 A product of integers is checked by Freivalds' method: C r against A (B r), for a vector r that is drawn after the
 launch, in integers that wrap at 2**64. Both inputs are made anew inside the judge's kernels, which read nothing that
 the judged kernel could have reached but its output. A row that is wrong by any integers passes with a chance below
-2**-38. All other outputs are compared element by element.
+2**-36. All other outputs are compared element by element.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from kernels.exercise import InputKind, Layout
 from kernels.inputs import NONZERO_LIMIT, WIDE_LIMIT, to_memory
 from tests.marks import linux
 from tests.worker.gpu.judge_here import COLUMN, ROW, judge, product, sums, transpose
-from worker.gpu.recipes import Kind, Lines, Recipe, elements, mixed, recipes, values
+from worker.gpu.recipes import SPECIAL_EVERY, Kind, Lines, Recipe, elements, mixed, recipes, values
 
 KINDS, LINES = list(Kind), list(Lines)
 SHAPES = [(1, 1), (7, 5), (33, 70), (5, 1100), (1, 2500), (2500, 1), (3, 4100), (4100, 3), (2, 6145)]
@@ -26,7 +26,10 @@ def test_device_and_numpy_agree_to_the_last_bit(kind: Kind, layout: Layout) -> N
     backend, judging = judge()
     for rows, columns in SHAPES:
         for along in LINES:
-            recipe = Recipe(kind, rows, columns, layout, mixed(rows * columns), along, limit=1000)
+            seed = mixed(rows * columns)
+            length = columns if along is Lines.ROWS else rows
+            phase = seed % min(SPECIAL_EVERY, length)
+            recipe = Recipe(kind, rows, columns, layout, seed, along, limit=1000, phase=phase)
             memory = backend.take(rows * columns)
             backend.fill(memory, 0xFFFF_FFFF)
             judging.make(recipe, memory)
@@ -62,23 +65,62 @@ def test_products_of_integers_are_exact_in_any_order(
         n: values(recipe) for n, recipe in recipes(product(kind, (rows, inner, columns)), kind, seed).items()
     }
     a, b = made["A"].astype(np.float64), made["B"].astype(np.float64)
-    assert (np.abs(a) @ np.abs(b)).max() <= 2**24
-    terms = (a != 0).astype(np.int64) @ (b != 0).astype(np.int64)
+    wide, narrow = (a, b.T) if kind is InputKind.INTEGERS_LEFT else (b.T, a)
+    terms = (narrow != 0).sum(axis=1)
+    sizes = np.abs(narrow) @ np.abs(wide).T
+    # One term alone is exact whatever it is; more of them are, as long as they stay where float holds every integer.
+    alone = terms == 1
+    assert sizes[~alone].max(initial=0) <= 2**24
+    assert sizes[alone].max(initial=0) <= 2**27
     assert terms.max() <= NONZERO_LIMIT
-    # No more zeros than that takes.
-    assert terms.min() == inner if inner <= NONZERO_LIMIT else terms.min() >= NONZERO_LIMIT // 2
-    wide, narrow = (a, b) if kind is InputKind.INTEGERS_LEFT else (b, a)
     assert wide.all()
-    assert np.abs(wide).max() <= WIDE_LIMIT
-    assert np.isin(narrow, [-1, 0, 1]).all()
+    assert (wide == np.round(wide)).all()
+    assert np.isin(narrow[~alone], [-1, 0, 1]).all()
+    assert np.isin(np.abs(narrow), [0, 1, 2, 4, 8]).all()
+
+
+@pytest.mark.parametrize("kind", [InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT])
+@pytest.mark.parametrize("seed", range(5))
+def test_every_product_of_integers_shows_what_a_narrower_format_loses(kind: InputKind, seed: int) -> None:
+    """Here 22 of the 24 bits of a float: two numbers of 11 bits each, as tensor cores take them."""
+    made = recipes(product(kind, (64, 256, 64)), kind, seed)
+    a, b = (values(recipe).astype(np.float64) for recipe in made.values())
+    rounded_a, rounded_b = _rounded(a, 22), _rounded(b, 22)
+    assert (rounded_a @ b != a @ b).any() or (a @ rounded_b != a @ b).any()
+    special = {recipe.phase for recipe in made.values()}
+    assert len(special) == 1
+
+
+def _rounded(matrix: np.typing.NDArray[np.float64], bits: int) -> np.typing.NDArray[np.float64]:
+    fraction, exponent = np.frexp(matrix)
+    rounded: np.typing.NDArray[np.float64] = np.ldexp(np.round(fraction * 2.0**bits), exponent - bits)
+    return rounded
 
 
 def test_integers_use_their_range_and_both_signs() -> None:
-    wide = values(Recipe(Kind.WIDE, 300, 300, ROW, 5))
+    recipe = Recipe(Kind.WIDE, 300, 300, ROW, 5, phase=3)
+    special = np.arange(300) % SPECIAL_EVERY == 3
+    wide, full = values(recipe)[:, ~special], values(recipe)[:, special]
     assert (np.abs(wide).max(), np.abs(wide).min()) == (WIDE_LIMIT, 1)
-    for kind in (Kind.WIDE, Kind.NARROW, Kind.MANTISSAS):
+    assert len(np.unique(wide)) > 15_800
+    assert (np.abs(full).astype(np.int64) % 2 == 1).all()
+    assert np.abs(full).min() >= 2**23
+    for kind in (Kind.WIDE, Kind.MANTISSAS):
         assert 0.48 < (values(Recipe(kind, 300, 300, ROW, 5)) > 0).mean() < 0.52
-    assert len(np.unique(wide)) > 15_900
+    narrow = values(Recipe(Kind.NARROW, 300, 300, ROW, 5))
+    assert 0.48 < (narrow[narrow != 0] > 0).mean() < 0.52
+
+
+def test_one_line_in_sixteen_of_a_narrow_factor_is_special() -> None:
+    narrow = values(Recipe(Kind.NARROW, 4000, 64, ROW, 9, phase=5))
+    terms = (narrow != 0).sum(axis=1)
+    alone = terms == 1
+    assert 0.05 < alone.mean() < 0.075
+    assert set(terms) == {1, 60}
+    assert (narrow[~alone][:, 5::SPECIAL_EVERY] == 0).all()
+    places = np.argmax(narrow[alone] != 0, axis=1)
+    assert set(places) == {5, 21, 37, 53}
+    assert set(np.abs(narrow[alone]).max(axis=1)) == {1, 2, 4, 8}
 
 
 def test_every_mantissa_has_24_bits_and_is_odd() -> None:

@@ -58,16 +58,17 @@ def test_a_product_is_checked_with_the_whole_vector(vector: int, layout) -> None
 
 @pytest.mark.parametrize("layouts", LAYOUTS)
 @pytest.mark.parametrize("kind", INTEGERS)
-def test_one_element_off_by_one_is_found_and_named(kind: InputKind, layouts) -> None:
+def test_one_element_next_to_the_right_one_is_found_and_named(kind: InputKind, layouts) -> None:
     ran = Ran(product(kind, (21, 33, 170), layouts), seed=5)
     for at in ((0, 0), (20, 169), (7, 140)):
         wrong = ran.right.copy()
-        wrong[at] += 1
+        # the next integer, or the next number where float has no integer for each
+        wrong[at] = max(wrong[at] + 1, np.nextafter(wrong[at], np.float32(np.inf)))
         ran.put(wrong)
         assert ran.wrong() == Wrong(1, at, float(wrong[at]), float(ran.right[at]))
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.5, 2.0**24 + 2, 3e38, 1e-40])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.5, 2.0**27 + 16, 3e38, 1e-40])
 def test_what_is_no_such_integer_is_found(bad: float) -> None:
     ran = Ran(product(InputKind.INTEGERS_LEFT, (9, 12, 10)))
     wrong = ran.right.copy()
@@ -184,7 +185,8 @@ def test_sums(shape, section, out, layout) -> None:
     assert ran.verified() == RIGHT
     for at in ((0, 0), (out[0] - 1, out[1] - 1), (out[0] // 2, 0)):
         wrong = ran.right.copy()
-        wrong[at] += 1
+        # the next integer, or the next number where float has no integer for each
+        wrong[at] = max(wrong[at] + 1, np.nextafter(wrong[at], np.float32(np.inf)))
         ran.put(wrong)
         assert ran.wrong() == Wrong(1, at, float(wrong[at]), float(ran.right[at]))
     ran.put(np.full_like(ran.right, POISON))

@@ -1,0 +1,130 @@
+"""What a job asks of a GPU, and what the answer makes of its report: the real way, with the CPU device as the GPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernels.exercise import Exercise, find_exercise
+from kernels.report import Report
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
+from tests.marks import linux
+from tests.worker.gpu.judge_here import compiled
+from tests.worker.in_process import Here
+from worker.gpu.cpu_backend import CpuBackend
+from worker.gpu.measure_step import measure
+from worker.gpu.messages import MeasureRequest, MeasureResponse, Numbers
+from worker.gpu.verification import Judge
+from worker.grading import Job, grade
+from worker.measuring import OtherCode, judged, merged_checks
+from worker.sandbox.limits import Failure, SandboxFailure
+
+pytestmark = linux
+
+PASSED, FAILED, NOT_RUN = CaseStatus.PASSED, CaseStatus.FAILED, CaseStatus.NOT_RUN
+
+
+class WithGPU(Here):
+    """The measure step in this process, on the CPU device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[MeasureRequest] = []
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        self.asked.append(request)
+        backend = CpuBackend("")
+        numbers = iter(range(1, 10_000))
+        return measure(
+            request, backend, Judge(backend, compiled()), lambda: Numbers(next(numbers), next(numbers))
+        )
+
+
+class Hanging(Here):
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        raise SandboxFailure(Failure.TIME)
+
+
+@pytest.fixture(scope="module")
+def small() -> Exercise:
+    """The exercise, ranked at a size that this device can run."""
+    return replace(find_exercise("tiled"), ranking={"Width": 72}, largest_on_cpu=70)
+
+
+def graded(exercise: Exercise, text: str, stages: Here) -> Report:
+    job = Job(text.encode(), exercise, "sm_90", "5eed", Path("/nonexistent"), gpu="cpu")
+    return grade(job, stages)
+
+
+def test_an_accepted_kernel_is_measured(small):
+    stages = WithGPU()
+    report = graded(small, small.solution.read_text(), stages)
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.measurement is not None
+    assert report.measurement.sizes == {"Width": 72}
+    assert [speed.sizes["Width"] for speed in report.measurement.curve] == [9, 18, 36, 72, 144]
+    assert report.measurement.ptx_digest == stages.asked[0].modules[0].ptx_digest
+    assert report.measured_occupancy is not None
+    assert all(check.status is PASSED for check in report.checks)
+
+
+WRONG_WHEN_LARGE = (
+    "    if (Width > 70 && threadIdx.x == 3 && threadIdx.y == 0 && blockIdx.x == 0) P[0] = 7;\n"
+)
+
+
+def test_a_kernel_that_is_wrong_at_the_ranking_size_alone_is_found_on_the_gpu(small):
+    text = small.solution.read_text().rstrip()
+    report = graded(small, f"{text[:-1]}{WRONG_WHEN_LARGE}}}\n", WithGPU())
+    assert report.verdict is Verdict.WRONG_ANSWER
+    assert report.measurement is None
+    assert "Width=72" in report.message
+
+
+def test_a_launch_that_does_not_fit_at_the_ranking_size_alone_is_no_way_to_be_accepted(small):
+    text = f"//!tilelab shared=max(0,Width-70)*100000\n{small.solution.read_text()}"
+    stages = WithGPU()
+    report = graded(small, text, stages)
+    assert report.verdict is Verdict.RESOURCE_LIMIT
+    assert next(check for check in report.checks if "Width=72" in check.case).status is FAILED
+
+
+def test_a_runner_that_had_to_be_stopped_is_a_time_limit(small):
+    report = graded(small, small.solution.read_text(), Hanging())
+    assert report.verdict is Verdict.TIME_LIMIT
+    assert report.measurement is None
+
+
+def test_other_code_than_was_checked_is_never_reported(small):
+    report = graded(small, small.solution.read_text(), WithGPU())
+    with pytest.raises(OtherCode):
+        judged(report, MeasureResponse((), (), ptx_digests=("0" * 64,)), ("1" * 64,), compared=True)
+
+
+def test_a_kernel_that_only_the_gpu_knows_says_what_nobody_checked(small):
+    text = small.solution.read_text()
+    report = graded(small, text, WithGPU())
+    unknown = replace(
+        report, verdict=Verdict.UNSUPPORTED, findings=(Finding(Verdict.UNSUPPORTED, "wmma", line=3),)
+    )
+    after = judged(unknown, MeasureResponse((), report.checks, ptx_digests=("d",)), ("d",), compared=True)
+    assert after.verdict is Verdict.ACCEPTED
+    assert any("races" in each for each in after.unmade_checks)
+
+
+def test_the_worse_of_two_devices_counts():
+    cpu = (CaseCheck("a", PASSED), CaseCheck("b", FAILED, "race"), CaseCheck("c", NOT_RUN, "too large"))
+    gpu = (
+        CaseCheck("a", FAILED, "wrong"),
+        CaseCheck("b", PASSED),
+        CaseCheck("c", PASSED),
+        CaseCheck("d", FAILED),
+    )
+    assert merged_checks(cpu, gpu) == (
+        CaseCheck("a", FAILED, "wrong"),
+        CaseCheck("b", FAILED, "race"),
+        CaseCheck("c", PASSED),
+        CaseCheck("d", FAILED),
+    )
