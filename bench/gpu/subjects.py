@@ -73,7 +73,7 @@ class Cheat:
     """A kernel that tries to be accepted, or to harm.
 
     kind: what it tries
-    honesty: "cheat" for one that must not be accepted; "trick" for a right one; "open" for a wrong one that is accepted
+    honesty: "cheat" for one that must not be accepted; "trick" for a right one
     gpu, grade: the verdicts that the GPU alone and a whole grade may give
     """
 

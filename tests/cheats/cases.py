@@ -21,7 +21,6 @@ class Honesty(StrEnum):
 
     CHEAT = "cheat"  # must not be accepted
     TRICK = "trick"  # right: accepted, and measured no faster than a plain kernel
-    OPEN = "open"  # wrong, and accepted all the same
 
 
 @dataclass(frozen=True, slots=True)
