@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bench.gpu.machine import Machine, grade_first, measured_by, median, speed_at
+from dataclasses import replace
+
+from bench.gpu.machine import Machine, grade_first, measured_by, median
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Reference, cublas_reference, references
-from kernels.measurement import Measurement
 from worker.gpu.spares import Spares
 
 WIDTHS = (2048, 4096)
@@ -14,7 +15,8 @@ OF_CUBLAS = 0.9
 
 _TEXT = """\
 `bench/gpu/reference.toml` holds what a program that shares nothing with this one measured on an H200. Each kernel is
-graded here as a submission is; the size beside the ranking size comes from the curve."""
+graded here as a submission is, once ranked at each size. The last row's kernel is the ladder's own, of the same shape
+as the reference's."""
 
 
 def run(section: Run) -> None:
@@ -31,30 +33,25 @@ def run(section: Run) -> None:
 
 
 def _row(machine: Machine, reference: Reference, spares: Spares, cublas: dict[int, list[float]]) -> Data:
-    report, _ = grade_first(machine, reference.subject, measured_by(spares))
     row: Data = {
         "name": reference.subject.name,
-        "verdict": report.verdict.value,
         "expected": dict(reference.gflops),
         "measured": {},
         "share": {},
+        "remarks": [],
     }
-    if report.measurement is not None:
-        row["remarks"] = list(report.measurement.remarks)
-        for width in WIDTHS:
-            found = speed_at(report.measurement, width)
-            if found is not None:
-                row["measured"][width] = found[1]
-            _add_cublas(report.measurement, width, row, cublas)
+    for width in WIDTHS:
+        at = replace(machine, ranking=machine.ranking or width)
+        report, _ = grade_first(at, reference.subject, measured_by(spares))
+        row["verdict"] = report.verdict.value
+        measured = report.measurement
+        if measured is not None and measured.sizes == {"Width": width}:
+            row["measured"][width] = measured.gflops
+            row["remarks"] += measured.remarks
+            row["share"][width] = measured.cublas_share
+            if measured.cublas_ms:
+                cublas[width].append(2 * width**3 / (measured.cublas_ms * 1e6))
     return row
-
-
-def _add_cublas(measured: Measurement, width: int, row: Data, cublas: dict[int, list[float]]) -> None:
-    for speed in (measured, *measured.curve):
-        if set(speed.sizes.values()) == {width} and speed.cublas_ms:
-            row["share"][width] = speed.cublas_share
-            cublas[width].append(2 * width**3 / (speed.cublas_ms * 1e6))
-            return
 
 
 def _cublas(found: dict[int, list[float]]) -> dict[int, float]:

@@ -34,6 +34,8 @@ from worker.gpu.device_class import device_class
 from worker.gpu.nvml import ClockReader, gpus
 
 _ALIGNMENT = 512
+# As memory of its own would lie: where matrices lie in the second-level cache, and so how quick it is, follows from it.
+_LARGE_BYTES, _LARGE_ALIGNMENT = 2**20, 2 * 2**20
 # Enough for two products at 4096, guards included; at most a sixteenth of a small device.
 _ARENA_BYTES = 640 * 2**20
 _ARENA_SHARE = 16
@@ -106,15 +108,17 @@ class CupyBackend:
 
     def take(self, words: int, *, guarded: bool = False) -> Memory:
         """A part of the arena, or memory of its own where that is full."""
-        margin = 4 * GUARD_WORDS if guarded else 0
-        size = -(-(4 * words + 2 * margin) // _ALIGNMENT) * _ALIGNMENT
-        if self._used + size <= self._arena_bytes:
-            start = self._arena + self._used
-            self._used += size
+        margin, size = 4 * GUARD_WORDS if guarded else 0, 4 * words
+        alignment = _LARGE_ALIGNMENT if size >= _LARGE_BYTES else _ALIGNMENT
+        place = _aligned(self._arena + self._used + margin, alignment)
+        end = place + size + margin - self._arena
+        if end <= self._arena_bytes:
+            self._used = end
         else:
-            start = _asked(lambda: runtime.malloc(size))
-            self._more.append(start)
-        return Memory(start + margin, words)
+            more = _asked(lambda: runtime.malloc(size + 2 * margin + alignment))
+            self._more.append(more)
+            place = _aligned(more + margin, alignment)
+        return Memory(place, words)
 
     def guards(self, memory: Memory) -> tuple[Memory, Memory]:
         """The words in front and behind."""
@@ -197,13 +201,19 @@ class CupyBackend:
                 self._zero.ctypes.data, out.place, columns,
             )  # fmt: skip
 
+        # the library takes longer to start than a kernel: until it has, the device is kept at work
+        self._start()
+        self._empty_caches()
         return self._timed(product, seconds=60.0)
 
     def flush(self) -> None:
         """Write more than the caches hold, and take back what was set aside in them."""
         self._start()
-        self._driver.fill(self._flush, 0, self._flush_words)
+        self._empty_caches()
         self._driver.reset_persisting()
+
+    def _empty_caches(self) -> None:
+        self._driver.fill(self._flush, 0, self._flush_words)
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
@@ -299,6 +309,10 @@ def _asked(call: Callable[[], Any]) -> Any:
 
 def _fault(status: int) -> DeviceFault:
     return DeviceFault(_FAULTS.get(status, FaultKind.OTHER), f"CUDA error {status}")
+
+
+def _aligned(place: int, alignment: int) -> int:
+    return -(-place // alignment) * alignment
 
 
 def _parameter(argument: Argument) -> Any:
