@@ -33,6 +33,23 @@ def misfit(
     return ""
 
 
+def unranked(exercise: Exercise, tile: int, own: Mapping[str, int] | None = None) -> str:
+    """Why a kernel with that tile need not be right at the ranking size; "" where it has to be.
+
+    Where the exercise's own tile does not fit that size either, it is meant for every kernel.
+    """
+    if misfit(exercise, exercise.ranking, exercise.tile):
+        return ""
+    for name, step in steps(exercise, tile, own).items():
+        size = exercise.ranking[name]
+        if size % step:
+            return (
+                f"This kernel gets no speed: where speeds are compared, {name} is {size}, and with its tile of {tile}"
+                f" it is made for multiples of {step}. Choose a tile that divides {size}."
+            )
+    return ""
+
+
 def fitted(
     exercise: Exercise, sizes: Mapping[str, int], tile: int, own: Mapping[str, int] | None = None
 ) -> dict[str, int]:

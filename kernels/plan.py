@@ -19,6 +19,7 @@ from kernels.exercise import (
     Operation,
     Role,
 )
+from kernels.exercise_sizes import unranked
 from kernels.launch import Launch, LaunchError
 from kernels.source import Source
 from kernels.verdict import Example, Finding, Severity, Verdict
@@ -159,13 +160,18 @@ class Plan:
 def make_plan(exercise: Exercise, source: Source | None, tile: int | None, seed: str) -> Plan:
     """The plan of every case of the exercise; without a source, as far as it depends on none.
 
+    The ranking size is left out for a source whose tile does not fit it, where the exercise asks for nothing else.
+
     tile: the one asked for; a source that declares its own keeps that
     """
     tile = source.tile(exercise, tile) if source is not None else tile or exercise.tile
     own = source.macros if source is not None else None
+    left_out = exercise.ranking if unranked(exercise, tile, own) else None
     turns: dict[InputKind, int] = {}
     cases = []
     for case in exercise.cases(tile, own):
+        if case.sizes == left_out:
+            continue
         turn = turns.setdefault(case.inputs, 0)
         turns[case.inputs] += 1
         cases.append(_plan_case(exercise, source, tile, case, turn))

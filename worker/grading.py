@@ -10,11 +10,12 @@ from pathlib import Path
 
 from kernels.compile import Compilation
 from kernels.exercise import Exercise, Operation
+from kernels.exercise_sizes import unranked
 from kernels.plan import Plan, make_plan, select_cases
 from kernels.report import CPU_DEVICE, Report, message_for
 from kernels.source import Source, read_source
 from kernels.source_loops import name_loops
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Verdict, decide
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
 from worker.clock import Clock
 from worker.closer_look import Look, begin, finish, prepare
 from worker.compiling import HeadersUnavailable, compile_request
@@ -107,7 +108,8 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, pro
     closer = begin(look, stages)
     progress("checking on the CPU device")
     checked = stages.check(CheckRequest(plan, tuple(map(module_of, made))))
-    checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *source.warnings))
+    warnings = (*source.warnings, *_unranked(job, source, plan))
+    checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *warnings))
     clock.lap("check")
     report = _report(job, plan, made, checked, clock.seconds, stages.isolation())
     with ThreadPoolExecutor(1) as beside:
@@ -125,6 +127,12 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, pro
             report = judged(report, measured.result(), checked.ptx_digests, compared=compared)
             report = replace(report, device=job.gpu)
     return replace(report, seconds=dict(clock.seconds))
+
+
+def _unranked(job: Job, source: Source, plan: Plan) -> tuple[Finding, ...]:
+    """Why the ranking size is not in the plan, as a warning."""
+    reason = "" if job.case is not None else unranked(job.exercise, plan.tile, source.macros)
+    return (Finding(Verdict.REJECTED, reason, severity=Severity.WARNING),) if reason else ()
 
 
 def _measure(stages: Stages, asked: MeasureRequest, clock: Clock) -> MeasureResponse:

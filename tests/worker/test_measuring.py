@@ -91,6 +91,16 @@ def test_a_launch_that_does_not_fit_at_the_ranking_size_alone_is_no_way_to_be_ac
     assert next(check for check in report.checks if "Width=72" in check.case).status is FAILED
 
 
+def test_a_right_kernel_is_not_run_at_a_ranking_size_that_its_tile_does_not_divide():
+    exercise = replace(find_exercise("tiled-square"), ranking={"Width": 64}, largest_on_cpu=60)
+    for tile, fits in ((12, False), (16, True)):
+        report = graded(exercise, f"#define TILE_WIDTH {tile}\n{exercise.solution.read_text()}", WithGPU())
+        assert report.verdict is Verdict.ACCEPTED
+        assert (report.measurement is not None) == fits
+        assert any("Width=64" in check.case for check in report.checks) == fits
+        assert ["multiples of 12" in each.message for each in report.findings] == ([] if fits else [True])
+
+
 def test_a_runner_that_had_to_be_stopped_is_a_time_limit(small):
     report = graded(small, small.solution.read_text(), Hanging())
     assert report.verdict is Verdict.TIME_LIMIT
