@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import TypeVar
 
-from kernels.exercise import InputKind
+from kernels.exercise import InputKind, Operation
 from kernels.limits import launch_finding
 from kernels.measurement import Clocks, Measurement, Speed
 from kernels.operations import work
@@ -27,6 +28,9 @@ T = TypeVar("T")
 
 FAILED_BEFORE = "not run, because another case failed"
 NO_MEMORY = "not run, because the GPU has too little memory for it"
+NOT_COMPARED = (
+    "Results are not compared in this exercise, so that its time says nothing of the work that was done."
+)
 
 MOST_REPEATS, MOST_ON_THE_CURVE = 60, 15
 """Launches of one size: that of the ranking, and any other."""
@@ -119,7 +123,9 @@ class _Job:
             if case.on_cpu and case.launch is not None and self._launch_problem(case) is None
         ]
         if ran and not self._lost:
-            self._look_at_occupancy(max(ran, key=lambda case: case.weight))
+            # a module that the device does not take was told of already
+            with contextlib.suppress(DeviceFault):
+                self._look_at_occupancy(max(ran, key=lambda case: case.weight))
 
     def leave_out_ranking(self, case: CasePlan) -> None:
         """A kernel that is wrong is not measured."""
@@ -141,6 +147,7 @@ class _Job:
             self._check(case, CaseStatus.PASSED)
             self._ranking = self._keep(found, self._backend.clocks())
             self._doubt(clock_doubt(found))
+            self._doubt(NOT_COMPARED if case.operation is Operation.ANALYSIS else "")
             self._measure_curve([other for other in self._request.curve if other.sizes != case.sizes], bench)
 
     def _measure_curve(self, cases: Sequence[CasePlan], bench: Bench) -> None:

@@ -84,6 +84,16 @@ def test_without_a_ranking_size_a_kernel_is_only_judged():
     assert statuses(response)[f"Width={RANKING}"] is CaseStatus.PASSED
 
 
+def test_a_module_that_the_device_does_not_take_is_told_of_where_nothing_is_measured():
+    class Small(Scripted):
+        def load(self, code, entry):
+            raise DeviceFault(FaultKind.RESOURCES, "out of memory")
+
+    response = measured(replace(request_for(kernel()), ranking=None), Small())
+    assert decide(response.findings) is Verdict.RESOURCE_LIMIT
+    assert response.occupancy is None
+
+
 def test_a_kernel_that_is_wrong_at_the_ranking_size_only_is_found_out():
     text = kernel(before=f"  if ({AT_RANKING} && i == 17 && j == 3) sum += 1;\n")
     response = measured(request_for(text))

@@ -44,6 +44,8 @@ def test_a_solution_is_measured(name, ranking):
     assert (measurement.cublas_share is not None) == product
     assert (measurement.gbps is None) == (exercise.operation == "analysis")
     assert measurement.metric == exercise.metric.value
+    # where nothing is compared, a kernel that does nothing at all would be the fastest
+    assert measurement.ranked == (exercise.operation != "analysis")
 
 
 def test_an_input_in_a_module_variable_that_is_written_is_found_out():
