@@ -43,6 +43,7 @@ class Child:
     module: whose `main` the process runs
     options: how Python starts; without the search for site packages, see worker.sandbox.child
     environment: all that the process sees of ours
+    inherited: descriptors that it has beside its own
     report: what it tells about what confines it
     cpu_seconds: what the process used in all, its start included; known once it has ended
     """
@@ -50,6 +51,7 @@ class Child:
     module = "child"
     options: tuple[str, ...] = ("-I", "-S")
     environment: Mapping[str, str] = ENVIRONMENT
+    inherited: tuple[int, ...] = ()
     report: type[Isolation] = Isolation
 
     def __init__(self, step: str, limits: Limits | None = None) -> None:
@@ -58,26 +60,31 @@ class Child:
         self.cpu_seconds = 0.0
         self.limits = limits or Limits()
         self.isolation: Isolation | None = None
-        self._folder = tempfile.mkdtemp(prefix="tilelab-")
         self._started = time.monotonic()
         self._buffer = bytearray()
-        answers, theirs = os.pipe()
-        try:
-            self._process = subprocess.Popen(
-                self._command(step, theirs), bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, pass_fds=(theirs,), cwd=self._folder, env=self.environment,
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            os.close(answers)
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise SandboxFailure(Failure.START, str(error)) from error
-        finally:
-            os.close(theirs)
-        self._answers = answers
+        with contextlib.ExitStack() as undo:
+            try:
+                self._folder = tempfile.mkdtemp(prefix="tilelab-")
+                undo.callback(shutil.rmtree, self._folder, ignore_errors=True)
+                self._answers, theirs = os.pipe()
+                undo.callback(os.close, self._answers)
+                self._process = self._popen(step, theirs)
+            except OSError as error:
+                raise SandboxFailure(Failure.START, str(error)) from error
+            undo.pop_all()
         self._memory = PeakMemory(self._process.pid)
         if self._process.stdin is not None:
             os.set_blocking(self._process.stdin.fileno(), False)
+
+    def _popen(self, step: str, answers: int) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                self._command(step, answers), bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, pass_fds=(answers, *self.inherited), cwd=self._folder,
+                env=self.environment, start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(answers)
 
     def _command(self, step: str, answers: int) -> list[str]:
         numbers = (os.getpid(), answers, self.limits.cpu_seconds, self.limits.memory_bytes)

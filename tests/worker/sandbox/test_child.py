@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import subprocess
@@ -161,6 +162,21 @@ def test_an_unknown_step_is_a_failed_start():
         child.wait_ready()
 
     assert raised.value.kind is Failure.START
+
+
+@pytest.mark.parametrize("place", ["tempfile.mkdtemp", "os.pipe", "subprocess.Popen"])
+def test_a_machine_that_has_no_more_of_something_is_a_failed_start(place, monkeypatch, tmp_path):
+    def none_left(*_args: object, **_options: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(place, none_left)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(SandboxFailure, match="Too many open files") as raised:
+        Child("compile")
+    assert raised.value.kind is Failure.START
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert not list(tmp_path.iterdir())
 
 
 def test_all_that_should_hold_a_child_in_does_so_on_linux():
