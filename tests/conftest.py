@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import pytest
+
+if TYPE_CHECKING:
+    from tests.worker.kept_processes import KeptProcesses
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -13,3 +19,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def kept() -> Iterator[KeptProcesses]:
+    """Sandboxed processes for jobs that need none of their own."""
+    from tests.worker.kept_processes import KeptProcesses
+
+    processes = KeptProcesses()
+    yield processes
+    processes.close()

@@ -1,4 +1,4 @@
-"""Kernels of students' kinds, wrong and right, graded the way `tilelab grade` grades them."""
+"""Kernels of students' kinds, wrong and right, graded the way `tilelab grade` does it, many in the same processes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kernels.exercise import Exercise, find_exercise
 from kernels.report import Report
 from kernels.verdict import Finding, Severity, Verdict
 from tests.marks import linux
+from tests.worker.kept_processes import KeptProcesses
 from worker.grading import Job, grade
-from worker.stages import SandboxedStages
 
 FOLDER = Path(__file__).parent
 SEED = "5eed" * 8
@@ -79,11 +79,12 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-def graded(kind: str, expected: Expected, cache: Path, tile: int | None = None) -> Report:
+def graded(
+    kind: str, expected: Expected, cache: Path, kept: KeptProcesses, tile: int | None = None
+) -> Report:
     source = (FOLDER / kind / f"{expected.name}.cu").read_bytes()
     job = Job(source, exercise_of(expected.exercise), arch="sm_90", seed=SEED, cache=cache, tile=tile)
-    with SandboxedStages() as stages:
-        return grade(job, stages)
+    return grade(job, kept.stages())
 
 
 def in_words(report: Report) -> str:
@@ -109,8 +110,8 @@ def test_the_corpus_is_large_and_holds_every_verdict_a_kernel_can_earn():
 
 @linux
 @pytest.mark.parametrize("expected", WRONG, ids=lambda expected: expected.name)
-def test_a_wrong_kernel_gets_its_verdict_and_its_line(expected, cache):
-    report = graded("wrong", expected, cache)
+def test_a_wrong_kernel_gets_its_verdict_and_its_line(expected, cache, kept):
+    report = graded("wrong", expected, cache, kept)
 
     assert report.verdict is expected.verdict, in_words(report)
     assert any(expected.shown_by(finding) for finding in report.findings), in_words(report)
@@ -122,8 +123,8 @@ def test_a_wrong_kernel_gets_its_verdict_and_its_line(expected, cache):
     RIGHT_WITH_TILES,
     ids=[f"{expected.name}-{tile}" for expected, tile in RIGHT_WITH_TILES],
 )
-def test_a_right_kernel_is_accepted_without_a_finding(expected, tile, cache):
-    report = graded("right", expected, cache, tile)
+def test_a_right_kernel_is_accepted_without_a_finding(expected, tile, cache, kept):
+    report = graded("right", expected, cache, kept, tile)
 
     assert report.verdict is Verdict.ACCEPTED, in_words(report)
     assert not report.findings, in_words(report)

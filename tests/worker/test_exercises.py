@@ -8,7 +8,6 @@ from kernels.exercise import find_exercise, list_exercises
 from kernels.verdict import Verdict
 from tests.marks import linux
 from worker.grading import Job, grade
-from worker.stages import SandboxedStages
 
 pytestmark = linux
 
@@ -32,12 +31,11 @@ STARTERS = {
 }
 
 
-def graded(name, file, cache, tile=None, *, evidence=False):
+def graded(name, file, cache, kept, tile=None, *, evidence=False):
     exercise = find_exercise(name)
     source = getattr(exercise, file).read_bytes()
     job = Job(source, exercise, arch="sm_90", seed="5eed" * 8, cache=cache, tile=tile, evidence=evidence)
-    with SandboxedStages() as stages:
-        return grade(job, stages)
+    return grade(job, kept.stages())
 
 
 @pytest.fixture(scope="session")
@@ -51,14 +49,14 @@ def test_every_exercise_has_a_starter_whose_verdict_is_known():
 
 
 @pytest.mark.parametrize(("name", "tile"), [(e.name, tile) for e in EXERCISES.values() for tile in e.tiles])
-def test_a_solution_is_right_with_every_tile(name, tile, cache):
-    report = graded(name, "solution", cache, tile)
+def test_a_solution_is_right_with_every_tile(name, tile, cache, kept):
+    report = graded(name, "solution", cache, kept, tile)
     assert (report.verdict, report.findings) == (Verdict.ACCEPTED, ()), report.message
 
 
 @pytest.mark.parametrize("name", [exercise.name for exercise in EXERCISES.values() if exercise.goals])
-def test_a_solution_meets_every_goal_and_has_its_table_of_phases(name, cache):
-    evidence = graded(name, "solution", cache, evidence=True).evidence
+def test_a_solution_meets_every_goal_and_has_its_table_of_phases(name, cache, kept):
+    evidence = graded(name, "solution", cache, kept, evidence=True).evidence
     assert len(evidence.goals) == len(EXERCISES[name].goals)
     assert not [f"{goal.text}: {goal.counted}" for goal in evidence.goals if not goal.met]
     if EXERCISES[name].phases is not None:
@@ -67,23 +65,23 @@ def test_a_solution_meets_every_goal_and_has_its_table_of_phases(name, cache):
 
 
 @pytest.mark.parametrize("name", STARTERS)
-def test_a_starter_gets_its_verdict_and_leaves_a_goal_to_meet(name, cache):
-    report = graded(name, "starter", cache, evidence=True)
+def test_a_starter_gets_its_verdict_and_leaves_a_goal_to_meet(name, cache, kept):
+    report = graded(name, "starter", cache, kept, evidence=True)
     assert report.verdict is STARTERS[name], report.message
     if report.verdict is Verdict.ACCEPTED and EXERCISES[name].goals:
         assert not all(goal.met for goal in report.evidence.goals)
 
 
-def test_a_reduction_diverges_from_the_fifth_of_its_eight_iterations_on(cache):
+def test_a_reduction_diverges_from_the_fifth_of_its_eight_iterations_on(cache, kept):
     """As the course has it for blocks of 256 threads: interleaved always, contiguous not before the fifth."""
-    assert diverging("starter", cache) == [8, 8, 8, 8, 8, 4, 2, 1]
-    assert diverging("solution", cache) == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert diverging("starter", cache, kept) == [8, 8, 8, 8, 8, 4, 2, 1]
+    assert diverging("solution", cache, kept) == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
-def diverging(file, cache):
+def diverging(file, cache, kept):
     """Warps of a block that split at the branch in the loop, iteration by iteration."""
     lines = getattr(EXERCISES["reduction"], file).read_text("utf-8").split("\n")
     branch = next(number for number, line in enumerate(lines, 1) if line.startswith("        if (t "))
-    evidence = graded("reduction", file, cache, evidence=True).evidence
+    evidence = graded("reduction", file, cache, kept, evidence=True).evidence
     (found,) = [line.branches for line in evidence.lines if line.line == branch]
     return [split // 4 for warps, split in found.intervals if warps][:8]

@@ -1,0 +1,69 @@
+"""The sandboxed stages of many jobs in the same processes, because their start takes longer than most jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernels.compile import Compilation
+from kernels.verdict import Finding
+from worker.sandbox.compiling import CompileRequest, compile_in
+from worker.sandbox.limits import Limits
+from worker.sandbox.process import Child
+from worker.stages import COMPILE_LIMITS, SandboxedStages
+
+# Their limits of CPU time are for all that they do, and must never end them here.
+JOBS = 20
+
+
+class KeptChild(Child):
+    """Shut in as any other; waits for a further request after each."""
+
+    def request(
+        self, payload: dict[str, Any], *, last: bool = True, seconds: float | None = None
+    ) -> dict[str, Any]:
+        return super().request(payload, last=False, seconds=seconds)
+
+
+class KeptStages(SandboxedStages):
+    """For a few jobs, one after the other. A compiler that has died is replaced."""
+
+    def _start(self, step: str, limits: Limits) -> Child:
+        child = KeptChild(step, limits)
+        self._children.append(child)
+        return child
+
+    def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
+        child = self._compilers[0]
+        made = compile_in(child, request)
+        if not child.alive():
+            child.close()
+            self._compilers[0] = self._start("compile", COMPILE_LIMITS)
+        return made
+
+    def prepare_compilers(self, number: int) -> None:
+        """One does for all."""
+
+    def whole(self) -> bool:
+        """Whether all of them can take another job."""
+        return all(child.alive() for child in (*self._compilers, *filter(None, [self._runner])))
+
+
+class KeptProcesses:
+    """Hands out stages, new ones after some jobs. Use from one thread, and call `close`."""
+
+    def __init__(self) -> None:
+        self._stages: KeptStages | None = None
+        self._jobs = 0
+
+    def stages(self) -> KeptStages:
+        if self._stages is None or self._jobs == JOBS or not self._stages.whole():
+            self.close()
+            self._stages = KeptStages()
+            self._jobs = 0
+        self._jobs += 1
+        return self._stages
+
+    def close(self) -> None:
+        if self._stages is not None:
+            self._stages.close()
+            self._stages = None
