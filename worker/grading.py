@@ -125,7 +125,8 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, pro
         if measured is not None:
             compared = plan.operation is not Operation.ANALYSIS
             report = judged(report, measured.result(), checked.ptx_digests, compared=compared)
-            report = replace(report, device=job.gpu)
+            # what holds the process with the GPU is known only now
+            report = replace(report, device=job.gpu, isolation=stages.isolation())
     return replace(report, seconds=dict(clock.seconds))
 
 

@@ -140,7 +140,10 @@ def _held(answer: MeasureResponse, report: Report) -> MeasuredOccupancy | None:
 
 
 def merged_checks(cpu: Sequence[CaseCheck], gpu: Sequence[CaseCheck]) -> tuple[CaseCheck, ...]:
-    """Each case with the worse of what the two devices showed; a case that only one has run counts as that one says."""
+    """Each case with the worse of what the two devices showed; a case that only one has run counts as that one says.
+
+    Of one that neither has run the GPU says why: it is the last that could have.
+    """
     on_gpu = {check.case: check for check in gpu}
     known = {check.case for check in cpu}
     return (
@@ -150,9 +153,10 @@ def merged_checks(cpu: Sequence[CaseCheck], gpu: Sequence[CaseCheck]) -> tuple[C
 
 
 def _worse(cpu: CaseCheck, gpu: CaseCheck | None) -> CaseCheck:
-    if gpu is None or gpu.status is CaseStatus.NOT_RUN or cpu.status is CaseStatus.FAILED:
+    if gpu is None or cpu.status is CaseStatus.FAILED:
         return cpu
-    return gpu
+    only_on_cpu = gpu.status is CaseStatus.NOT_RUN and cpu.status is not CaseStatus.NOT_RUN
+    return cpu if only_on_cpu else gpu
 
 
 def stopped_runner() -> Finding:

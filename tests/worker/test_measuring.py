@@ -70,6 +70,16 @@ def test_an_accepted_kernel_is_measured(small):
     assert all(check.status is PASSED for check in report.checks)
 
 
+def test_what_does_not_hold_the_process_with_the_gpu_is_told_of(small):
+    class Open(WithGPU):
+        """Its GPU process was still starting when the check was over."""
+
+        def isolation(self) -> tuple[str, ...]:
+            return ("it can read files",) if self.asked else ()
+
+    assert graded(small, small.solution.read_text(), Open()).isolation == ("it can read files",)
+
+
 WRONG_WHEN_LARGE = (
     "    if (Width > 70 && threadIdx.x == 3 && threadIdx.y == 0 && blockIdx.x == 0) P[0] = 7;\n"
 )
@@ -131,10 +141,15 @@ def test_the_worse_of_two_devices_counts():
         CaseCheck("b", PASSED),
         CaseCheck("c", PASSED),
         CaseCheck("d", FAILED),
+        CaseCheck("e", NOT_RUN, "too little memory"),
+        CaseCheck("f", NOT_RUN, "lost"),
     )
+    cpu += (CaseCheck("e", NOT_RUN, "too large"), CaseCheck("f", PASSED))
     assert merged_checks(cpu, gpu) == (
         CaseCheck("a", FAILED, "wrong"),
         CaseCheck("b", FAILED, "race"),
         CaseCheck("c", PASSED),
+        CaseCheck("e", NOT_RUN, "too little memory"),
+        CaseCheck("f", PASSED),
         CaseCheck("d", FAILED),
     )
