@@ -54,11 +54,12 @@ def architecture(arch: str | None, gpu: GpuFacts | None) -> str:
         raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
     if gpu is None:
         return arch or DEFAULT_ARCH
-    own = f"sm_{gpu.cc.replace('.', '')}"
-    if arch is not None and arch != own:
+    if arch is not None and arch != gpu.arch:
         raise WrongUse(
-            f"--arch {arch}: the {gpu.name} runs {own} only; add --device cpu for another architecture."
+            f"--arch {arch}: the {gpu.name} runs {gpu.arch} only; add --device cpu for another architecture."
         )
-    if own not in ARCHES:
-        raise WrongUse(f"the {gpu.name} needs {own}, which the compiler does not know; use --device cpu.")
-    return own
+    if gpu.arch not in ARCHES:
+        raise WrongUse(
+            f"the {gpu.name} needs {gpu.arch}, which the compiler does not know; use --device cpu."
+        )
+    return gpu.arch
