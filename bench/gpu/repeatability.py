@@ -8,7 +8,6 @@ import threading
 
 from bench.gpu.machine import (
     Known,
-    Machine,
     Measure,
     grade_again,
     grade_first,
@@ -18,7 +17,7 @@ from bench.gpu.machine import (
 )
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, ladder
-from worker.gpu.spares import Runner
+from worker.gpu.spares import Spares
 from worker.sandbox.limits import SandboxFailure
 
 ROUNDS = 10
@@ -30,8 +29,8 @@ Times = dict[str, dict[int, list[float]]]
 _TEXT = """\
 Each rung of the ladder is compiled and checked once and then measured {rounds} times, round by round, each time in a
 new process, with a new context and new inputs: first with nothing else on the machine, then with the next processes
-getting ready beside it as in a worker, and others started on the same GPU and ended again all the time. cv is the
-standard deviation over the mean of the {rounds} medians."""
+getting ready beside it as in a worker, and further ones taken and thrown away at once, so that starts never cease. cv
+is the standard deviation over the mean of the {rounds} medians."""
 
 
 def run(section: Run) -> None:
@@ -39,9 +38,10 @@ def run(section: Run) -> None:
     rounds, machine = section.options.get("rounds", ROUNDS), section.machine
     data: Data = {"rounds": rounds, "quiet": {}, "loud": {}}
     known = _check(section, measured_quietly(machine))
-    _measure(section, "quiet", known, measured_quietly(machine), rounds, data)
-    with machine.spares() as spares:
-        noise = _Noise(machine)
+    if section.options.get("quiet", 1):
+        _measure(section, "quiet", known, measured_quietly(machine), rounds, data)
+    with machine.spares(3) as spares:
+        noise = _Noise(spares)
         try:
             _measure(section, "loud", known, measured_by(spares), rounds, data)
         finally:
@@ -86,10 +86,10 @@ def _measure(
 
 
 class _Noise:
-    """Starts runners on the same GPU and ends them, one after the other, until it is ended itself."""
+    """Takes spares and throws them away, so that others are started all the time, until it is ended itself."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, spares: Spares) -> None:
+        self._spares = spares
         self._over = threading.Event()
         self._started = 0
         self._thread = threading.Thread(target=self._make, daemon=True)
@@ -98,9 +98,8 @@ class _Noise:
     def _make(self) -> None:
         while not self._over.is_set():
             try:
-                with Runner(self._machine.gpus[0], self._machine.prepare) as runner:
-                    runner.ready()
-                self._started += 1
+                with self._spares.take():
+                    self._started += 1
             except SandboxFailure:
                 self._over.wait(1)
 
@@ -163,7 +162,9 @@ def _text(data: Data) -> list[str]:
 
 def _beside(kind: str, data: Data) -> str:
     started = data.get("started beside")
-    return f" ({started} processes were started and ended meanwhile)" if kind == "loud" and started else ""
+    return (
+        f" ({started} more processes were started and ended meanwhile)" if kind == "loud" and started else ""
+    )
 
 
 def _cells(values: list[float] | None) -> list[str]:

@@ -25,16 +25,21 @@ class DeviceChild(Child):
     options = ("-I",)
     report = DeviceIsolation
 
-    def __init__(self, device: int | None, compiler: str, wall_seconds: float) -> None:
+    def __init__(
+        self, device: int | None, compiler: str, wall_seconds: float, quiet: int | None = None
+    ) -> None:
         """Start it and return at once.
 
         device: its number by its place on the bus; None for the CPU device
         wall_seconds: for its job
+        quiet: descriptor of the file that keeps starts away from what is timed
         """
         self.environment = environment_for(device)
         cpu_seconds = _START_CPU_SECONDS + int(_THREADS * wall_seconds)
         limits = Limits(wall_seconds, cpu_seconds, _MEMORY_BYTES, _RESPONSE_BYTES)
-        super().__init__(f"{'cpu' if device is None else 'gpu'} {compiler}", limits)
+        self.inherited = () if quiet is None else (quiet,)
+        kind = "cpu" if device is None else "gpu"
+        super().__init__(f"{kind} {compiler} {'' if quiet is None else quiet}", limits)
 
 
 def environment_for(device: int | None) -> dict[str, str]:

@@ -19,6 +19,7 @@ from worker.gpu.cases import SmallCases
 from worker.gpu.findings import LOST, fault_finding
 from worker.gpu.messages import DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.operands import Modules, Operands, place
+from worker.gpu.quiet import NOBODY_ELSE, Quiet
 from worker.gpu.roofline import implausible
 from worker.gpu.speed import clock_doubt, speed
 from worker.gpu.timing import FEWEST_IN_BUDGET, Bench, Effort, Fresh, Timings, kind_of, repeat, timings
@@ -43,14 +44,18 @@ _NOT_OF_THE_CURVE = frozenset({Verdict.RESOURCE_LIMIT, Verdict.TIME_LIMIT})
 
 
 def measure(
-    request: MeasureRequest, backend: Backend, judge: Judge, ask: Callable[[], Numbers]
+    request: MeasureRequest,
+    backend: Backend,
+    judge: Judge,
+    ask: Callable[[], Numbers],
+    quiet: Quiet = NOBODY_ELSE,
 ) -> MeasureResponse:
     """All that a request asks for.
 
     ask: gives two new random numbers of the parent at each call
     """
     job = _Job(request, backend, judge)
-    bench = Bench(backend, judge, Fresh(ask), request.launch_seconds)
+    bench = Bench(backend, judge, Fresh(ask), request.launch_seconds, quiet)
     job.judge_small_cases()
     job.judge_large_cases(bench)
     if request.ranking is None:

@@ -16,6 +16,7 @@ from worker import steps
 from worker.gpu import measure_step
 from worker.gpu.backend import Backend, Code
 from worker.gpu.messages import MeasureRequest, Numbers, Prepare, Prepared
+from worker.gpu.quiet import NOBODY_ELSE, Quiet
 from worker.gpu.rehearsal import rehearse_backend, rehearse_judge
 from worker.gpu.verification import Judge
 from worker.sandbox import child
@@ -42,19 +43,22 @@ def load(device: str) -> Callable[[str], Backend]:
     raise ValueError(f"there is no device of the kind {device!r}")
 
 
-def warm_up(device: str, compiler: str = "") -> Backend:
+def warm_up(device: str, compiler: str = "", quiet: Quiet = NOBODY_ELSE) -> Backend:
     """Start the device and load all that a job will need: afterwards nothing can be loaded.
 
     compiler: the version of NVRTC, for the record
+    quiet: in two parts, so that what is timed need not wait for both
     """
     steps.warm_up()
     devices()
-    backend = load(device)(compiler)
-    rehearse_backend(backend)
+    with quiet.starting():
+        backend = load(device)(compiler)
+    with quiet.starting():
+        rehearse_backend(backend)
     return backend
 
 
-def serve(backend: Backend, answers: int) -> None:
+def serve(backend: Backend, answers: int, quiet: Quiet = NOBODY_ELSE) -> None:
     """Answer the lines on standard input until there are no more."""
     lines = child.requests(0)
 
@@ -62,7 +66,7 @@ def serve(backend: Backend, answers: int) -> None:
         child.send(answers, {"ask": NUMBERS})
         return numbers(next(lines, b"null"))
 
-    job = Job(backend, ask)
+    job = Job(backend, ask, quiet)
     for line in lines:
         child.send(answers, child.answer(job.step, line))
 
@@ -78,9 +82,10 @@ def numbers(line: bytes) -> Numbers:
 class Job:
     """The two requests of one job, in their order: first what to judge with, then what to judge and measure."""
 
-    def __init__(self, backend: Backend, ask: Ask) -> None:
+    def __init__(self, backend: Backend, ask: Ask, quiet: Quiet = NOBODY_ELSE) -> None:
         self._backend = backend
         self._ask = ask
+        self._quiet = quiet
         self._judge: Judge | None = None
 
     def step(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -89,12 +94,13 @@ class Job:
             answer: object = self._prepare(from_plain(Prepare, request))
         else:
             given = from_plain(MeasureRequest, request)
-            answer = measure_step.measure(given, self._backend, self._judge, self._ask)
+            answer = measure_step.measure(given, self._backend, self._judge, self._ask, self._quiet)
         plain: dict[str, Any] = to_plain(answer)
         return plain
 
     def _prepare(self, request: Prepare) -> Prepared:
-        judge = Judge(self._backend, Code(request.judge.ptx, request.judge.cubin_bytes))
-        rehearse_judge(self._backend, judge)
+        with self._quiet.starting():
+            judge = Judge(self._backend, Code(request.judge.ptx, request.judge.cubin_bytes))
+            rehearse_judge(self._backend, judge)
         self._judge = judge
         return Prepared(replace(self._backend.environment, compiler=request.compiler))

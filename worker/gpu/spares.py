@@ -13,6 +13,7 @@ from typing import Self
 from kernels.wire import WireError, from_plain, to_plain
 from worker.gpu.device_child import DeviceChild
 from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare, Prepared
+from worker.gpu.quiet import quiet_file
 from worker.sandbox.limits import Failure, Isolation, SandboxFailure
 from worker.sandbox.process import START_SECONDS
 
@@ -37,13 +38,20 @@ class Runner:
     isolation: what holds the process in; None until it is ready
     """
 
-    def __init__(self, device: int | None, prepare: Prepare, wall_seconds: float = WALL_SECONDS) -> None:
+    def __init__(
+        self,
+        device: int | None,
+        prepare: Prepare,
+        wall_seconds: float = WALL_SECONDS,
+        quiet: int | None = None,
+    ) -> None:
         """Start the process and return at once.
 
         device: None for the CPU device behind the same interface
         wall_seconds: for the whole measurement
+        quiet: descriptor of a worker's `quiet_file`, where others start on the device while this one measures
         """
-        self._child = DeviceChild(device, prepare.compiler, wall_seconds)
+        self._child = DeviceChild(device, prepare.compiler, wall_seconds, quiet)
         self._prepare = prepare
         self._prepared: Prepared | None = None
         self._failure: SandboxFailure | None = None
@@ -159,6 +167,7 @@ class Spares:
         wall_seconds: for the measurement of each
         """
         self._device, self._prepare, self._ahead, self._wall_seconds = device, prepare, ahead, wall_seconds
+        self._quiet = quiet_file()
         self._changed = threading.Condition()
         self._waiting: deque[Runner | SandboxFailure] = deque()
         self._all: list[Runner] = []
@@ -203,6 +212,7 @@ class Spares:
             runner.close()
         self._all.clear()
         self._waiting.clear()
+        self._quiet.close()
 
     def __enter__(self) -> Self:
         return self
@@ -245,7 +255,7 @@ class Spares:
     def _started(self) -> Runner | SandboxFailure:
         """A process that begins to warm up, with a thread that sees it through."""
         try:
-            runner = Runner(self._device, self._prepare, self._wall_seconds)
+            runner = Runner(self._device, self._prepare, self._wall_seconds, self._quiet.fileno())
         except SandboxFailure as failure:
             return failure
         self._all.append(runner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from worker.gpu.cublas import Library
 from worker.gpu.findings import guard_finding, input_finding, wrong_finding
 from worker.gpu.messages import Numbers
 from worker.gpu.operands import POISON_WORD, Operands
+from worker.gpu.quiet import NOBODY_ELSE, Quiet
 from worker.gpu.recipes import Recipe, recipes
 from worker.gpu.verification import Judge
 
@@ -29,6 +31,8 @@ _CUBLAS_EVERY, _CUBLAS_FEWEST = 2, 5
 _PERMUTATION_EVERY = 4
 _WARM_SECONDS, _LOOK_SECONDS, _BLIND_SECONDS = 0.15, 0.004, 0.02
 _SAME_CLOCK = 0.01
+_LONG_MS = 4.0
+"""A longer launch is timed while no other process starts on the GPU; a shorter one is mostly missed by that."""
 
 
 class Fresh:
@@ -54,6 +58,7 @@ class Bench:
     """What all sizes are measured with.
 
     launch_seconds: after which a launch counts as endless
+    quiet: keeps the starts of other processes away from long launches
     now: a clock, in seconds
     """
 
@@ -61,6 +66,7 @@ class Bench:
     judge: Judge
     fresh: Fresh
     launch_seconds: float
+    quiet: Quiet = NOBODY_ELSE
     now: Callable[[], float] = field(default=time.perf_counter)
 
 
@@ -91,8 +97,16 @@ def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) ->
     first: whether the device may have been idle before, so that its clock has to rise
     raise (DeviceFault): a launch ended badly
     """
-    seed = _warm_up(bench, operands, by_clock=first)
-    library = Library.of(bench.backend, bench.judge, operands.case, seed)
+    warm = _warm_up(bench, operands, by_clock=first)
+    library = Library.of(bench.backend, bench.judge, operands.case, warm.unused)
+    with bench.quiet.alone() if warm.ms > _LONG_MS else contextlib.nullcontext():
+        runs = _runs(bench, operands, effort, library)
+    if isinstance(runs, Finding):
+        return runs
+    return Timings(operands.case, tuple(runs), tuple(library.ms) if library is not None else ())
+
+
+def _runs(bench: Bench, operands: Operands, effort: Effort, library: Library | None) -> list[Timed] | Finding:
     runs: list[Timed] = []
     began = bench.now()
     while _go_on([run.ms for run in runs], bench.now() - began, effort):
@@ -104,7 +118,7 @@ def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) ->
             library.run()
     while library is not None and len(library.ms) < _CUBLAS_FEWEST:
         library.run()
-    return Timings(operands.case, tuple(runs), tuple(library.ms) if library is not None else ())
+    return runs
 
 
 def _go_on(ms: list[float], spent: float, effort: Effort) -> bool:
@@ -177,22 +191,31 @@ def _verify(
     return wrong_finding(output_of(case), verified.wrong, case, number)
 
 
-def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> int:
-    """Launches that nothing is taken from, at least one; until the device's clock stays, where that is asked for.
+@dataclass(frozen=True, slots=True)
+class _Warm:
+    """What launches for warming up leave behind.
 
-    return: a random number that was needed for nothing else
+    ms: of the last of them
+    unused: a random number that was needed for nothing else
     """
+
+    ms: float
+    unused: int
+
+
+def _warm_up(bench: Bench, operands: Operands, *, by_clock: bool) -> _Warm:
+    """Launches that nothing is taken from, at least one; until the device's clock stays, where that is asked for."""
     _set_up(bench, operands, kind_of(operands.case, 0))
     began = bench.now()
-    _run(bench, operands)
+    run = _run(bench, operands)
     unused = bench.fresh.vector()
     before = 0
     while by_clock and bench.now() - began < (_WARM_SECONDS if before else _BLIND_SECONDS):
         looked = bench.now()
         while bench.now() - looked < _LOOK_SECONDS:
-            _run(bench, operands)
+            run = _run(bench, operands)
         clock = bench.backend.clocks().sm_mhz
         if clock and abs(clock - before) <= _SAME_CLOCK * clock:
             break
         before = clock
-    return unused
+    return _Warm(run.ms, unused)

@@ -51,17 +51,20 @@ _LIBRARY_PLACES = ("LD_LIBRARY_PATH", "CUDA_PATH")
 def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: int) -> None:
     """Start the device, say what confines this process, and answer each request.
 
-    step: the device and the version of the compiler, such as "gpu 13.5"
+    step: the device, the version of the compiler, and the descriptor of what keeps starts away from timing, if any,
+        such as "gpu 13.5 7"
     """
     lockdown.die_with(parent)
     network = lockdown.leave_network()
-    device, _, compiler = step.partition(" ")
+    device, compiler, descriptor = step.split(" ")
     try:
         from worker.gpu import runner
+        from worker.gpu.quiet import Quiet
 
+        quiet = Quiet(int(descriptor) if descriptor else None)
         runner.load(device)
         started = lockdown.close_files_before_start(_there(_START_FILES), _folders(), _writable())
-        backend = runner.warm_up(device, compiler)
+        backend = runner.warm_up(device, compiler, quiet)
     except Exception as error:  # noqa: BLE001 - whoever waits for this process must learn why there is none
         where = "".join(traceback.format_tb(error.__traceback__, limit=-4))
         detail = f"{type(error).__name__}: {error}"[:2000]
@@ -71,7 +74,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: 
     calls, landlock = lockdown.close_after_start(_there(READABLE), _writable())
     held = {"calls": calls, "landlock": min(started, landlock), "network": network, "limits": limits}
     child.send(answers, held)
-    runner.serve(backend, answers)
+    runner.serve(backend, answers, quiet)
     os._exit(0)
 
 

@@ -57,7 +57,7 @@ class Rig:
 
     def time(self, seconds: float = 1000.0, *, first: bool = False) -> Timings:
         judge = self.judge
-        bench = Bench(self.device, judge, Fresh(self.ask), 5.0, self.clock)  # type: ignore[arg-type]
+        bench = Bench(self.device, judge, Fresh(self.ask), 5.0, now=self.clock)  # type: ignore[arg-type]
         found = timings(bench, self.operands, Effort(seconds, MOST), first=first)
         assert not isinstance(found, Finding), found
         return found
