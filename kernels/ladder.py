@@ -19,6 +19,10 @@ _KEY = re.compile(r"\d\d_[a-z0-9_]+")
 _CLASS = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _FIGURES = ("gflops", "cublas_share")
 
+LEVEL = 0.01
+"""Speeds that differ by no more than this share are taken for the same: else a rung's own kernel, a hair slower this
+time, would be told that rung's idea as the next one."""
+
 
 class LadderError(ValueError):
     """A ladder that cannot be used; the text says which entry and why."""
@@ -91,7 +95,7 @@ class Step:
 class Place:
     """Where a speed stands.
 
-    below: the fastest measured rung that is not faster, None below the whole ladder
+    below: the fastest measured rung that is not faster or as good as level, None below the whole ladder
     above: the slowest measured rung that is faster, whose idea is the next one; None at the top
     """
 
@@ -100,6 +104,11 @@ class Place:
     gflops: float
     below: Step | None
     above: Step | None
+
+    @property
+    def level(self) -> bool:
+        """Whether the speed is that of the rung below, as well as speeds repeat."""
+        return self.below is not None and abs(self.gflops - self.below.gflops) <= LEVEL * self.below.gflops
 
 
 def read_ladder(exercise: Exercise) -> Ladder | None:
@@ -136,8 +145,8 @@ def place(ladder: Ladder, device_class: str, gflops: float, size: int) -> Place 
         return None
     # at another size than the ranking's, neighbours on the ladder may have changed places
     steps.sort(key=lambda step: step.gflops)
-    reached = [step for step in steps if step.gflops <= gflops]
-    beyond = [step for step in steps if step.gflops > gflops]
+    number = sum((1 - LEVEL) * step.gflops <= gflops for step in steps)
+    reached, beyond = steps[:number], steps[number:]
     return Place(
         device_class=device_class,
         size=size,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from kernels.advice import advice_for
 from kernels.evidence_text import evidence_text
 from kernels.findings_text import findings_text
-from kernels.measurement_text import device_text, measurement_text, unmade_text
+from kernels.measurement_text import device_text, measured_with_text, measurement_text, unmade_text
 from kernels.report import Report, headline
 from kernels.text_safety import cut, safe, safe_lines
 from kernels.text_style import Style
@@ -33,12 +33,14 @@ def render(
     style: Style,
     options: Sequence[str] = (),
     ladder: Sequence[str] = (),
+    profile: Sequence[str] = (),
 ) -> str:
     """The whole report.
 
     source: the graded text
     file, options: as the student gave them
     ladder: sentences on where a measured speed stands among known kernels
+    profile: sentences on what a profiler saw of its launch
     """
     lines = safe_lines(source.rstrip()) if _is_text(source) else []
     parts = [
@@ -47,11 +49,11 @@ def render(
         _advice(report, lines, style),
         _warnings(report, style),
         _printed(report, style),
-        measurement_text(report, style, ladder),
-        _cases(report, style),
         unmade_text(report, style),
+        measurement_text(report, style, ladder, profile),
+        _cases(report, style),
         evidence_text(report, style),
-        _figures(report, style),
+        [*_figures(report, style), *measured_with_text(report, style)],
         _replay(report, file, options),
         _analyze(report, file, options),
     ]
@@ -113,6 +115,8 @@ def _cases(report: Report, style: Style) -> list[str]:
     if not any(check.status is not CaseStatus.NOT_RUN for check in report.checks):
         return []
     passed, failed, not_run = (_with(report.checks, status) for status in CaseStatus)
+    if report.verdict is Verdict.ACCEPTED and not failed and not not_run:
+        return []  # the message under the verdict says so
     ran = len(passed) + len(failed)
     lines = [style.paint("Cases", _BOLD) + f": {len(passed)} of {ran} passed"]
     room = max((len(check.case) for check in failed), default=0)

@@ -66,7 +66,10 @@ class Stages(Protocol):
 
 
 class SandboxedStages:
-    """Every stage in a child of its own, for one job. Use as a context manager."""
+    """Every stage in a child of its own, for one job. Use as a context manager.
+
+    measured: what was asked of the GPU, once it was
+    """
 
     def __init__(self, *, runs: bool = True) -> None:
         """Start a compiler and the process that runs kernels, and return at once.
@@ -77,6 +80,7 @@ class SandboxedStages:
         self._compilers: list[Child] = []
         self._disassembler: Disassembler | None = None
         self._gpu: Runner | None = None
+        self.measured: MeasureRequest | None = None
         try:
             self._compilers.append(self._start("compile", COMPILE_LIMITS))
             self._runner = self._start("run", CHECK_LIMITS) if runs else None
@@ -123,6 +127,7 @@ class SandboxedStages:
         """Judge and measure in the process that `open_gpu` started."""
         if self._gpu is None:
             raise SandboxFailure(Failure.START, "no GPU was opened")
+        self.measured = request
         return self._gpu.measure(request)
 
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:

@@ -120,13 +120,14 @@ def _ladder(*speeds: float | None) -> Ladder:
         (50, 2048, None, 1),
         (100, 2048, 1, 2),
         (150, 2048, 1, 2),
-        (399, 2048, 2, 4),
+        (395, 2048, 2, 4),
+        (397, 2048, 4, None),
         (400, 2048, 4, None),
         (1e6, 2048, 4, None),
         (150, 1024, 2, 4),
         (150, 64, 2, 4),
         (150, 100_000, 1, 2),
-        (149, 1448, 1, 2),
+        (148, 1448, 1, 2),
         (151, 1448, 2, 4),
     ],
 )
@@ -137,6 +138,13 @@ def test_where_a_speed_stands(gflops: float, size: int, below: int | None, above
     assert (found.device_class, found.size, found.gflops) == ("h200", size, gflops)
     assert (found.below and found.below.rung.number) == below
     assert (found.above and found.above.rung.number) == above
+
+
+@pytest.mark.parametrize(("gflops", "level"), [(99.1, True), (100.9, True), (102, False), (98, False)])
+def test_a_speed_that_a_repeat_could_have_had_is_level_with_its_rung(gflops: float, level: bool) -> None:
+    found = place(_ladder(100, 200), "h200", gflops, 2048)
+    assert found is not None
+    assert found.level is level
 
 
 def test_a_step_has_the_speed_at_that_size() -> None:

@@ -10,11 +10,11 @@ import pytest
 from kernels.measured_numbers import interval_of, ms_text, share_text, speed_text
 from kernels.measured_occupancy import by_driver
 from kernels.measurement import Clocks, Speed
-from kernels.measurement_text import measurement_text
+from kernels.measurement_text import measured_with_text, measurement_text
 from kernels.report import CPU_DEVICE, from_json, to_json
 from kernels.report_text import render
 from kernels.text_style import Style
-from kernels.verdict import Verdict
+from kernels.verdict import CaseCheck, CaseStatus, Verdict
 from tests.kernels.measured import CURVE, H200, evidence, figures, light, measured_report, measurement
 
 WIDE = Style(width=400)
@@ -29,16 +29,20 @@ def of_measurement(style: Style = WIDE, **changes: object) -> str:
     return text(style, measurement=measurement(**changes))
 
 
+def made_with(**changes: object) -> str:
+    return "\n".join(measured_with_text(measured_report(measurement=measurement(**changes)), WIDE))
+
+
 def line_with(words: str, told: str) -> str:
     (line,) = [line for line in told.splitlines() if words in line]
     return line
 
 
 def test_the_speed_comes_first_with_its_interval_and_what_it_rests_on():
-    assert text().splitlines()[0] == (
-        "Measured on NVIDIA H200: 8,134 GFLOPS at Width=2048 (95 % interval 8,126-8,142, 12 repeats, 2.112 ms), "
-        "16.2 % of cuBLAS."
-    )
+    assert text().splitlines()[:2] == [
+        "Measured on NVIDIA H200: 8,134 GFLOPS at Width=2048, 16.2 % of cuBLAS.",
+        "  Median of 12 repeats: 2.112 ms; 95 % interval 8,126-8,142 GFLOPS.",
+    ]
 
 
 def test_the_head_names_the_device_that_judged():
@@ -63,24 +67,30 @@ def test_what_binds_a_kernel_that_is_wrong_is_not_told():
     [
         (
             "gbps",
-            "Measured on NVIDIA H200: 3,912 GB/s at Width=2048 (95 % interval 3,908-3,916, 12 repeats, 2.112 ms)",
+            [
+                "Measured on NVIDIA H200: 3,912 GB/s at Width=2048, 16.2 % of cuBLAS.",
+                "  Median of 12 repeats: 2.112 ms; 95 % interval 3,908-3,916 GB/s.",
+            ],
         ),
         (
             "time",
-            "Measured on NVIDIA H200: 2.112 ms at Width=2048 (95 % interval 2.110-2.114, 12 repeats), 16.2 %",
+            [
+                "Measured on NVIDIA H200: 2.112 ms at Width=2048, 16.2 % of cuBLAS.",
+                "  Median of 12 repeats; 95 % interval 2.110-2.114 ms.",
+            ],
         ),
     ],
 )
 def test_each_metric_has_its_own_unit(metric, first):
     told = of_measurement(metric=metric, gbps=3912.4)
-    assert told.startswith(first)
+    assert told.splitlines()[:2] == first
     assert "GFLOPS" not in told.partition("Which limit binds")[0]
 
 
 def test_a_speed_without_a_comparison_is_not_compared():
     alone = of_measurement(cublas_share=None, curve=())
     assert "cuBLAS" not in alone
-    assert "repeats, 2.112 ms)." in alone
+    assert "GFLOPS at Width=2048.\n" in alone
 
 
 def test_a_metric_without_its_value_falls_back_to_the_time():
@@ -113,7 +123,7 @@ def test_sizes_of_several_names_have_a_column_each():
     sizes = {"Rows": 2048, "Columns": 64}
     curve = tuple(Speed(**figures(8, 1.0, sizes={"Rows": n, "Columns": 64})) for n in (1024, 2048))
     told = of_measurement(sizes=sizes, curve=curve)
-    assert "at Rows=2048, Columns=64 (" in told
+    assert "at Rows=2048, Columns=64, 16.2 %" in told
     assert line_with("of cuBLAS  repeats", told).split()[:2] == ["Rows", "Columns"]
 
 
@@ -121,13 +131,26 @@ def test_what_was_left_out_is_said_with_its_reason():
     assert "  Left out: Width=8192: no memory" in of_measurement(left_out=("Width=8192: no memory",))
 
 
-def test_the_clocks_and_what_holds_them_down_are_said():
-    assert "Clocks: SM 1,980 MHz, 34 C, 310 W.\n" in text()
+def test_what_holds_the_device_down_is_said_beside_the_speed():
+    assert "held down" not in text()
     held = Clocks(1500, 1980, 81, 699.6, ("power cap", "heat"))
-    assert "Clocks: SM 1,500 MHz of 1,980, 81 C, 700 W; held down by: power cap, heat.\n" in of_measurement(
-        clocks=held
+    told = of_measurement(clocks=held).splitlines()
+    assert told[2] == "  The device was held down at 1,500 MHz of 1,980 by: power cap, heat."
+    unknown = of_measurement(clocks=Clocks(held_down=("heat",)))
+    assert "The device was held down by: heat." in unknown
+
+
+def test_what_it_was_measured_with_stands_at_the_end():
+    told = made_with()
+    assert told == (
+        "Measured on device class h200, driver 580.95.05, NVRTC 13.5.0, CuPy 14.0.1; "
+        "SM at 1,980 MHz, 34 C, 310 W; repeats took 2.091-2.154 ms."
     )
-    assert "Clocks: the device does not tell them." in of_measurement(clocks=Clocks())
+    assert "; SM at 1,500 of 1,980 MHz;" in made_with(clocks=Clocks(1500, 1980))
+    whole = render(measured_report(seconds={"read": 0.01}), "", "my.cu", WIDE)
+    assert f"Seconds: read 0.01.\n{told}\n" in whole
+    assert measured_with_text(measured_report(verdict=Verdict.WRONG_ANSWER), WIDE) == []
+    assert measured_with_text(measured_report(measurement=None), WIDE) == []
 
 
 def test_a_number_that_did_not_settle_says_so():
@@ -151,25 +174,48 @@ def test_measured_counted_and_modelled_are_told_apart():
     for line in lines:
         kind, _, words = line.strip().partition(": ")
         by_kind.setdefault(kind, []).append(words)
-    (held,) = by_kind["measured"]
-    assert "8 blocks of 256 threads (64 warps)" in held
-    assert "says the driver" in held
-    assert by_kind["counted"] == [
-        "missing in the course's checklist: Coalesced global accesses (partly), Thread coarsening."
+    assert list(by_kind) == ["modelled", "measured against modelled", "measured", "counted"]
+    assert by_kind["measured"] == [
+        "by the driver, 8 blocks of 256 threads fit on an SM at once: 64 warps, 100.0 % of what it can hold."
     ]
-    stops, bound = by_kind["modelled"]
-    assert stops.endswith("what stops one more block: its warps.")
-    assert "takes less than 1.050 ms, at most 16,361 GFLOPS; what binds there: Load/store units." in bound
-    assert by_kind["measured against modelled"] == ["this run reaches 49.7 % of that speed of light."]
+    assert by_kind["counted"] == [
+        "missing in the checklist below: Coalesced global accesses (partly), Thread coarsening."
+    ]
+    (bound,) = by_kind["modelled"]
+    assert bound.startswith(
+        "what binds at Width=2048: Load/store units. NVIDIA H200 SXM needs at least 1.050 ms "
+    )
+    assert bound.endswith("there, so 16,361 GFLOPS at most.")
+    assert by_kind["measured against modelled"] == [
+        "at Width=2048 this kernel took 2.112 ms, 49.7 % of that speed of light."
+    ]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [light(device="NVIDIA T4"), light(width=300), light(milliseconds=0.0)],
-    ids=["device", "size", "none"],
-)
-def test_a_bound_for_something_else_is_not_set_against_the_measured_time(other):
-    assert "measured against modelled" not in text(evidence=evidence(other))
+def test_what_keeps_one_more_block_out_is_told_where_there_is_room_for_one():
+    held = by_driver("9.0", 256, 2, registers=128, shared_static=2048)
+    assert "  modelled: what keeps one more block out: registers.\n" in text(measured_occupancy=held)
+    assert "one more block" not in text()
+
+
+@pytest.mark.parametrize("other", [light(device="NVIDIA T4"), light(width=300)], ids=["device", "size"])
+def test_of_a_bound_for_something_else_only_the_limit_is_told(other):
+    told = text(evidence=evidence(other))
+    assert "measured against modelled" not in told
+    assert "16,361" not in told
+    size, device = other.sizes["Width"], other.device
+    assert f"  modelled: what binds at Width={size} on {device}: Load/store units.\n" in told
+
+
+def test_where_nothing_takes_time_no_bound_is_told():
+    assert "binds at" not in text(evidence=evidence(light(milliseconds=0.0)))
+
+
+def test_a_bound_at_another_size_than_the_ranking_is_set_against_the_time_there():
+    told = text(evidence=evidence(light(milliseconds=0.00352, width=256)))
+    assert (
+        "measured against modelled: at Width=256 this kernel took 0.0123 ms, 28.6 % of that speed of light. "
+        "At Width=2048 the bound is another.\n"
+    ) in told
 
 
 def test_a_run_that_beats_its_bound_is_said_to_do_so():
@@ -185,15 +231,12 @@ def test_a_driver_that_holds_another_number_of_blocks_is_told():
 
 def test_what_a_device_does_not_tell_is_left_out():
     environment = replace(H200, driver="", cupy="")
-    assert of_measurement(environment=environment).endswith("Device class h200, NVRTC 13.5.0.")
-    assert (
-        "driver 580.95.05, NVRTC 13.5.0, CuPy 14.0.1; the device was at work for 139 ms."
-        in of_measurement(busy_ms=139.2)
+    assert made_with(environment=environment, clocks=Clocks()) == (
+        "Measured on device class h200, NVRTC 13.5.0; repeats took 2.091-2.154 ms."
     )
-    unknown = by_driver("9.0", 256, 8, registers=0, shared_static=0, local_bytes=16)
-    assert "it counts 0 bytes of shared memory a block, 16 bytes of local memory a thread." in text(
-        measured_occupancy=unknown
-    )
+    assert made_with(busy_ms=139.2).endswith("; the device was at work for 139 ms.")
+    unknown = by_driver("1.0", 256, 8, registers=0, shared_static=0)
+    assert "fit on an SM at once: 64 warps.\n" in text(measured_occupancy=unknown)
 
 
 def test_what_nobody_checked_is_said():
@@ -208,6 +251,30 @@ def test_where_it_stands_among_known_kernels_follows_the_speed():
     assert lines[1] == "  Faster than 4 of 12 kernels of the ladder."
     told = render(measured_report(), "", "my.cu", WIDE, (), ["Above all of the ladder."])
     assert "\n  Above all of the ladder.\n" in told
+
+
+def test_what_a_profiler_saw_stands_under_what_binds():
+    told = render(measured_report(), "", "my.cu", WIDE, profile=["Profiled: 2.1 ms.", "Open it."])
+    assert "Thread coarsening.\n\nProfiled: 2.1 ms.\nOpen it.\n\n" in told
+
+
+def test_the_speed_comes_before_everything_that_only_explains_it():
+    checks = (
+        CaseCheck("Width=17", CaseStatus.PASSED),
+        CaseCheck("Width=8192", CaseStatus.NOT_RUN, "too large"),
+    )
+    report = measured_report(seconds={"read": 0.01}, checks=checks)
+    told = render(report, "", "my.cu", WIDE, (), ["Between two rungs."])
+    parts = [
+        "my.cu: accepted", "Right in 2 of 2", "Measured on NVIDIA H200", "Between two rungs", "Which limit binds",
+        "  Width ", "not run  Width=8192", "What it does", "Seconds:", "device class", "tilelab analyze my.cu",
+    ]  # fmt: skip
+    places = [told.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_cases_that_all_passed_are_told_once():
+    assert "Cases" not in render(measured_report(), "", "my.cu", WIDE)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import click
 
 from worker.commands.device import DEFAULT_ARCH, architecture, choose
+from worker.commands.profiling import check_target, profiled
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
 from worker.commands.submission import cache_folder, find, read_file
 from worker.sandbox.limits import SandboxFailure
 from worker.stages import SandboxedStages
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kernels.exercise import Exercise
     from kernels.report import Report
@@ -42,6 +43,12 @@ _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
 @click.option("--arch", help=f"Architecture to compile for; the GPU's own, or {DEFAULT_ARCH} without one.")
 @click.option("--case", help='Only the cases with this in their name, such as "Width=17".')
 @click.option("--seed", help="Inputs of an earlier run again: its seed, up to 32 hex digits.")
+@click.option(
+    "--profile",
+    metavar="OUT.ncu-rep",
+    type=click.Path(path_type=Path),
+    help="Run an accepted kernel once more under Nsight Compute, and keep its report.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.pass_obj
 def grade(
@@ -54,6 +61,7 @@ def grade(
     arch: str | None,
     case: str | None,
     seed: str | None,
+    profile: Path | None,
     as_json: bool,
 ) -> None:
     """Grade FILE (`-` for standard input) and show what is wrong with it, line by line.
@@ -63,22 +71,29 @@ def grade(
       tilelab grade my.cu
       tilelab grade my.cu --exercise tiled-square --tile 32
       tilelab grade my.cu --case "Width=17" --json
-      tilelab grade my.cu --device cuda:0
+      tilelab grade my.cu --device cuda:0 --profile my.ncu-rep
     """  # noqa: D301 - click reads the escape
     if seed is not None and not _SEED.fullmatch(seed):
         raise WrongUse(f"--seed {seed!r}: it is up to 32 hex digits.")
     gpu = choose(device)
+    if profile is not None:
+        check_target(profile, gpu)
     source = read_file(file)
     with stages or _stages() as ready:
         job = _job(source, find(exercise, folder, tile), tile, architecture(arch, gpu), case, seed, gpu)
         report = _grade(ready, job, gpu)
+    seen: tuple[str, ...] = ()
+    if profile is not None and gpu is not None:
+        seen = profiled(report, ready.measured, gpu, profile)
     if as_json:
         from kernels.report import to_json
 
         click.echo(json.dumps(to_json(report), ensure_ascii=True))
+        for sentence in seen:
+            click.echo(f"tilelab: {sentence}", err=True)
     else:
         asked = {"exercise": exercise, "exercises": folder, "tile": tile, "arch": arch}
-        _show(report, source, file, _options(asked))
+        _show(report, job, file, _options(asked), seen)
     leave(_exit(report))
 
 
@@ -142,11 +157,25 @@ def _options(asked: Mapping[str, object]) -> list[str]:
     ]
 
 
-def _show(report: Report, source: bytes, file: str, options: list[str]) -> None:
+def _show(report: Report, job: Job, file: str, options: list[str], profile: Sequence[str]) -> None:
     from kernels.report_text import render
     from worker.commands.terminal import style_of
 
-    click.echo(render(report, source.decode("utf-8", "replace"), file, style_of(sys.stdout), options))
+    text = job.source.decode("utf-8", "replace")
+    click.echo(render(report, text, file, style_of(sys.stdout), options, _standing(report, job), profile))
+
+
+def _standing(report: Report, job: Job) -> tuple[str, ...]:
+    """Where a measured speed stands on the exercise's ladder; a ladder that cannot be used says nothing."""
+    if report.measurement is None:
+        return ()
+    from kernels.ladder import LadderError, read_ladder
+    from kernels.ladder_text import standing
+
+    try:
+        return standing(read_ladder(job.exercise), report.measurement)
+    except LadderError:
+        return ()
 
 
 def _exit(report: Report) -> Exit:

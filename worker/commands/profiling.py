@@ -1,0 +1,88 @@
+"""`tilelab grade --profile`: the launch that was measured, once more under Nsight Compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.commands.root import WrongUse
+from worker.commands.submission import cache_folder
+
+if TYPE_CHECKING:
+    from kernels.report import Report
+    from worker.gpu.messages import MeasureRequest
+    from worker.gpu.nvml import GpuFacts
+    from worker.gpu.profile import Profile
+
+_SUFFIX = ".ncu-rep"
+_SEED_BITS = 63
+
+
+def check_target(file: Path, gpu: GpuFacts | None) -> None:
+    """Raise WrongUse where no report of a profiler can be put into a file."""
+    if gpu is None:
+        raise WrongUse("--profile: it needs a GPU, and this file is graded without one.")
+    if file.suffix != _SUFFIX:
+        raise WrongUse(f"--profile {file}: the name of a report ends in {_SUFFIX}.")
+    if not file.parent.is_dir():
+        raise WrongUse(f"--profile {file}: there is no such folder.")
+
+
+def profiled(report: Report, asked: MeasureRequest | None, gpu: GpuFacts, file: Path) -> tuple[str, ...]:
+    """What the profiler saw of a graded kernel; says on standard error why there is nothing, and goes on.
+
+    asked: what was asked of the GPU for it; None where that was never reached
+    """
+    from kernels.nvrtc import NVRTCUnavailable
+    from kernels.verdict import Verdict
+    from worker.gpu.profile import ProfileFailed
+    from worker.sandbox.limits import SandboxFailure
+
+    reason = "only an accepted kernel is profiled"
+    if report.verdict is Verdict.ACCEPTED and asked is not None:
+        try:
+            return profile_text(_profile(asked, report, gpu, file))
+        except (ProfileFailed, NVRTCUnavailable, SandboxFailure) as failure:
+            reason = str(failure)
+        except OSError as error:
+            reason = f"no files can be written for it ({error.strerror})"
+    click.echo(f"tilelab: no profile: {reason.removesuffix('.')}.", err=True)
+    return ()
+
+
+def _profile(asked: MeasureRequest, report: Report, gpu: GpuFacts, file: Path) -> Profile:
+    from worker.commands.progress import Progress
+    from worker.gpu.judge_code import judge_code
+    from worker.gpu.profile import profile, request_of
+
+    judge = judge_code(report.arch, cache_folder())
+    wanted = request_of(asked, judge, int(report.seed, 16) % 2**_SEED_BITS)
+    with Progress() as progress:
+        progress.show("profiling")
+        return profile(wanted, gpu.index, file, allowed=True)
+
+
+def profile_text(found: Profile) -> tuple[str, ...]:
+    """The figures of a profile, as far as there are any, and where the rest of it is."""
+    figures = ", ".join(_figures(found))
+    return (
+        f"Profiled with Nsight Compute{': ' * bool(figures)}{figures}.",
+        f"Its report is in {found.report}, to be opened with ncu-ui.",
+    )
+
+
+def _figures(found: Profile) -> Iterator[str]:
+    from kernels.measured_numbers import ms_text, share_text
+
+    summary = found.summary
+    if summary.ms is not None:
+        yield f"{ms_text(summary.ms)} ms"
+    if summary.occupancy is not None:
+        yield f"occupancy {share_text(summary.occupancy / 100)}"
+    if summary.multiprocessors is not None:
+        yield f"SMs at {share_text(summary.multiprocessors / 100)} of their throughput"
+    if summary.memory is not None:
+        yield f"memory at {share_text(summary.memory / 100)}"
