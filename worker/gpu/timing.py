@@ -31,7 +31,7 @@ _CUBLAS_EVERY, _CUBLAS_FEWEST = 2, 5
 _PERMUTATION_EVERY = 4
 _WARM_SECONDS, _LOOK_SECONDS, _BLIND_SECONDS = 0.15, 0.004, 0.02
 _SAME_CLOCK = 0.01
-_LONG_MS = 4.0
+_LONG_MS = 2.0
 """A longer launch is timed while no other process starts on the GPU; a shorter one is mostly missed by that."""
 
 
