@@ -193,7 +193,7 @@ def measured_with_text(report: Report, style: Style) -> list[str]:
     known = (f"{name} {safe(version)}" for name, version in versions if version)
     fastest, slowest = found.spread
     parts = [
-        ", ".join((f"Measured on device class {safe(env.device_class)}", *known)),
+        ", ".join((f"Device class {safe(env.device_class)}", *known)),
         _state(found.clocks),
         f"repeats took {ms_text(fastest)}-{ms_text(slowest)} ms",
         f"the device was at work for {found.busy_ms:,.0f} ms" if found.busy_ms > 0 else "",

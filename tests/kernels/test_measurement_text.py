@@ -143,7 +143,7 @@ def test_what_holds_the_device_down_is_said_beside_the_speed():
 def test_what_it_was_measured_with_stands_at_the_end():
     told = made_with()
     assert told == (
-        "Measured on device class h200, driver 580.95.05, NVRTC 13.5.0, CuPy 14.0.1; "
+        "Device class h200, driver 580.95.05, NVRTC 13.5.0, CuPy 14.0.1; "
         "SM at 1,980 MHz, 34 C, 310 W; repeats took 2.091-2.154 ms."
     )
     assert "; SM at 1,500 of 1,980 MHz;" in made_with(clocks=Clocks(1500, 1980))
@@ -232,7 +232,7 @@ def test_a_driver_that_holds_another_number_of_blocks_is_told():
 def test_what_a_device_does_not_tell_is_left_out():
     environment = replace(H200, driver="", cupy="")
     assert made_with(environment=environment, clocks=Clocks()) == (
-        "Measured on device class h200, NVRTC 13.5.0; repeats took 2.091-2.154 ms."
+        "Device class h200, NVRTC 13.5.0; repeats took 2.091-2.154 ms."
     )
     assert made_with(busy_ms=139.2).endswith("; the device was at work for 139 ms.")
     unknown = by_driver("1.0", 256, 8, registers=0, shared_static=0)
@@ -267,7 +267,7 @@ def test_the_speed_comes_before_everything_that_only_explains_it():
     told = render(report, "", "my.cu", WIDE, (), ["Between two rungs."])
     parts = [
         "my.cu: accepted", "Right in 2 of 2", "Measured on NVIDIA H200", "Between two rungs", "Which limit binds",
-        "  Width ", "not run  Width=8192", "What it does", "Seconds:", "device class", "tilelab analyze my.cu",
+        "  Width ", "not run  Width=8192", "What it does", "Seconds:", "Device class", "tilelab analyze my.cu",
     ]  # fmt: skip
     places = [told.index(part) for part in parts]
     assert places == sorted(places)
