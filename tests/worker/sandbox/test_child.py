@@ -3,10 +3,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -155,6 +157,26 @@ def test_the_detail_of_our_own_fault_says_where():
         ask("fail")
 
     assert "our own fault" in raised.value.detail
+
+
+@pytest.mark.parametrize(("share", "kind"), [(0.0, Failure.MEMORY), (0.6, Failure.TIME)])
+def test_what_a_child_was_killed_for_shows_in_the_time_that_it_had_used(share, kind):
+    with ProbeChild(Limits(wall_seconds=60, cpu_seconds=4)) as child:
+        child.wait_ready()
+        killing = threading.Thread(target=kill_after, args=(child._process.pid, 4 * share))
+        killing.start()
+        with pytest.raises(SandboxFailure) as raised:
+            child.request({"action": "spin", "arguments": []})
+        killing.join()
+    assert raised.value.kind is kind
+
+
+def kill_after(pid, seconds):
+    """Kill a process once it has used so much processor time."""
+    ticks = seconds * os.sysconf("SC_CLK_TCK")
+    while sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) < ticks:
+        time.sleep(0.02)
+    os.kill(pid, signal.SIGKILL)
 
 
 def test_an_unknown_step_is_a_failed_start():
