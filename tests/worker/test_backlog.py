@@ -12,9 +12,9 @@ from kernels.exercise import find_exercise
 from kernels.nvrtc import installed_version
 from kernels.verdict import Finding, Verdict
 from tests.marks import linux
+from tests.worker.gpu.measuring import judge_wire
 from tests.worker.supplies import Supply, right
 from worker.backlog import Graded, _Stages, work_off
-from worker.gpu.judge_code import judge_code
 from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare
 from worker.gpu.spares import Spares
 from worker.grading import Job
@@ -130,7 +130,7 @@ def test_compiling_and_checking_leave_the_cores_to_what_drives_a_gpu(tmp_path, m
 def test_with_the_cpu_device_in_the_gpus_place_every_process_is_a_real_one(tmp_path):
     exercise = replace(TILED, ranking={"Width": 8})
     jobs = [replace(job(tmp_path, text), exercise=exercise) for text in (SOLUTION, RACY)]
-    prepare = Prepare(judge_code("sm_90", tmp_path), installed_version())
+    prepare = Prepare(judge_wire(), installed_version())
     with Spares(None, prepare, ahead=1) as spares:
         done = work_off(jobs, [spares], workers=2)
     right_one, racy = (each.report for each in done.graded)

@@ -58,9 +58,15 @@ def graded(exercise: Exercise, text: str, stages: Here) -> Report:
     return grade(job, stages)
 
 
-def test_an_accepted_kernel_is_measured(small):
+@pytest.fixture(scope="module")
+def accepted(small) -> tuple[Report, WithGPU]:
+    """The solution's report, and what was asked for it."""
     stages = WithGPU()
-    report = graded(small, small.solution.read_text(), stages)
+    return graded(small, small.solution.read_text(), stages), stages
+
+
+def test_an_accepted_kernel_is_measured(accepted):
+    report, stages = accepted
     assert report.verdict is Verdict.ACCEPTED
     assert report.measurement is not None
     assert report.measurement.sizes == {"Width": 72}
@@ -117,15 +123,14 @@ def test_a_runner_that_had_to_be_stopped_is_a_time_limit(small):
     assert report.measurement is None
 
 
-def test_other_code_than_was_checked_is_never_reported(small):
-    report = graded(small, small.solution.read_text(), WithGPU())
+def test_other_code_than_was_checked_is_never_reported(accepted):
+    report, _ = accepted
     with pytest.raises(OtherCode):
         judged(report, MeasureResponse((), (), ptx_digests=("0" * 64,)), ("1" * 64,), compared=True)
 
 
-def test_a_kernel_that_only_the_gpu_knows_says_what_nobody_checked(small):
-    text = small.solution.read_text()
-    report = graded(small, text, WithGPU())
+def test_a_kernel_that_only_the_gpu_knows_says_what_nobody_checked(accepted):
+    report, _ = accepted
     unknown = replace(
         report, verdict=Verdict.UNSUPPORTED, findings=(Finding(Verdict.UNSUPPORTED, "wmma", line=3),)
     )

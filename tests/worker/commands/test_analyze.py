@@ -11,7 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kernels.analysis import from_json
+from kernels.analysis_text import render_analysis
 from kernels.exercise import find_exercise
+from kernels.text_style import Style
 from tests.marks import linux
 from worker.commands.root import Exit, tilelab
 
@@ -225,14 +227,15 @@ ENDLESS = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int W
 def test_the_counts_of_an_endless_kernel_are_told_for_what_they_are(tmp_path):
     file = tmp_path / "endless.cu"
     file.write_text(ENDLESS)
-    text = run(str(file), "--size", "16").stdout
+    # in the largest block each step counts most, so that the end comes soonest
+    found = analysed(str(file), "--size", "32", "--tile", "32")
+    text = render_analysis(from_json(found), ENDLESS, "endless.cu", Style())
     head = " ".join(text.partition("What to look at first")[0].split())
     assert "This kernel is not right" in head.partition("time limit")[0]
     assert "did not come to its end" in head
     assert "all of which ran" not in text
     for title in ("formulas", "Speed of light", "Checklist"):
         assert title not in text
-    found = analysed(str(file), "--size", "16")
     assert not found["evidence"]["extent"]["exact"]
     assert len(found["evidence"]["advice"]) == 1
 

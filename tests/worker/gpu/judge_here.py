@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
 from kernels.inputs import expected_product, expected_sums, expected_transpose, output_of, to_memory
 from kernels.plan import CasePlan, MatrixPlan
+from tests.worker.gpu.measuring import judge_wire
 from worker.gpu.backend import Code, Memory
 from worker.gpu.cpu_backend import CpuBackend
-from worker.gpu.judge_code import judge_code
 from worker.gpu.recipes import Recipe, recipes, values
 from worker.gpu.verification import Judge
 
@@ -23,8 +21,7 @@ ROW, COLUMN = Layout.ROW_MAJOR, Layout.COLUMN_MAJOR
 
 @cache
 def compiled() -> Code:
-    with tempfile.TemporaryDirectory() as folder:
-        wire = judge_code("sm_90", Path(folder))
+    wire = judge_wire()
     return Code(wire.ptx, wire.cubin_bytes)
 
 
