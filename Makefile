@@ -15,7 +15,7 @@ run: ## install what the command needs, grade one right and one broken kernel
 
 test: ## every test that this machine can run (T=path or T="-k word" for some of them)
 	@bin/setup dev
-	@$(PY) -m pytest -n auto $(T)
+	@$(PY) -m pytest -n auto --dist worksteal $(T)
 
 lint: ## ruff: rules and formatting
 	@bin/setup dev
