@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernels.compare import show
+from kernels.exercise import Layout
 from kernels.outcomes import size_text
 from kernels.plan import CasePlan, MatrixPlan
 from kernels.verdict import Example, Finding, Verdict
@@ -76,7 +77,11 @@ def wrong_finding(matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int)
     if repeat:
         before = "repeats before it, each with other inputs," if repeat > 1 else "cases before it"
         message += f" The {before} were right."
-    return _finding(Verdict.WRONG_ANSWER, message, case, wrong.rows, element)
+    if not wrong.lines:
+        return _finding(Verdict.WRONG_ANSWER, message, case, wrong.count, element)
+    lines = plural(wrong.count, "row" if matrix.layout is Layout.ROW_MAJOR else "column")
+    message += f" {lines} of {matrix.name} {'is' if wrong.count == 1 else 'are'} wrong."
+    return _finding(Verdict.WRONG_ANSWER, message, case, element=element)
 
 
 def _finding(

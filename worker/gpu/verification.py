@@ -9,7 +9,7 @@ the judged kernel could have reached but its output. A row that is wrong by any 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -45,15 +45,18 @@ class Damage:
 class Wrong:
     """A wrong output, with the first wrong element.
 
-    rows: wrong rows of a product of integers (columns, where it lies in column-major order); else wrong elements
+    count: of wrong elements
     unwritten: whether it still holds the NaN that outputs are filled with
+    lines: whether rows with a wrong element are counted instead (columns, where it lies in column-major order), which is
+        all that is known of a product of integers
     """
 
-    rows: int
+    count: int
     element: tuple[int, int]
     found: float
     right: float
     unwritten: bool = False
+    lines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,7 @@ class Judge:
             if differs.any():
                 at = int(np.argmax(differs))
                 element = _element(output, count.first * length + start + at)
-                return _told(count, element, found[start + at], float(right[at]))
+                return replace(_told(count, element, found[start + at], float(right[at])), lines=True)
         raise RuntimeError("the judge's kernels and the host do not agree about a product")
 
     def _read(self, memory: Memory, start: int, words: int) -> Matrix:

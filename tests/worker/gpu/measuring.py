@@ -167,7 +167,7 @@ class HostJudge:
         found = actual[row, column]
         return Wrong(
             int(wrong.any(axis=1).sum()), (row, column), float(found), float(expected[row, column]),
-            unwritten=bool(is_poison(np.array([found]))[0]),
+            unwritten=bool(is_poison(np.array([found]))[0]), lines=True,
         )  # fmt: skip
 
 

@@ -105,9 +105,16 @@ def test_a_kernel_that_is_wrong_at_the_ranking_size_only_is_found_out():
     )
     assert finding.example is not None
     assert (finding.example.element, finding.example.case) == ("P[17][3]", f"Width={RANKING}")
+    assert finding.message.endswith(" 1 row of P is wrong.")
     assert response.measurement is None
     assert statuses(response)[f"Width={RANKING}"] is CaseStatus.FAILED
     assert not response.lost
+
+
+def test_rows_of_a_product_are_not_counted_as_elements():
+    (finding,) = measured(request_for(kernel(before=f"  if ({AT_RANKING} && i % 2) sum += 1;\n"))).findings
+    assert finding.message.endswith(f" {RANKING // 2} rows of P are wrong.")
+    assert finding.count == 1
 
 
 def test_a_kernel_that_is_wrong_in_a_later_repeat_is_found_out():

@@ -65,7 +65,7 @@ def test_one_element_next_to_the_right_one_is_found_and_named(kind: InputKind, l
         # the next integer, or the next number where float has no integer for each
         wrong[at] = max(wrong[at] + 1, np.nextafter(wrong[at], np.float32(np.inf)))
         ran.put(wrong)
-        assert ran.wrong() == Wrong(1, at, float(wrong[at]), float(ran.right[at]))
+        assert ran.wrong() == Wrong(1, at, float(wrong[at]), float(ran.right[at]), lines=True)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.5, 2.0**27 + 16, 3e38, 1e-40])
@@ -76,7 +76,7 @@ def test_what_is_no_such_integer_is_found(bad: float) -> None:
     ran.put(wrong)
     found = ran.wrong()
     assert found is not None
-    assert (found.rows, found.element, found.right) == (1, (4, 6), ran.right[4, 6])
+    assert (found.count, found.element, found.right) == (1, (4, 6), ran.right[4, 6])
     assert not found.unwritten
 
 
@@ -87,7 +87,7 @@ def test_numbers_that_are_no_integers_but_would_cancel_are_found() -> None:
     ran.put(wrong)
     found = ran.wrong()
     assert found is not None
-    assert found.rows == 1
+    assert found.count == 1
 
 
 @pytest.mark.parametrize("kind", [*INTEGERS, InputKind.PERMUTATION])
@@ -100,7 +100,7 @@ def test_an_output_that_nobody_wrote_is_told_as_such(kind: InputKind) -> None:
     assert found is not None
     assert found.unwritten
     assert found.element == (3, 0)
-    assert found.rows == (24 if kind is InputKind.PERMUTATION else 3)
+    assert found.count == (24 if kind is InputKind.PERMUTATION else 3)
 
 
 @pytest.mark.parametrize("kind", [*INTEGERS, InputKind.PERMUTATION])
@@ -119,7 +119,7 @@ def test_columns_that_are_swapped_are_found() -> None:
     ran.put(np.ascontiguousarray(ran.right[:, [1, 0, 2, 3, 4, 5, 6, 7]]))
     found = ran.wrong()
     assert found is not None
-    assert found.rows == 8
+    assert found.count == 8
 
 
 def test_errors_whose_sum_is_nothing_are_found() -> None:
@@ -130,7 +130,7 @@ def test_errors_whose_sum_is_nothing_are_found() -> None:
     ran.put(wrong)
     found = ran.wrong()
     assert found is not None
-    assert (found.rows, found.element) == (2, (1, 3))
+    assert (found.count, found.element) == (2, (1, 3))
 
 
 def test_minus_zero_is_zero_and_nothing_else_is() -> None:
@@ -171,7 +171,7 @@ def test_a_rounded_operand_makes_permuted_outputs_wrong(seed: int) -> None:
     ran.put(rounded)
     found = ran.wrong()
     assert found is not None
-    assert found.rows == ran.right.size, dense
+    assert found.count == ran.right.size, dense
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_sums(shape, section, out, layout) -> None:
     ran.put(np.full_like(ran.right, POISON))
     found = ran.wrong()
     assert found is not None
-    assert (found.rows, found.element, found.unwritten) == (ran.right.size, (0, 0), True)
+    assert (found.count, found.element, found.unwritten) == (ran.right.size, (0, 0), True)
 
 
 @pytest.mark.parametrize("layouts", [(ROW, ROW), (COLUMN, ROW), (ROW, COLUMN), (COLUMN, COLUMN)])
