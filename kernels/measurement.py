@@ -56,10 +56,11 @@ class Speed:
     gbps: bytes of all operands, each once, over the time; None for an exercise that compares nothing
     cublas_share: cuBLAS's time, measured in between, over the kernel's; None where there was none
     ms_median: of one launch, by the device's events, with cold caches
-    ci: the 95 % interval of that median, in ms
+    ci: the 95 % interval of that median, in ms; of fewer than 6 repeats, which are too few for one, the whole range
     spread: the shortest and the longest repeat, in ms
     repeats: launches that were timed, each with inputs of its own and its output verified
-    settled: whether the interval is within 0.5 % of the median on both sides; else the time for repeats was over
+    settled: whether the interval is within 0.5 % of the median on both sides; else the time for repeats was over, or
+        there had been as many as are made at the most
     """
 
     sizes: Mapping[str, int]

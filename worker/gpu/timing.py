@@ -25,7 +25,7 @@ FEWEST = 7
 """Repeats: no fewer even if the first ones agree."""
 
 FEWEST_IN_BUDGET = 3
-"""Repeats that are made even if the time for them is over before."""
+"""Repeats that are made even if the time for them is over before; one alone where it takes longer than all of that."""
 
 _CUBLAS_EVERY, _CUBLAS_FEWEST = 2, 5
 _PERMUTATION_EVERY = 4

@@ -47,8 +47,8 @@ class Wrong:
 
     count: of wrong elements
     unwritten: whether it still holds the NaN that outputs are filled with
-    lines: whether rows with a wrong element are counted instead (columns, where it lies in column-major order), which is
-        all that is known of a product of integers
+    lines: whether rows with wrong elements are counted instead (columns, where it lies in column-major order); of a
+        product of integers, no more is known
     """
 
     count: int
