@@ -117,7 +117,7 @@ def _text(data: Data) -> list[str]:
         before, after = median(data["before"]), median(data["after"])
         lines.append(
             f"The right kernel took {before:.4f} ms before and {after:.4f} ms after: {after / before - 1:+.2%}; at most"
-            f" {percent(MOST_CHANGE)} is asked for."
+            f" {percent(MOST_CHANGE)} is the goal."
         )
     if "left after" in data:
         names = list(data["left before"])

@@ -104,7 +104,7 @@ def _text(data: Data) -> list[str]:
         [f"{row['name']}, {row['kind']}", *(f"{row[key]:.3f}" if key in row else "-" for key in keys)]
         for row in data["rows"]
     ]
-    asked = "Asked for: at most {warm} s warm, of it {measure} s for measuring, and {cold} s cold.".format(
+    asked = "The goal: at most {warm} s warm, of it {measure} s for measuring, and {cold} s cold.".format(
         **MOST
     )
     return [_TEXT.format(rounds=data["rounds"]), "", *table(["kernel", *keys], rows), "", asked]

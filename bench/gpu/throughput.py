@@ -98,7 +98,7 @@ def _text(data: Data) -> list[str]:
         if name in data:
             lines += ["", f"**{name.capitalize()}**", "", *_one(data[name]), *_times(data, name)]
     asked = f"{LEAST_A_MINUTE} verdicts a minute and a GPU that is busy for {LEAST_BUSY:.0%} of the time"
-    return [*lines, "", f"Asked for: {asked}."]
+    return [*lines, "", f"The goal: {asked}."]
 
 
 def _with_one(section: Run) -> Data:

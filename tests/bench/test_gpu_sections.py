@@ -71,6 +71,7 @@ def test_a_difference_from_the_reference_has_its_sign():
     row = {
         "name": "tiled",
         "verdict": "accepted",
+        "same kernel": True,
         "expected": {2048: 100.0, 4096: 200.0},
         "measured": {2048: 99.0, 4096: 210.0},
         "share": {4096: 0.913},
@@ -78,7 +79,8 @@ def test_a_difference_from_the_reference_has_its_sign():
     text = "\n".join(reference._text([row], {2048: [50.0], 4096: []}))
     assert "-1.00%" in text
     assert "+5.00%" in text
-    assert "1 of 2 figures of kernels are within 2 %" in text
+    assert "1 of 2 figures of the same kernels are within 2 %" in text
+    assert "largest difference is 5.00%" in text
     assert "91.3 % of cuBLAS" in text
 
 
