@@ -19,6 +19,7 @@ from kernels.measured_numbers import (
     value_of,
 )
 from kernels.measurement import Clocks, Measurement
+from kernels.median import FEWEST
 from kernels.report import CPU_DEVICE, Report
 from kernels.table import table
 from kernels.text_safety import cut, safe, width
@@ -104,17 +105,21 @@ def _number(value: float, unit: str) -> str:
 
 def _reliability(found: Measurement, style: Style) -> list[str]:
     """How far the number can be relied on: its interval, and what kept the device from its best."""
-    unit = _ranked_by(found)[1]
-    median = f"Median of {plural(found.repeats, 'repeat')}"
-    if unit != _MS:
-        median += f": {ms_text(found.ms_median)} ms"
-    ends = found.ci if unit == _MS else interval_of(found, found.metric)
-    interval = f"; 95 % interval {'-'.join(_number(end, unit) for end in ends)} {unit}" if ends else ""
-    text = f"{median}{interval}."
-    if not found.settled:
-        text += " The time for repeats was over before the interval was within 0.5 % of the median."
     held = _held_down(found.clocks)
-    return [*_wrap(text, style, "  "), *(_wrap(held, style, "  ") if held else [])]
+    return [*_wrap(_repeats(found), style, "  "), *(_wrap(held, style, "  ") if held else [])]
+
+
+def _repeats(found: Measurement) -> str:
+    """What the median rests on; of too few repeats for an interval, their range."""
+    unit = _ranked_by(found)[1]
+    ms = "" if unit == _MS else f": {ms_text(found.ms_median)} ms"
+    if found.repeats <= 1:
+        return f"A single repeat{ms}. It took all the time that there is for repeats."
+    ends = found.ci if unit == _MS else interval_of(found, found.metric)
+    what = "95 % interval" if found.repeats >= FEWEST else "all of them"
+    interval = f"; {what} {'-'.join(_number(end, unit) for end in ends)} {unit}" if ends else ""
+    doubt = "" if found.settled else " That is not yet within 0.5 % of the median."
+    return f"Median of {plural(found.repeats, 'repeat')}{ms}{interval}.{doubt}"
 
 
 def _held_down(clocks: Clocks) -> str:

@@ -154,8 +154,18 @@ def test_what_it_was_measured_with_stands_at_the_end():
 
 
 def test_a_number_that_did_not_settle_says_so():
-    assert "before the interval was within" not in text()
-    assert "before the interval was within 0.5 %" in of_measurement(settled=False)
+    assert "not yet within" not in text()
+    assert "8,126-8,142 GFLOPS. That is not yet within 0.5 % of the median.\n" in of_measurement(
+        settled=False
+    )
+
+
+def test_too_few_repeats_have_no_interval():
+    few = of_measurement(repeats=5, settled=False)
+    assert "  Median of 5 repeats: 2.112 ms; all of them 8,126-8,142 GFLOPS. That is not yet" in few
+    one = of_measurement(repeats=1, settled=False)
+    assert "  A single repeat: 2.112 ms. It took all the time that there is for repeats.\n" in one
+    assert "8,126" not in one
 
 
 def test_what_keeps_it_from_a_ranking_is_said_in_words():
