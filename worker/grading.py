@@ -21,7 +21,7 @@ from worker.closer_look import Look, begin, finish, prepare
 from worker.compiling import HeadersUnavailable, compile_request
 from worker.evidence import module_of
 from worker.gpu.messages import MeasureRequest, MeasureResponse
-from worker.measuring import REMAINS_OPEN, Made, judged, stopped_runner
+from worker.measuring import REMAINS_OPEN, Made, OtherCode, judged, stopped_runner
 from worker.measuring import request as measure_request
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.stages import Stages
@@ -82,6 +82,9 @@ def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Repo
         return _run(job, plan, source, stages, clock, progress)
     except SandboxFailure as failure:
         return _system_error(job, plan, failure, clock.seconds, stages.isolation())
+    except OtherCode as mistake:
+        fault = SandboxFailure(Failure.ERROR, str(mistake))
+        return _system_error(job, plan, fault, clock.seconds, stages.isolation())
 
 
 def _select(plan: Plan, case: str | None) -> Plan:

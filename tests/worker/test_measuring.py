@@ -129,6 +129,16 @@ def test_other_code_than_was_checked_is_never_reported(accepted):
         judged(report, MeasureResponse((), (), ptx_digests=("0" * 64,)), ("1" * 64,), compared=True)
 
 
+def test_a_job_that_measured_other_code_than_was_checked_ends_in_a_fault_of_our_own(small):
+    class Other(Here):
+        def measure(self, request: MeasureRequest) -> MeasureResponse:
+            return MeasureResponse((), (), ptx_digests=("0" * 64,))
+
+    report = graded(small, small.solution.read_text(), Other())
+    assert report.verdict is Verdict.SYSTEM_ERROR
+    assert report.measurement is None
+
+
 def test_a_kernel_that_only_the_gpu_knows_says_what_nobody_checked(accepted):
     report, _ = accepted
     unknown = replace(
