@@ -11,7 +11,7 @@ from kernels.evidence import Evidence
 from kernels.exercise_model import InputKind
 from kernels.launch import Launch
 from kernels.measured_occupancy import MeasuredOccupancy
-from kernels.measurement import Measurement
+from kernels.measurement import Environment, Measurement
 from kernels.occupancy import Occupancy
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
@@ -53,6 +53,7 @@ class Report:
     isolation: what the sandbox could not enforce on this machine; empty where all of it was
     seconds: per step
     occupancy: by the table, which needs no GPU; measured_occupancy: by the driver, for the measured launch
+    environment: the GPU that judged it and what drives it, also where nothing was measured
     unmade_checks: what nobody checked, in words, where the GPU alone judged a kernel that the CPU device does not know
     """
 
@@ -65,6 +66,7 @@ class Report:
     findings: tuple[Finding, ...] = ()
     checks: tuple[CaseCheck, ...] = ()
     measurement: Measurement | None = None
+    environment: Environment | None = None
     occupancy: Occupancy | None = None
     evidence: Evidence = field(default_factory=Evidence)
     seconds: Mapping[str, float] = field(default_factory=dict)

@@ -118,6 +118,7 @@ def judged(report: Report, answer: MeasureResponse, checked: Sequence[str], *, c
         checks=checks,
         measurement=answer.measurement if verdict is Verdict.ACCEPTED else None,
         measured_occupancy=_held(answer, report),
+        environment=answer.environment,
         unmade_checks=UNMADE if unsupported else (),
     )
 

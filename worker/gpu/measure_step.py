@@ -263,6 +263,7 @@ class _Job:
             ptx_digests=tuple(module.ptx_digest for module in self._request.modules),
             lost=self._lost,
             busy_ms=self._backend.busy_ms(),
+            environment=self._backend.environment,
         )
 
     def _measurement(self) -> Measurement | None:

@@ -112,6 +112,7 @@ class MeasureResponse:
     ptx_digests: of the modules that were run, in their order
     lost: whether the device could not go on after what this kernel did
     busy_ms: how long the device was at work for this job, judging included, also where nothing was measured
+    environment: what judged it; None where the process had to be stopped
     """
 
     findings: tuple[Finding, ...]
@@ -121,3 +122,4 @@ class MeasureResponse:
     ptx_digests: tuple[str, ...] = ()
     lost: bool = False
     busy_ms: float = 0.0
+    environment: Environment | None = None
