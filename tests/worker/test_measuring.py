@@ -97,6 +97,8 @@ def test_a_kernel_that_is_wrong_at_the_ranking_size_alone_is_found_on_the_gpu(sm
     assert report.verdict is Verdict.WRONG_ANSWER
     assert report.measurement is None
     assert "Width=72" in report.message
+    assert report.environment is not None
+    assert report.environment.device_class == "cpu"
 
 
 def test_a_launch_that_does_not_fit_at_the_ranking_size_alone_is_no_way_to_be_accepted(small):
