@@ -132,7 +132,8 @@ def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:
 
     found: dict[int | str | None, Finding] = {}
     for case in sorted(plan.cases, key=lambda case: case.weight):
-        if case.on_cpu:
+        # a compilation for a size that is too large to run is looked at all the same
+        if case.on_cpu or (case.size_macros and case.module < len(loaded)):
             module, variables = loaded[case.module].module, loaded[case.module].program.variables
             extents = {
                 symbol: Extent(variables[name].space, variables[name].size)

@@ -74,6 +74,17 @@ def test_what_only_the_ranking_size_does_is_found_before_a_gpu_sees_it():
     assert "A_WIDTH=2048" in example.case
 
 
+def test_a_module_variable_that_is_too_small_at_the_ranking_size_alone_is_found_before_a_gpu_sees_it():
+    declared = "__device__ float d_C[C_HEIGHT][C_WIDTH];"
+    assert declared in SOLUTION
+    smaller = f"#if A_WIDTH > 1000\n__device__ float d_C[C_HEIGHT / 2][C_WIDTH];\n#else\n{declared}\n#endif"
+    stages = WithGPU()
+    report = graded(SOLUTION.replace(declared, smaller), stages, "h200")
+    assert report.verdict is Verdict.REJECTED
+    assert "d_C" in report.message
+    assert not stages.asked
+
+
 @pytest.mark.parametrize(("blocks", "chosen"), [(1, [0]), (2, [0, 1]), (3, [0, 1, 2]), (100, [0, 50, 99])])
 def test_the_ends_and_the_middle_are_sampled(blocks, chosen):
     assert sample(blocks) == chosen
