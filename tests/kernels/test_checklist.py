@@ -24,8 +24,8 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
 """
 
 
-def card(source, exercise="tiled", size=None, tile=None) -> dict[str, ChecklistRow]:
-    analysis = analysed(source, exercise, size, tile)
+def card(source, exercise="tiled", size=None, tile=None, ranking=None) -> dict[str, ChecklistRow]:
+    analysis = analysed(source, exercise, size, tile, ranking)
     assert not analysis.message, analysis.findings
     return {row.key: row for row in analysis.evidence.checklist}
 
@@ -66,7 +66,7 @@ def test_s4f_the_coarsened_kernel_has_its_row():
 
 
 def test_s4f_atomic_updates_of_the_output_ask_for_a_private_copy():
-    row = card(CORPUS / "right" / "naive_global_atomics.cu", "naive", 32)["privatization"]
+    row = card(CORPUS / "right" / "naive_global_atomics.cu", "naive", 32, ranking=64)["privatization"]
     assert row.state is State.NO
     assert row.line is not None
 

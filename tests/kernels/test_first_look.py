@@ -29,8 +29,8 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
 """
 
 
-def advice(source, exercise, size, tile=None) -> tuple[Advice, ...]:
-    analysis = analysed(source, exercise, size, tile)
+def advice(source, exercise, size, tile=None, ranking=None) -> tuple[Advice, ...]:
+    analysis = analysed(source, exercise, size, tile, ranking)
     assert not analysis.message, analysis.findings
     return analysis.evidence.advice
 
@@ -96,7 +96,7 @@ HEAD = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
 
 
 def test_a_single_block_is_the_first_thing_said_of_a_launch_that_has_no_other():
-    first = advice(f"//!tilelab block=(16,16) grid=(1)\n{HEAD}{LOOPS}", "naive", 64)[0]
+    first = advice(f"//!tilelab block=(16,16) grid=(1)\n{HEAD}{LOOPS}", "naive", 64, ranking=128)[0]
     assert "single block" in first.text
 
 
