@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import threading
 
 from bench.gpu.machine import (
     Known,
@@ -17,8 +16,6 @@ from bench.gpu.machine import (
 )
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, ladder
-from worker.gpu.spares import Spares
-from worker.sandbox.limits import SandboxFailure
 
 ROUNDS = 10
 WIDTHS = (2048, 4096)
@@ -29,23 +26,19 @@ Times = dict[str, dict[int, list[float]]]
 _TEXT = """\
 Each rung of the ladder is compiled and checked once and then measured {rounds} times, round by round, each time in a
 new process, with a new context and new inputs: first with nothing else on the machine, then with the next processes
-getting ready beside it as in a worker, and further ones taken and thrown away at once, so that starts never cease. cv
-is the standard deviation over the mean of the {rounds} medians."""
+getting ready beside it, as in a worker that is never idle. cv is the standard deviation over the mean of the {rounds}
+medians."""
 
 
 def run(section: Run) -> None:
-    """Quiet rounds, then loud ones."""
+    """Rounds on a quiet machine, then on a busy one."""
     rounds, machine = section.options.get("rounds", ROUNDS), section.machine
-    data: Data = {"rounds": rounds, "quiet": {}, "loud": {}}
+    data: Data = {"rounds": rounds, "quiet": {}, "busy": {}}
     known = _check(section, measured_quietly(machine))
     if section.options.get("quiet", 1):
         _measure(section, "quiet", known, measured_quietly(machine), rounds, data)
-    with machine.spares(3) as spares:
-        noise = _Noise(spares)
-        try:
-            _measure(section, "loud", known, measured_by(spares), rounds, data)
-        finally:
-            data["started beside"] = noise.end()
+    with machine.spares() as spares:
+        _measure(section, "busy", known, measured_by(spares), rounds, data)
     section.keep(_text(data), data)
 
 
@@ -85,31 +78,6 @@ def _measure(
         section.keep(_text(data), data, done=False)
 
 
-class _Noise:
-    """Takes spares and throws them away, so that others are started all the time, until it is ended itself."""
-
-    def __init__(self, spares: Spares) -> None:
-        self._spares = spares
-        self._over = threading.Event()
-        self._started = 0
-        self._thread = threading.Thread(target=self._make, daemon=True)
-        self._thread.start()
-
-    def _make(self) -> None:
-        while not self._over.is_set():
-            try:
-                with self._spares.take():
-                    self._started += 1
-            except SandboxFailure:
-                self._over.wait(1)
-
-    def end(self) -> int:
-        """How many were started."""
-        self._over.set()
-        self._thread.join()
-        return self._started
-
-
 def _cv(values: list[float]) -> float:
     return statistics.stdev(values) / statistics.mean(values) if len(values) > 1 else 0.0
 
@@ -136,7 +104,7 @@ def _swaps(times: Times, width: int) -> list[str]:
 
 def _text(data: Data) -> list[str]:
     lines = [_TEXT.format(rounds=data["rounds"])]
-    for kind in ("quiet", "loud"):
+    for kind in ("quiet", "busy"):
         times: Times = data[kind]
         widths = sorted({width for each in times.values() for width in each})
         if not widths:
@@ -148,7 +116,7 @@ def _text(data: Data) -> list[str]:
         ]
         spreads = [_cv(each[width]) for each in times.values() for width in each]
         good = sum(spread <= MOST_SPREAD for spread in spreads)
-        lines += ["", f"**{kind.capitalize()}**" + _beside(kind, data), "", *table(head, rows), ""]
+        lines += ["", f"**{kind.capitalize()}**", "", *table(head, rows), ""]
         lines.append(
             f"Largest cv {percent(max(spreads), 2)}; {good} of {len(spreads)} are at most"
             f" {percent(MOST_SPREAD)}."
@@ -158,13 +126,6 @@ def _text(data: Data) -> list[str]:
             said = "the same in every round" if not swaps else f"changes between {'; '.join(swaps)}"
             lines.append(f"Order at {width}: {said} ({_orders(times, width)} over all rounds).")
     return lines
-
-
-def _beside(kind: str, data: Data) -> str:
-    started = data.get("started beside")
-    return (
-        f" ({started} more processes were started and ended meanwhile)" if kind == "loud" and started else ""
-    )
 
 
 def _cells(values: list[float] | None) -> list[str]:

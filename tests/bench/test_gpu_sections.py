@@ -86,7 +86,7 @@ def test_a_difference_from_the_reference_has_its_sign():
 
 def test_an_order_that_changes_names_the_pair():
     times = {"a": {2048: [1.0, 1.0, 2.2]}, "b": {2048: [2.0, 2.0, 2.0]}, "c": {2048: [9.0, 9.0, 9.0]}}
-    text = "\n".join(repeatability._text({"rounds": 3, "quiet": times, "loud": {}}))
+    text = "\n".join(repeatability._text({"rounds": 3, "quiet": times, "busy": {}}))
     assert "changes between a and b" in text
     assert "b and c" not in text
     assert repeatability._orders(times, 2048) == 2
@@ -94,7 +94,7 @@ def test_an_order_that_changes_names_the_pair():
 
 def test_kernels_that_always_come_in_the_same_order():
     times = {"a": {2048: [1.0, 1.001]}, "b": {2048: [2.0, 2.0]}}
-    text = "\n".join(repeatability._text({"rounds": 2, "quiet": times, "loud": {}}))
+    text = "\n".join(repeatability._text({"rounds": 2, "quiet": times, "busy": {}}))
     assert "the same in every round" in text
     assert "Largest cv 0.07 %" in text
 
