@@ -11,6 +11,7 @@ from kernels.exercise import Exercise, Operation
 from kernels.exercise_sizes import misfit
 from kernels.limits import launch_finding
 from kernels.measured_occupancy import MeasuredOccupancy, by_driver
+from kernels.measurement import Measurement
 from kernels.plan import CasePlan, Plan, plan_at
 from kernels.report import Report, message_for
 from kernels.source import Source
@@ -28,6 +29,8 @@ UNMADE = (
     "barriers that not every thread reaches",
 )
 """What only the CPU device can see: not looked for in a kernel with an instruction that it does not know."""
+
+UNCHECKED = "only the GPU could run it, so nobody looked for races and reads of unwritten values"
 
 REMAINS_OPEN = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})
 """What a check on the CPU device may end in for the GPU to go on."""
@@ -116,11 +119,21 @@ def judged(report: Report, answer: MeasureResponse, checked: Sequence[str], *, c
         message=message_for(verdict, findings, checks, compared=compared),
         findings=findings,
         checks=checks,
-        measurement=answer.measurement if verdict is Verdict.ACCEPTED else None,
+        measurement=_measured(answer, verdict, unsupported=unsupported),
         measured_occupancy=_held(answer, report),
         environment=answer.environment,
         unmade_checks=UNMADE if unsupported else (),
     )
+
+
+def _measured(answer: MeasureResponse, verdict: Verdict, *, unsupported: bool) -> Measurement | None:
+    """The speed of a kernel that is right; one that nobody looked for races in does not stand beside others."""
+    measured = answer.measurement
+    if verdict is not Verdict.ACCEPTED or measured is None:
+        return None
+    if not unsupported:
+        return measured
+    return replace(measured, ranked=False, remarks=(*measured.remarks, UNCHECKED))
 
 
 def _held(answer: MeasureResponse, report: Report) -> MeasuredOccupancy | None:

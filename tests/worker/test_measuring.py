@@ -146,9 +146,13 @@ def test_a_kernel_that_only_the_gpu_knows_says_what_nobody_checked(accepted):
     unknown = replace(
         report, verdict=Verdict.UNSUPPORTED, findings=(Finding(Verdict.UNSUPPORTED, "wmma", line=3),)
     )
-    after = judged(unknown, MeasureResponse((), report.checks, ptx_digests=("d",)), ("d",), compared=True)
+    answer = MeasureResponse((), report.checks, report.measurement, ptx_digests=("d",))
+    after = judged(unknown, answer, ("d",), compared=True)
     assert after.verdict is Verdict.ACCEPTED
     assert any("races" in each for each in after.unmade_checks)
+    assert after.measurement is not None
+    assert not after.measurement.ranked
+    assert any("races" in remark for remark in after.measurement.remarks)
 
 
 def test_the_worse_of_two_devices_counts():

@@ -209,8 +209,8 @@ class CupyBackend:
     def flush(self) -> None:
         """Write more than the caches hold, and take back what was set aside in them."""
         self._start()
-        self._empty_caches()
         self._driver.reset_persisting()
+        self._empty_caches()
 
     def _empty_caches(self) -> None:
         self._driver.fill(self._flush, 0, self._flush_words)

@@ -22,7 +22,17 @@ from worker.gpu.operands import Modules, Operands, place
 from worker.gpu.quiet import NOBODY_ELSE, Quiet
 from worker.gpu.roofline import implausible
 from worker.gpu.speed import clock_doubt, speed
-from worker.gpu.timing import FEWEST_IN_BUDGET, Bench, Effort, Fresh, Timings, kind_of, repeat, timings
+from worker.gpu.timing import (
+    FEWEST_IN_BUDGET,
+    LONG_MS,
+    Bench,
+    Effort,
+    Fresh,
+    Timings,
+    kind_of,
+    repeat,
+    timings,
+)
 from worker.gpu.verification import Judge
 
 T = TypeVar("T")
@@ -156,26 +166,33 @@ class _Job:
             self._measure_curve([other for other in self._request.curve if other.sizes != case.sizes], bench)
 
     def _measure_curve(self, cases: Sequence[CasePlan], bench: Bench) -> None:
-        effort = Effort(CURVE_SHARE * self._request.budget_seconds, MOST_ON_THE_CURVE)
+        """The short sizes first: meanwhile, starts of other processes that are under way may end."""
+        long = any(self._predicted_ms(case) > LONG_MS for case in cases)
+        with bench.quiet.soon() if long else contextlib.nullcontext():
+            for case in cases:
+                self._measure_at(case, bench)
+
+    def _measure_at(self, case: CasePlan, bench: Bench) -> None:
+        """One size of the curve, which is left out where it cannot be measured or takes too long."""
         longest = LONGEST_SHARE * self._request.budget_seconds
-        for case in cases:
-            if self._lost or self.failed:
-                self._leave_out(case, LOST if self._lost else FAILED_BEFORE)
-                continue
-            needed = FEWEST_IN_BUDGET * self._predicted_ms(case) / 1000
-            if needed > longest:
-                times = f"{FEWEST_IN_BUDGET} launches would take about {needed:.2g} s"
-                self._leave_out(case, f"{times}, longer than the {longest:.2g} s there are for it")
-                continue
-            found = self._timed(case, bench, effort, ranking=False)
-            if isinstance(found, Timings):
-                self._keep(found, Clocks())
-            elif found is None:
-                self._leave_out(case, NO_MEMORY)
-            elif found.kind in _NOT_OF_THE_CURVE:
-                self._leave_out(case, found.message)
-            else:
-                self._fail(case, found)
+        needed = FEWEST_IN_BUDGET * self._predicted_ms(case) / 1000
+        if self._lost or self.failed:
+            self._leave_out(case, LOST if self._lost else FAILED_BEFORE)
+            return
+        if needed > longest:
+            times = f"{FEWEST_IN_BUDGET} launches would take about {needed:.2g} s"
+            self._leave_out(case, f"{times}, longer than the {longest:.2g} s there are for it")
+            return
+        effort = Effort(CURVE_SHARE * self._request.budget_seconds, MOST_ON_THE_CURVE)
+        found = self._timed(case, bench, effort, ranking=False)
+        if isinstance(found, Timings):
+            self._keep(found, Clocks())
+        elif found is None:
+            self._leave_out(case, NO_MEMORY)
+        elif found.kind in _NOT_OF_THE_CURVE:
+            self._leave_out(case, found.message)
+        else:
+            self._fail(case, found)
 
     def _timed(
         self, case: CasePlan, bench: Bench, effort: Effort, *, ranking: bool

@@ -25,7 +25,7 @@ from pathlib import Path
 from kernels.wire import to_plain
 from worker.gpu.messages import MeasureRequest, WireCode
 from worker.gpu.profiled import REQUEST, ProfileRequest
-from worker.sandbox.starting import ENVIRONMENT
+from worker.sandbox.starting import ENVIRONMENT, search_path
 
 SECONDS = 60.0
 REPORT_BYTES = 64 * 2**20
@@ -193,7 +193,7 @@ def _watch(ncu: Path, report: Path, request: ProfileRequest, folder: Path) -> li
         "--metrics", f"{_TIME},{_OCCUPANCY},{_MULTIPROCESSORS},{_MEMORY}",
         "--kernel-name-base", "mangled", "--kernel-name", request.module.entry, "--launch-count", "1",
         "--export", str(report), "--force-overwrite",
-        sys.executable, "-I", "-c", _START, str(folder), *filter(os.path.isabs, sys.path),
+        sys.executable, "-I", "-c", _START, str(folder), *search_path(),
     ]  # fmt: skip
 
 

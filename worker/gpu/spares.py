@@ -256,10 +256,12 @@ class Spares:
         """A process that begins to warm up, with a thread that sees it through."""
         try:
             runner = Runner(self._device, self._prepare, self._wall_seconds, self._quiet.fileno())
+            self._all.append(runner)
+            threading.Thread(target=_see_through, args=(runner,), name="spare", daemon=True).start()
         except SandboxFailure as failure:
             return failure
-        self._all.append(runner)
-        threading.Thread(target=_see_through, args=(runner,), name="spare", daemon=True).start()
+        except RuntimeError as error:  # the machine has no more threads
+            return SandboxFailure(Failure.START, str(error))
         return runner
 
 

@@ -31,8 +31,11 @@ _CUBLAS_EVERY, _CUBLAS_FEWEST = 2, 5
 _PERMUTATION_EVERY = 4
 _WARM_SECONDS, _LOOK_SECONDS, _BLIND_SECONDS = 0.15, 0.004, 0.02
 _SAME_CLOCK = 0.01
-_LONG_MS = 2.0
-"""A longer launch is timed while no other process starts on the GPU; a shorter one is mostly missed by that."""
+_LONG_FIRST_MS, LONG_MS = 4.0, 2.0
+"""A longer launch is timed while no other process starts on the GPU; a shorter one is mostly missed by that.
+
+The first size has repeats until it is sure, and bears more of them being hit than the few of another size.
+"""
 
 
 class Fresh:
@@ -99,7 +102,10 @@ def timings(bench: Bench, operands: Operands, effort: Effort, *, first: bool) ->
     """
     warm = _warm_up(bench, operands, by_clock=first)
     library = Library.of(bench.backend, bench.judge, operands.case, warm.unused)
-    with bench.quiet.alone() if warm.ms > _LONG_MS else contextlib.nullcontext():
+    # What the device is at work for is counted until then: it has nothing to do while this waits.
+    bench.backend.wait()
+    long = warm.ms > (_LONG_FIRST_MS if first else LONG_MS)
+    with bench.quiet.alone() if long else contextlib.nullcontext():
         runs = _runs(bench, operands, effort, library)
     if isinstance(runs, Finding):
         return runs

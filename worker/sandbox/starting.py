@@ -26,10 +26,10 @@ def command(module: str, options: Sequence[str], arguments: Sequence[str]) -> li
     options: of Python
     arguments: the five of `main`
     """
-    return [sys.executable, *options, "-c", _BOOTSTRAP.format(module=module), *arguments, *_search_path()]
+    return [sys.executable, *options, "-c", _BOOTSTRAP.format(module=module), *arguments, *search_path()]
 
 
-def _search_path() -> list[str]:
+def search_path() -> list[str]:
     """Where the child finds this package and its libraries; it does not look for them itself."""
     places = [Path(entry) for entry in sys.path]
     return [str(_PACKAGES), *(str(place) for place in places if place.is_absolute() and place.exists())]

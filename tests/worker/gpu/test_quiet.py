@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.marks import linux
+from worker.gpu import quiet
 from worker.gpu.quiet import NOBODY_ELSE, Quiet, quiet_file
 
 pytestmark = linux
@@ -115,6 +116,28 @@ def test_a_process_that_is_killed_holds_up_nobody(start, way):
     assert timed.waits()
     killed.end()
     assert timed.says("has")
+
+
+def test_who_says_early_that_it_will_be_alone_lets_those_under_way_end(start):
+    first = start("starting")
+    assert first.says("has")
+    soon = start("soon")
+    assert soon.says("has")
+    late = start("starting")
+    assert late.waits()
+    first.leave()
+    soon.leave()
+    assert late.says("has")
+
+
+def test_a_start_that_never_ends_is_not_waited_for(monkeypatch):
+    with quiet_file() as file:
+        stuck = Process(file.fileno(), "starting")
+        assert stuck.says("has")
+        monkeypatch.setattr(quiet, "_PATIENCE_SECONDS", 0.1)
+        with Quiet(file.fileno()).alone():
+            pass
+        stuck.end()
 
 
 def test_without_a_file_nobody_waits():
