@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ EXERCISE = "tiled"
 HOST_MEMORY = "kernels on this device can read ordinary memory of the runner process"
 _SPEED, _RATIO, _RANKED = "speed", "speed ratio", "ranked"
 _NO_WORK = "Give this worker no work."
+_ALLOW = "Where all who hand in are trusted, --allow-missing-isolation lets it grade all the same."
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +132,14 @@ def run_selftest(
     surroundings: Callable[[], Surroundings],
     *,
     gpu: bool = False,
+    allow_gaps: bool = False,
     progress: Progress = lambda _: None,
 ) -> SelfTest:
     """Grade every kernel that this machine can, and judge the judge.
 
     surroundings: finds out what holds the steps' processes; where it fails, that is a problem like any other
     gpu: whether `grade` measures
+    allow_gaps: whether a worker is fit though some isolation is missing: its operator's word, and nobody else's
     """
     kernels, rule = selftest_kernels()
     outcomes = [
@@ -154,12 +157,15 @@ def run_selftest(
         problems.append(f"The sandboxed processes do not start ({_said(error)}). {_NO_WORK} {_LOOK}")
     environment = found.environment
     held = tuple(Held(step, isolation, isolation.missing()) for step, isolation in found.isolation.items())
+    gaps = [f"The step {each.step}: {gap}." for each in held for gap in each.gaps]
+    if not allow_gaps:
+        problems += [f"{gap} {_NO_WORK} {_ALLOW}" for gap in gaps]
     return SelfTest(
         device=environment.device if environment is not None else CPU_DEVICE,
         checks=tuple(outcome.check for outcome in outcomes),
         isolation=held,
         problems=tuple(problems),
-        warnings=tuple(_warnings(held, environment)),
+        warnings=(*(gaps if allow_gaps else ()), *_warnings(environment)),
         ok=not problems and all(outcome.check.ok for outcome in outcomes),
         environment=environment,
     )
@@ -262,10 +268,7 @@ def _milliseconds(report: Report | None) -> float | None:
     return found.ms_median if found is not None and found.ms_median > 0 else None
 
 
-def _warnings(held: Sequence[Held], environment: Environment | None) -> Iterator[str]:
+def _warnings(environment: Environment | None) -> Iterator[str]:
     """What holds less than it could."""
-    for each in held:
-        for gap in each.gaps:
-            yield f"The step {each.step}: {gap}."
     if environment is not None and environment.host_memory:
         yield f"On this machine {HOST_MEMORY}. It lives for one submission and is given no secret."

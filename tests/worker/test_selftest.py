@@ -150,8 +150,15 @@ def test_a_right_kernel_without_a_ranked_speed_is_noticed():
     )
 
 
-def test_what_is_not_enforced_is_a_warning():
+def test_a_worker_with_missing_isolation_is_not_fit():
     result = run_selftest(answers(), around(OPEN))
+    assert not result.ok
+    assert any("network is reachable" in problem for problem in result.problems)
+    assert all("--allow-missing-isolation" in problem for problem in result.problems)
+
+
+def test_what_is_not_enforced_is_a_warning_where_the_operator_allows_it():
+    result = run_selftest(answers(), around(OPEN), allow_gaps=True)
     assert result.ok
     assert all(warning.startswith("The step compile: ") for warning in result.warnings)
     assert any("network is reachable" in warning for warning in result.warnings)

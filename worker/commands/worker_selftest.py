@@ -14,8 +14,11 @@ from worker.commands.submission import cache_folder
 
 @click.command(epilog="Exit code: 0 fit to take work, 2 wrong use, 3 not fit.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
+@click.option(
+    "--allow-missing-isolation", "allow_gaps", is_flag=True, help="Be fit though some isolation is missing."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
-def selftest(device: str, as_json: bool) -> None:
+def selftest(device: str, allow_gaps: bool, as_json: bool) -> None:
     """Grade kernels whose verdicts are known, and show what isolation holds here.
 
     With a GPU, kernels that go wrong only at the ranking size are among them, and a ratio of speeds that every device
@@ -37,7 +40,9 @@ def selftest(device: str, as_json: bool) -> None:
 
         here = Here(here.arch, here.cache, gpu.index, device_class(gpu.name, gpu.memory_bytes))
     with Progress() as progress:
-        result = run_selftest(here.grade, here.surroundings, gpu=gpu is not None, progress=progress.show)
+        result = run_selftest(
+            here.grade, here.surroundings, gpu=gpu is not None, allow_gaps=allow_gaps, progress=progress.show
+        )
     if as_json:
         click.echo(json.dumps(to_json(result), ensure_ascii=True))
     else:
