@@ -119,6 +119,8 @@ def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, pro
         measured = None
         if job.gpu and report.verdict in REMAINS_OPEN:
             asked = measure_request(job.exercise, source, job.tile, Made(plan, made))
+            if job.case is not None:  # some cases say nothing about a rank
+                asked = replace(asked, ranking=None, curve=())
             measured = beside.submit(_measure, stages, asked, clock)
         if look is not None and closer is not None and report.verdict is Verdict.ACCEPTED:
             progress("measuring on the GPU" if measured else "counting on the CPU device")

@@ -119,6 +119,17 @@ def test_a_right_kernel_is_not_run_at_a_ranking_size_that_its_tile_does_not_divi
         assert ["multiples of 12" in each.message for each in report.findings] == ([] if fits else [True])
 
 
+def test_some_cases_alone_are_judged_and_not_ranked(small):
+    stages = WithGPU()
+    job = Job(
+        small.solution.read_bytes(), small, "sm_90", "5eed", Path("/nonexistent"), case="Width=17", gpu="cpu"
+    )
+    report = grade(job, stages)
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.measurement is None
+    assert [case.sizes for case in stages.asked[0].plan.cases] == [{"Width": 17}] * 2
+
+
 def test_a_runner_that_had_to_be_stopped_is_a_time_limit(small):
     report = graded(small, small.solution.read_text(), Hanging())
     assert report.verdict is Verdict.TIME_LIMIT

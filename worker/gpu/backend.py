@@ -26,7 +26,7 @@ class FaultKind(StrEnum):
     TRAP = "trap"  # the kernel stopped itself: trap, assert
     TIME = "time"  # still running when its time was over
     RESOURCES = "resources"  # never started: the launch asks for too much; the device goes on
-    OTHER = "other"
+    OTHER = "other"  # anything else that a kernel can cause
 
 
 class DeviceFault(Exception):

@@ -9,6 +9,7 @@ import ctypes
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import cupy
@@ -53,6 +54,9 @@ _FAULTS = {
     710: FaultKind.TRAP,  # assert
     715: FaultKind.TRAP,  # illegal instruction, which is how a trap shows on some devices
     719: FaultKind.TRAP,  # unspecified launch failure, which is how it shows on others
+    714: FaultKind.OTHER,  # the hardware's stack is at its end
+    716: FaultKind.OTHER,  # an address that is not aligned
+    718: FaultKind.OTHER,  # the program counter has left the program
     1: FaultKind.RESOURCES,  # a launch configuration that cannot be
     2: FaultKind.RESOURCES,  # out of memory
     9: FaultKind.RESOURCES,  # invalid configuration
@@ -63,6 +67,10 @@ _PERSISTING_LIMIT = 6  # cudaLimitPersistingL2CacheSize
 _PAGEABLE_ACCESS = 88  # cudaDevAttrPageableMemoryAccess
 _TO_DEVICE, _TO_HOST = 1, 2
 _STREAM = 0
+
+
+class BrokenDevice(RuntimeError):
+    """An error that no kernel causes, such as of memory that is broken; the text has CUDA's number for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +179,18 @@ class CupyBackend:
     def used(self, kernel: Kernel) -> Used:
         """What the loaded function takes."""
         function = kernel.handle.function
-        return Used(*(driver.funcGetAttribute(each, function) for each in (_REGISTERS, _SHARED, _LOCAL)))
+        return Used(
+            *(
+                _asked(partial(driver.funcGetAttribute, each, function))
+                for each in (_REGISTERS, _SHARED, _LOCAL)
+            )
+        )
 
     def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:
         """The driver's occupancy calculation."""
-        blocks: int = driver.occupancyMaxActiveBlocksPerMultiprocessor(
-            kernel.handle.function, threads, shared
+        function = kernel.handle.function
+        blocks: int = _asked(
+            lambda: driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared)
         )
         return blocks
 
@@ -307,8 +321,11 @@ def _asked(call: Callable[[], Any]) -> Any:
         raise _fault(error.status) from error
 
 
-def _fault(status: int) -> DeviceFault:
-    return DeviceFault(_FAULTS.get(status, FaultKind.OTHER), f"CUDA error {status}")
+def _fault(status: int) -> DeviceFault | BrokenDevice:
+    """What a kernel can cause, as a fault of its launch; anything else is ours, or the machine's."""
+    if status in _FAULTS:
+        return DeviceFault(_FAULTS[status], f"CUDA error {status}")
+    return BrokenDevice(f"CUDA error {status}")
 
 
 def _aligned(place: int, alignment: int) -> int:
