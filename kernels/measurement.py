@@ -42,11 +42,6 @@ class Environment:
     compiler: str
     host_memory: bool = False
 
-    @property
-    def arch(self) -> str:
-        """What kernels for it are compiled for, such as "sm_90"."""
-        return f"sm_{self.cc.replace('.', '')}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:

@@ -236,9 +236,9 @@ def _stopped(
 
 
 _FAILURES: Mapping[Failure, str] = {
-    Failure.TIME: "The check took longer than this machine allows it.",
-    Failure.MEMORY: "The check needed more memory than it may use.",
-    Failure.CRASH: "The check process died.",
+    Failure.TIME: "Grading took longer than this machine allows it.",
+    Failure.MEMORY: "Grading needed more memory than it may use.",
+    Failure.CRASH: "A process that grades died.",
     Failure.START: "The sandbox process did not start.",
     Failure.ERROR: "The grader failed inside the sandbox.",
 }

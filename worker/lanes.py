@@ -104,6 +104,8 @@ class Lanes:
 
         number: the submission's place in the order in which they came
         """
+        if not self._threads:
+            raise RuntimeError("there is no GPU here to measure on")
         turn = Turn(number, request)
         self._waiting.put((number, next(self._order), turn))
         turn.done.wait()

@@ -240,6 +240,6 @@ def test_products_are_numpys() -> None:
 def test_it_says_what_it_is() -> None:
     environment = CpuBackend("13.5").environment
     assert (environment.device, environment.device_class) == ("CPU device", "cpu")
-    assert (environment.compiler, environment.arch, environment.host_memory) == ("13.5", "sm_90", False)
+    assert (environment.compiler, environment.cc, environment.host_memory) == ("13.5", "9.0", False)
     CpuBackend().flush()
     assert CpuBackend().clocks().sm_mhz == 0
