@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kernels.compile import Compilation
@@ -11,7 +12,6 @@ from worker.sandbox.limits import Limits
 from worker.sandbox.process import Child
 from worker.stages import COMPILE_LIMITS, SandboxedStages
 
-# Their limits of CPU time are for all that they do, and must never end them here.
 JOBS = 20
 
 
@@ -28,7 +28,8 @@ class KeptStages(SandboxedStages):
     """For a few jobs, one after the other. A compiler that has died is replaced."""
 
     def _start(self, step: str, limits: Limits) -> Child:
-        child = KeptChild(step, limits)
+        # a limit of CPU time is for all that a process does
+        child = KeptChild(step, replace(limits, cpu_seconds=JOBS * limits.cpu_seconds))
         self._children.append(child)
         return child
 
