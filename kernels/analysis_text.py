@@ -9,7 +9,7 @@ from kernels.analysis import Analysis
 from kernels.annotated_text import access_table, annotated
 from kernels.checklist_text import checklist_text
 from kernels.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow, Totals
-from kernels.phases_text import render_phases
+from kernels.phases.text import render_phases
 from kernels.subject import sizes_text
 from kernels.table import percent, table
 from kernels.text_safety import cut, safe, safe_lines

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from kernels import diagnostics, nvrtc, prelude, ptx_shape
 from kernels.diagnostics import Diagnostic, Resources
-from kernels.host_functions import blank
 from kernels.nvrtc import NVRTCUnavailable
 from kernels.parameters import mismatch
+from kernels.source.host_functions import blank
 from kernels.verdict import Finding, Severity, Verdict
 
 __all__ = ["DEFAULT_ARCH", "Compilation", "Diagnostic", "NVRTCUnavailable", "Resources", "compile_source"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from kernels.evidence import GoalResult, Totals
-from kernels.exercise_model import Exercise, GoalRule
+from kernels.exercise.model import Exercise, GoalRule
 from kernels.expression import Expression
 
 _PER_REQUEST = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernels.array_shapes import array_shapes
 from kernels.exercise import (
     Binding,
     Case,
@@ -19,9 +18,10 @@ from kernels.exercise import (
     Operation,
     Role,
 )
-from kernels.exercise_sizes import unranked
+from kernels.exercise.sizes import unranked
 from kernels.launch import Launch, LaunchError
 from kernels.source import Source
+from kernels.source.array_shapes import array_shapes
 from kernels.verdict import Example, Finding, Severity, Verdict
 
 

@@ -11,8 +11,8 @@ import click
 import pytest
 
 from bin.shown import lasting, output_of, pages, rewrite, shown, until
-from kernels.measured_occupancy import MeasuredOccupancy
 from kernels.measurement import Clocks, Environment, Measurement
+from kernels.occupancy.by_driver import MeasuredOccupancy
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.marks import linux

@@ -10,7 +10,7 @@ from pathlib import Path
 from kernels.analysis import Analysis
 from kernels.compile import Compilation
 from kernels.exercise import Exercise
-from kernels.exercise_sizes import misfit
+from kernels.exercise.sizes import misfit
 from kernels.source import Source, read_source
 from kernels.verdict import Finding
 from worker.clock import Clock

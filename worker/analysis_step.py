@@ -79,8 +79,9 @@ class AnalysisResponse:
 
 def warm_up() -> None:
     """Load all that the step needs: nothing can be opened afterwards."""
-    from kernels import hardware, phases, sass, scaling
+    from kernels import hardware, sass, scaling
     from kernels.device import likeness
+    from kernels.phases import table as phases
     from worker import steps
 
     assert all((hardware, phases, sass, scaling, likeness))

@@ -11,7 +11,7 @@ from types import TracebackType
 from kernels.compile import Compilation
 from kernels.evidence import Evidence
 from kernels.exercise import Exercise
-from kernels.exercise_sizes import fitted, misfit
+from kernels.exercise.sizes import fitted, misfit
 from kernels.occupancy import Occupancy
 from kernels.plan import CasePlan, Plan, plan_at
 from kernels.source import Source

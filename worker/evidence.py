@@ -15,7 +15,7 @@ from kernels.goals import goals
 from kernels.launch import Launch
 from kernels.light import Footprint, light
 from kernels.occupancy import Occupancy, limits_of, occupancy
-from kernels.occupancy_survey import Figures, command
+from kernels.occupancy.survey import Figures, command
 from kernels.plan import Plan
 from kernels.source import Source
 from kernels.subject import FLOAT, Subject, product_of

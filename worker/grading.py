@@ -10,11 +10,11 @@ from pathlib import Path
 
 from kernels.compile import Compilation
 from kernels.exercise import Exercise, Operation
-from kernels.exercise_sizes import unranked
+from kernels.exercise.sizes import unranked
 from kernels.plan import Plan, make_plan, select_cases
 from kernels.report import CPU_DEVICE, Report, message_for
 from kernels.source import Source, read_source
-from kernels.source_loops import name_loops
+from kernels.source.loops import name_loops
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
 from worker.clock import Clock
 from worker.closer_look import Look, begin, finish, prepare

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from kernels.compile import Compilation
 from kernels.exercise import Exercise, Operation
-from kernels.exercise_sizes import misfit
+from kernels.exercise.sizes import misfit
 from kernels.limits import launch_finding
-from kernels.measured_occupancy import MeasuredOccupancy, by_driver
 from kernels.measurement import Measurement
+from kernels.occupancy.by_driver import MeasuredOccupancy, by_driver
 from kernels.plan import CasePlan, Plan, plan_at
 from kernels.report import Report, message_for
 from kernels.source import Source

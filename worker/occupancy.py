@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernels.compile import Compilation
 from kernels.exercise import Exercise
-from kernels.occupancy_survey import Figures
+from kernels.occupancy.survey import Figures
 from kernels.source import Source, read_source
 from kernels.verdict import Finding
 from worker.closer_look import look_at

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from kernels.analysis import Analysis
-from kernels.block_sizes import curve, suggest
 from kernels.devices import Device, devices
 from kernels.diagnostics import Resources
 from kernels.evidence import Light
 from kernels.occupancy import LIMITS, Occupancy, Resource
+from kernels.occupancy.block_sizes import curve, suggest
 from kernels.page import numbers, svg
 from kernels.page.occupancy_chart import occupancy_chart
 from kernels.page.roofline import Mark, Roof, attainable, roofline

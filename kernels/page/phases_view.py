@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from kernels.evidence import PhaseTable
 from kernels.page.summary import extent_text
-from kernels.phase_views import (
+from kernels.phases.picture import picture
+from kernels.phases.views import (
     axes,
     block_header,
     block_places,
@@ -18,7 +19,6 @@ from kernels.phase_views import (
     fetched_operands,
     thread_rows,
 )
-from kernels.phases_picture import picture
 from kernels.text_safety import safe
 
 _MOST_DRAWN = 100_000

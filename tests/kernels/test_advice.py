@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.advice import ADVICE, advice_for
 from kernels.report import Report
+from kernels.report.advice import ADVICE, advice_for
 from kernels.verdict import Example, Finding, Verdict
 
 LINES = ["__shared__ float Mds[16][16];", "Pvalue += Mds[ty][k];", "P[i] += Pvalue;"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.array_shapes import array_shapes
+from kernels.source.array_shapes import array_shapes
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from kernels.median import FEWEST, middle, ranks
+from kernels.measurement.median import FEWEST, middle, ranks
 
 TABLE = {
     6: (1, 6),

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from kernels.block_sizes import SharedRule, curve, power_of_four, suggest
 from kernels.occupancy import (
     LIMITS,
     STATIC_SHARED,
@@ -17,6 +16,7 @@ from kernels.occupancy import (
     limits_of,
     occupancy,
 )
+from kernels.occupancy.block_sizes import SharedRule, curve, power_of_four, suggest
 from kernels.wire import from_plain, to_plain
 from tests.kernels import occupancy_oracle as oracle
 from tests.marks import linux

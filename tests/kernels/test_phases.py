@@ -13,10 +13,10 @@ from kernels.compile import Compilation, compile_source
 from kernels.device import load_program
 from kernels.evidence import PhaseTable
 from kernels.exercise import find_exercise
-from kernels.phase_views import block_header, block_phase, block_rows, thread_header, thread_rows
 from kernels.phases import phase_table
-from kernels.phases_picture import picture
-from kernels.phases_text import render_phases
+from kernels.phases.picture import picture
+from kernels.phases.text import render_phases
+from kernels.phases.views import block_header, block_phase, block_rows, thread_header, thread_rows
 from kernels.plan import make_plan
 from kernels.source import Source, read_source
 from kernels.wire import from_plain, to_plain

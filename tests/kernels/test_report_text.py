@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from kernels.advice import ADVICE
 from kernels.diagnostics import Diagnostic, Resources
 from kernels.launch import Launch
 from kernels.report import Report, from_json, headline, message_for, to_json
-from kernels.report_text import render
+from kernels.report.advice import ADVICE
+from kernels.report.text import render
 from kernels.text_safety import cut, safe
 from kernels.text_style import Style
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.source import LARGEST_SOURCE
-from kernels.source_loops import loop_line, name_loops
+from kernels.source.loops import loop_line, name_loops
 from kernels.verdict import Finding, Severity, Verdict
 
 NESTED = """__global__ void K(float* P, int n)

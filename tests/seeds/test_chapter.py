@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.phase_views import block_header, block_rows
+from kernels.phases.views import block_header, block_rows
 from kernels.verdict import Verdict
 from tests.seeds.course import Analysed, analysed, changed, graded, outcomes, solution, starter, tilelab_says
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.launch import Launch
-from kernels.phase_views import block_phase, course_place
+from kernels.phases.views import block_phase, course_place
 from kernels.verdict import Verdict
 from tests.seeds.course import analysed, graded, line_of, outcomes, solution
 

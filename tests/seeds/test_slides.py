@@ -9,7 +9,7 @@ import pytest
 
 from kernels.exercise import find_exercise
 from kernels.inputs import expected_product, make_inputs
-from kernels.phase_views import block_phase, thread_header, thread_rows
+from kernels.phases.views import block_phase, thread_header, thread_rows
 from kernels.plan import make_plan
 from kernels.verdict import Verdict
 from tests.seeds.course import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.report_text import render
+from kernels.report.text import render
 from kernels.text_style import Style
 from kernels.verdict import Verdict
 from tests.marks import linux

@@ -158,7 +158,7 @@ def _options(asked: Mapping[str, object]) -> list[str]:
 
 
 def _show(report: Report, job: Job, file: str, options: list[str], profile: Sequence[str]) -> None:
-    from kernels.report_text import render
+    from kernels.report.text import render
     from worker.commands.terminal import style_of
 
     text = job.source.decode("utf-8", "replace")
@@ -170,7 +170,7 @@ def _standing(report: Report, job: Job) -> tuple[str, ...]:
     if report.measurement is None:
         return ()
     from kernels.ladder import LadderError, read_ladder
-    from kernels.ladder_text import standing
+    from kernels.ladder.text import standing
 
     try:
         return standing(read_ladder(job.exercise), report.measurement)

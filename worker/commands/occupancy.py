@@ -17,9 +17,9 @@ from worker.commands.submission import cache_folder, find, read_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernels.block_sizes import SharedRule
     from kernels.occupancy import Limits
-    from kernels.occupancy_survey import Figures, Survey
+    from kernels.occupancy.block_sizes import SharedRule
+    from kernels.occupancy.survey import Figures, Survey
     from kernels.verdict import Finding
 
 _MOST_THREADS, _MOST_BYTES = 1024, 2**20
@@ -104,7 +104,7 @@ def _where(cc: str | None, device: str | None) -> tuple[Limits, str, int | None]
 
 def _rule(text: str | None) -> SharedRule | None:
     from kernels.expression import ExpressionError
-    from kernels.occupancy_survey import shared_rule
+    from kernels.occupancy.survey import shared_rule
 
     if text is None:
         return None
@@ -124,7 +124,7 @@ def _refuse(options: Mapping[str, object], why: str) -> None:
 
 
 def _given(given: dict[str, int | None], *, ruled: bool) -> Figures:
-    from kernels.occupancy_survey import Figures
+    from kernels.occupancy.survey import Figures
 
     for name in ("threads", "registers"):
         if given[name] is None:
@@ -146,7 +146,7 @@ def _given(given: dict[str, int | None], *, ruled: bool) -> Figures:
 
 def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, limits: Limits) -> Figures:
     from kernels.nvrtc import NVRTCUnavailable
-    from kernels.occupancy_survey import command
+    from kernels.occupancy.survey import command
     from worker.commands.progress import Progress
     from worker.compiling import HeadersUnavailable
     from worker.occupancy import figures_of
@@ -196,7 +196,7 @@ def _answer(
     *,
     as_json: bool,
 ) -> None:
-    from kernels.occupancy_survey import survey, to_json
+    from kernels.occupancy.survey import survey, to_json
 
     found: Survey = survey(
         limits, figures, by_size, rule_text=rule, device=title, multiprocessors=multiprocessors
@@ -204,7 +204,7 @@ def _answer(
     if as_json:
         click.echo(json.dumps(to_json(found), ensure_ascii=True))
     else:
-        from kernels.occupancy_text import render_occupancy
+        from kernels.occupancy.text import render_occupancy
         from worker.commands.terminal import style_of
 
         name = "" if file is None else "standard input" if file == "-" else file

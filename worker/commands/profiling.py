@@ -75,7 +75,7 @@ def profile_text(found: Profile) -> tuple[str, ...]:
 
 
 def _figures(found: Profile) -> Iterator[str]:
-    from kernels.measured_numbers import ms_text, share_text
+    from kernels.measurement.numbers import ms_text, share_text
 
     summary = found.summary
     if summary.ms is not None:

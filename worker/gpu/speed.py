@@ -6,7 +6,7 @@ import statistics
 
 from kernels.exercise import Operation
 from kernels.measurement import Clocks, Speed
-from kernels.median import middle
+from kernels.measurement.median import middle
 from kernels.outcomes import size_text
 from worker.gpu.roofline import operand_bytes, operations
 from worker.gpu.timing import Timings

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from kernels.exercise import InputKind, Operation
 from kernels.inputs import output_of
-from kernels.median import middle
+from kernels.measurement.median import middle
 from kernels.plan import CasePlan
 from kernels.verdict import Finding
 from worker.gpu.backend import Backend, Timed

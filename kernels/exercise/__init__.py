@@ -1,0 +1,39 @@
+"""Exercises: what one is, and reading and finding them."""
+
+from __future__ import annotations
+
+from kernels.exercise.finding import (
+    BUILT_IN,
+    AnalysisRule,
+    Binding,
+    Case,
+    Exercise,
+    ExerciseError,
+    GoalRule,
+    InputKind,
+    Layout,
+    Operand,
+    Operation,
+    Role,
+    find_exercise,
+    list_exercises,
+    load_exercise,
+)
+
+__all__ = [
+    "BUILT_IN",
+    "AnalysisRule",
+    "Binding",
+    "Case",
+    "Exercise",
+    "ExerciseError",
+    "GoalRule",
+    "InputKind",
+    "Layout",
+    "Operand",
+    "Operation",
+    "Role",
+    "find_exercise",
+    "list_exercises",
+    "load_exercise",
+]

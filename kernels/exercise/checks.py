@@ -1,0 +1,198 @@
+"""What holds between the fields of an exercise: names, shapes, cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kernels.exercise.model import (
+    MOST_COMPILATIONS,
+    Binding,
+    Exercise,
+    InputKind,
+    Operation,
+    Role,
+)
+from kernels.exercise.table import ExerciseError
+from kernels.expression import ExpressionError
+from kernels.launch import LaunchError
+
+_LONGEST_SUM = 1 << 23
+"""With more elements than this, each at least 1 and perhaps counted twice, not every sum is exact in float."""
+
+_ROLES = {
+    Operation.MATMUL: ((2, 1), "a matmul has two inputs (left, then right) and one output"),
+    Operation.SUM: ((1, 1), "a sum has one input and one output"),
+    Operation.TRANSPOSE: ((1, 1), "a transpose has one input and one output"),
+}
+
+
+def check_whole(exercise: Exercise, path: Path) -> None:
+    """Raise ExerciseError for the first contradiction."""
+    if exercise.tile not in exercise.tiles:
+        raise ExerciseError(path, "tile.default", "it must be one of `tile.allowed`")
+    if not 1 <= min(exercise.tiles) <= max(exercise.tiles) <= exercise.largest_tile:
+        raise ExerciseError(path, "tile.allowed", "tiles lie between 1 and `tile.largest`")
+    if exercise.section is not None and exercise.operation is not Operation.SUM:
+        raise ExerciseError(path, "section", "only a sum has sections")
+    _check_names(exercise, path)
+    _check_operands(exercise, path)
+    _check_parameters(exercise, path)
+    _check_inputs(exercise, path)
+    for tile in exercise.tiles:
+        for own in _own_macros(exercise):
+            _check_cases(exercise, tile, own, path)
+    if not any(case.on_cpu for case in exercise.cases(exercise.largest_tile)):
+        reason = (
+            f"with {exercise.tile_name} {exercise.largest_tile} no case is small enough for the CPU device"
+        )
+        raise ExerciseError(path, "tile.largest", reason)
+    _check_closer_looks(exercise, path)
+
+
+def _check_names(exercise: Exercise, path: Path) -> None:
+    given = exercise.size_macros.keys() & {exercise.tile_name, *exercise.macros}
+    if given:
+        raise ExerciseError(
+            path, "size_macros", f"`{min(given)}` is the name of the tile or of a macro already"
+        )
+    symbols = [operand.symbol for operand in exercise.operands if operand.binding is Binding.GLOBAL]
+    symbols += [constant.symbol for constant in exercise.constants]
+    twice = sorted({symbol for symbol in symbols if symbols.count(symbol) > 1})
+    if twice:
+        raise ExerciseError(path, "operands", f"two operands or constants are bound to `{twice[0]}`")
+
+
+def _check_operands(exercise: Exercise, path: Path) -> None:
+    names = [operand.name for operand in exercise.operands]
+    if len(set(names)) != len(names):
+        raise ExerciseError(path, "operands", "two operands have the same name")
+    roles = [operand.role for operand in exercise.operands]
+    if exercise.operation in _ROLES:
+        expected, reason = _ROLES[exercise.operation]
+        if (roles.count(Role.INPUT), roles.count(Role.OUTPUT)) != expected:
+            raise ExerciseError(path, "operands", reason)
+
+
+def _check_parameters(exercise: Exercise, path: Path) -> None:
+    bound = [parameter.operand for parameter in exercise.parameters if parameter.operand]
+    expected = [operand.name for operand in exercise.operands if operand.binding is Binding.PARAMETER]
+    if sorted(bound) != sorted(expected):
+        reason = f"each operand bound as a parameter needs exactly one: {', '.join(expected) or 'none'}"
+        raise ExerciseError(path, "parameters", reason)
+    for parameter in exercise.parameters:
+        if parameter.size and parameter.size not in exercise.sizes:
+            raise ExerciseError(path, "parameters", f"`{parameter.size}` is not one of `sizes`")
+
+
+def _check_inputs(exercise: Exercise, path: Path) -> None:
+    """Only kinds of numbers that expose something with this operation."""
+    kinds = InputKind.of(exercise.operation)
+    for index, rule in enumerate(exercise.case_rules):
+        for kind in rule.inputs:
+            if kind not in kinds:
+                reason = f'"{kind}" makes no sense for "{exercise.operation}"; it takes '
+                raise ExerciseError(
+                    path, f"cases[{index}].inputs", reason + ", ".join(f'"{kind}"' for kind in kinds)
+                )
+
+
+def _own_macros(exercise: Exercise) -> Iterator[Mapping[str, int]]:
+    """The values of the macros to try the cases with: the defaults, all 1, all as large as they may be."""
+    tried = (exercise.macros, dict.fromkeys(exercise.macros, 1), exercise.largest_macros)
+    for index, own in enumerate(tried):
+        if own not in tried[:index]:
+            yield own
+
+
+def _check_cases(exercise: Exercise, tile: int, own: Mapping[str, int], path: Path) -> None:
+    """Every case must have a shape that fits, some case must run on the CPU device, and compilations are few."""
+    given = ", ".join(f"{name} {value}" for name, value in {exercise.tile_name: tile, **own}.items())
+    try:
+        cases = exercise.cases(tile, own)
+        for case in cases:
+            names = exercise.names(tile, case.sizes, own)
+            _check_shapes(exercise, case.sizes, names, path)
+            exercise.launch.resolve(names)
+            for constant in exercise.constants:
+                constant.value.evaluate(names)
+    except LaunchError as error:
+        raise ExerciseError(path, "launch", f"with {given}: {error}") from None
+    except ExpressionError as error:
+        raise ExerciseError(path, "cases", f"with {given}: {error}") from None
+    on_cpu = [case for case in cases if case.on_cpu]
+    if not on_cpu:
+        reason = f"with {given} no case is small enough for the CPU device"
+        raise ExerciseError(path, "largest_on_cpu", reason)
+    compilations = len({tuple(exercise.defines(case.sizes).items()) for case in on_cpu})
+    if compilations > MOST_COMPILATIONS:
+        reason = (
+            f"with {given} the cases have {compilations} different sets of values, each compiled by itself; "
+            f"at most {MOST_COMPILATIONS} are allowed"
+        )
+        raise ExerciseError(path, "size_macros", reason)
+
+
+def _check_shapes(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[str, int], path: Path) -> None:
+    shapes = [operand.shape(names) for operand in (*exercise.inputs, *exercise.outputs)]
+    problem = "" if min(map(min, shapes)) >= 1 else "an operand has no elements"
+    problem = problem or _PROBLEMS.get(exercise.operation, _no_problem)(exercise, names, shapes)
+    if problem:
+        given = ", ".join(f"{name}={value}" for name, value in sizes.items())
+        raise ExerciseError(path, "operands", f"with {given}, {problem}")
+
+
+_Shapes = list[tuple[int, int]]
+
+
+def _no_problem(exercise: Exercise, names: Mapping[str, int], shapes: _Shapes) -> str:
+    return ""
+
+
+def _product_problem(exercise: Exercise, names: Mapping[str, int], shapes: _Shapes) -> str:
+    left, right, output = shapes
+    if left[1] == right[0] and output == (left[0], right[1]):
+        return ""
+    return f"{_by(left)} times {_by(right)} does not give {_by(output)}"
+
+
+def _sum_problem(exercise: Exercise, names: Mapping[str, int], shapes: _Shapes) -> str:
+    elements, sums = (rows * columns for rows, columns in shapes)
+    section = exercise.section_length(names)
+    if not 1 <= section <= _LONGEST_SUM:
+        return f"a section has {section} elements; it may have 1 to {_LONGEST_SUM:,}"
+    made = -(-elements // section)
+    if made == sums:
+        return ""
+    return (
+        f"{elements} elements in sections of {section} make {made} sums, but the output has {sums} elements"
+    )
+
+
+def _transpose_problem(exercise: Exercise, names: Mapping[str, int], shapes: _Shapes) -> str:
+    given, output = shapes
+    return "" if output == given[::-1] else f"{_by(given)} transposed does not give {_by(output)}"
+
+
+_PROBLEMS = {
+    Operation.MATMUL: _product_problem,
+    Operation.SUM: _sum_problem,
+    Operation.TRANSPOSE: _transpose_problem,
+}
+
+
+def _by(shape: tuple[int, int]) -> str:
+    return f"{shape[0]}x{shape[1]}"
+
+
+def _check_closer_looks(exercise: Exercise, path: Path) -> None:
+    """The sizes of an analysis and of the phases can be launched."""
+    for key, rule in (("analysis", exercise.analysis), ("phases", exercise.phases)):
+        if rule is None:
+            continue
+        names = exercise.names(rule.tile or exercise.tile, rule.sizes)
+        try:
+            _check_shapes(exercise, rule.sizes, names, path)
+            exercise.launch.resolve(names)
+        except (ExpressionError, LaunchError) as error:
+            raise ExerciseError(path, key, str(error)) from None

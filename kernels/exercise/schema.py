@@ -1,0 +1,200 @@
+"""Reads an exercise's folder: every field typed, unknown ones refused; errors name file, field and reason."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from kernels.exercise.checks import check_whole
+from kernels.exercise.model import (
+    JUDGE_VERSION,
+    AnalysisRule,
+    Binding,
+    CaseRule,
+    Constant,
+    Exercise,
+    GoalRule,
+    InputKind,
+    Layout,
+    Metric,
+    Operand,
+    Operation,
+    Parameter,
+    Role,
+)
+from kernels.exercise.table import ExerciseError, Table
+from kernels.launch import LaunchRule
+from kernels.verdict import Severity
+
+DEFINITION = "exercise.toml"
+_FILES = (DEFINITION, "handout.md", "starter.cu", "solution.cu")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+# Fields that change no verdict and no measurement.
+_OUTSIDE_DIGEST = {"title", "analysis", "phases", "goals"}
+
+
+def load_exercise(folder: Path) -> Exercise:
+    """Read the exercise in a folder; raise ExerciseError naming the file, the field and the reason."""
+    path = folder / DEFINITION
+    if not _NAME.fullmatch(folder.name):
+        raise ExerciseError(
+            folder, "", "a folder's name is the exercise's: small letters, digits, single hyphens"
+        )
+    for file in _FILES:
+        if not (folder / file).is_file():
+            raise ExerciseError(folder / file, "", "this file is missing")
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ExerciseError(path, "", f"this is not TOML: {error}") from None
+    exercise = _read(Table(path, "", data), folder, _digest(data))
+    check_whole(exercise, path)
+    return exercise
+
+
+def _digest(data: Mapping[str, object]) -> str:
+    """A hash of what verdicts and measurements depend on: all fields but those that only describe."""
+    fields = {key: value for key, value in data.items() if key not in _OUTSIDE_DIGEST}
+    text = json.dumps({"judge": JUDGE_VERSION, "exercise": fields}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read(table: Table, folder: Path, digest: str) -> Exercise:
+    sizes = table.names("sizes")
+    tile = table.table("tile")
+    tile_name = tile.name("name", default="TILE_WIDTH")
+    macros, largest_macros = _macros(table.table("macros", optional=True), {*sizes, tile_name})
+    own = (tile_name, *macros)
+    names = (*sizes, *own)
+    exercise = Exercise(
+        name=folder.name,
+        title=table.text("title"),
+        root=folder,
+        kernel=table.name("kernel"),
+        parameters=tuple(_parameter(entry) for entry in table.tables("parameters", may_be_empty=True)),
+        sizes=sizes,
+        size_macros=table.expressions("size_macros", sizes, optional=True),
+        macros=macros,
+        largest_macros=largest_macros,
+        constants=tuple(_constant(entry, names) for entry in table.tables("constants", may_be_empty=True)),
+        operands=tuple(_operand(entry, names) for entry in table.tables("operands")),
+        operation=table.choice("operation", Operation),
+        section=table.expression("section", names) if table.has("section") else None,
+        tile_name=tile_name,
+        tile=tile.integer("default"),
+        tiles=tile.integers("allowed"),
+        largest_tile=tile.integer("largest"),
+        launch=_launch(table.table("launch"), names),
+        case_rules=tuple(_case_rule(entry, sizes, own) for entry in table.tables("cases")),
+        largest_on_cpu=table.integer("largest_on_cpu"),
+        ranking=table.table("ranking").integer_of_each(sizes),
+        metric=table.choice("metric", Metric),
+        fmad=table.boolean("fmad", default=True),
+        warp_races=table.choice("warp_races", Severity, default=Severity.ERROR),
+        analysis=_analysis(table, "analysis", sizes),
+        phases=_analysis(table, "phases", sizes),
+        goals=tuple(_goal(entry, names) for entry in table.tables("goals", may_be_empty=True)),
+        digest=digest,
+    )
+    tile.finish()
+    table.finish()
+    return exercise
+
+
+def _parameter(table: Table) -> Parameter:
+    parameter = Parameter(
+        ctype=table.text("type"),
+        name=table.name("name"),
+        operand=table.name("operand", default="") or None,
+        size=table.name("size", default="") or None,
+    )
+    if (parameter.operand is None) == (parameter.size is None):
+        raise table.error("operand", "a parameter carries either an `operand` or a `size`")
+    expected = ("float*", "const float*") if parameter.operand else ("int",)
+    if parameter.ctype not in expected:
+        raise table.error("type", f"expected {' or '.join(f'`{ctype}`' for ctype in expected)}")
+    table.finish()
+    return parameter
+
+
+def _operand(table: Table, names: tuple[str, ...]) -> Operand:
+    name = table.name("name")
+    vector = not table.has("cols")
+    operand = Operand(
+        name=name,
+        role=table.choice("role", Role),
+        rows=table.expression("rows", names),
+        cols=table.expression("cols", names, default="1"),
+        layout=table.choice("layout", Layout, default=Layout.ROW_MAJOR),
+        binding=table.choice("binding", Binding, default=Binding.PARAMETER),
+        symbol=table.name("symbol", default=name),
+        vector=vector,
+    )
+    table.finish()
+    return operand
+
+
+def _launch(table: Table, names: tuple[str, ...]) -> LaunchRule:
+    rule = LaunchRule(
+        grid=table.dimensions("grid", names),
+        block=table.dimensions("block", names),
+        shared=table.expression("shared", names, default="0"),
+    )
+    table.finish()
+    return rule
+
+
+def _case_rule(table: Table, sizes: tuple[str, ...], names: tuple[str, ...]) -> CaseRule:
+    given = table.expressions("sizes", names)
+    if set(given) != set(sizes):
+        raise table.error("sizes", f"every size must be given, and no other: {', '.join(sizes)}")
+    rule = CaseRule({name: given[name] for name in sizes}, table.choices("inputs", InputKind))
+    table.finish()
+    return rule
+
+
+def _macros(table: Table, taken: set[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """The default and the largest value of each macro."""
+    defaults, largest = {}, {}
+    for name in table.fields():
+        if name in taken:
+            raise table.error(name, "this is the name of a size or of the tile already")
+        entry = table.table(name)
+        defaults[name], largest[name] = entry.integer("default"), entry.integer("largest")
+        if defaults[name] > largest[name]:
+            raise entry.error("default", "it must not be larger than `largest`")
+        entry.finish()
+    return defaults, largest
+
+
+def _constant(table: Table, names: tuple[str, ...]) -> Constant:
+    constant = Constant(table.name("symbol"), table.expression("value", names))
+    table.finish()
+    return constant
+
+
+def _analysis(table: Table, key: str, sizes: tuple[str, ...]) -> AnalysisRule | None:
+    if not table.has(key):
+        return None
+    entry = table.table(key)
+    tile = entry.integer_or_none("tile")
+    return AnalysisRule(entry.integer_of_each(sizes), tile)
+
+
+def _goal(table: Table, names: tuple[str, ...]) -> GoalRule:
+    goal = GoalRule(
+        text=table.text("text"),
+        counter=table.name("counter"),
+        at_most=table.number_or_expression("at_most", names),
+    )
+    # the counters come with the counting device, which takes its time to load: only where there is a goal
+    from kernels.goals import COUNTERS
+
+    if goal.counter not in COUNTERS:
+        raise table.error("counter", f"there is no such counter; there are: {', '.join(sorted(COUNTERS))}")
+    table.finish()
+    return goal

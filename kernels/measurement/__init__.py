@@ -1,0 +1,12 @@
+"""What is measured on a GPU, and how a report tells it."""
+
+from __future__ import annotations
+
+from kernels.measurement.model import Clocks, Environment, Measurement, Speed
+
+__all__ = [
+    "Clocks",
+    "Environment",
+    "Measurement",
+    "Speed",
+]

@@ -1,0 +1,57 @@
+"""How measured numbers are written, everywhere alike: speeds whole, shares with one decimal, times in ms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from kernels.measurement.model import Speed
+
+UNITS: Mapping[str, str] = {"gflops": "GFLOPS", "gbps": "GB/s"}
+"""The unit of each metric that is a speed; `time` is in ms."""
+
+_WHOLE_FROM = 10
+_DECIMALS = 3
+
+
+def speed_text(number: float) -> str:
+    """GFLOPS or GB/s: `8,134`; with two decimals where it is below 10."""
+    return f"{number:,.0f}" if abs(number) >= _WHOLE_FROM or not math.isfinite(number) else f"{number:.2f}"
+
+
+def ms_text(number: float) -> str:
+    """Milliseconds: three decimals, or as many as three figures take: `2.112`, `0.0123`."""
+    if not math.isfinite(number) or number <= 0:
+        return f"{number:.3f}"
+    decimals = max(_DECIMALS, _DECIMALS - 1 - math.floor(math.log10(number)))
+    return f"{number:,.{decimals}f}"
+
+
+def share_text(share: float) -> str:
+    """A share of 1, with one decimal: `16.2 %`."""
+    return f"{100 * share:.1f} %"
+
+
+def sizes_named(sizes: Mapping[str, int]) -> str:
+    """Sizes as cases are named: `Width=2048`."""
+    return ", ".join(f"{name}={value}" for name, value in sizes.items())
+
+
+def value_of(speed: Speed, metric: str) -> float | None:
+    """What an exercise ranks by, of one speed: GFLOPS, GB/s or ms."""
+    if metric == "time":
+        return speed.ms_median
+    return speed.gbps if metric == "gbps" else speed.gflops
+
+
+def interval_of(speed: Speed, metric: str) -> tuple[float, float] | None:
+    """The 95 % interval of that value, the lower end first; None where there is no such value.
+
+    A speed is work over time, so its interval is that of the time, turned around.
+    """
+    value, (short, long) = value_of(speed, metric), speed.ci
+    if metric == "time":
+        return speed.ci
+    if value is None or short <= 0 or long <= 0:
+        return None
+    return value * speed.ms_median / long, value * speed.ms_median / short

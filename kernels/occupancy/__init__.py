@@ -1,0 +1,27 @@
+"""How many blocks and warps a multiprocessor holds, and what limits it."""
+
+from __future__ import annotations
+
+from kernels.occupancy.calculation import (
+    LIMITS,
+    STATIC_SHARED,
+    Limits,
+    Occupancy,
+    Resource,
+    UnknownCapability,
+    blocks_per_multiprocessor,
+    limits_of,
+    occupancy,
+)
+
+__all__ = [
+    "LIMITS",
+    "STATIC_SHARED",
+    "Limits",
+    "Occupancy",
+    "Resource",
+    "UnknownCapability",
+    "blocks_per_multiprocessor",
+    "limits_of",
+    "occupancy",
+]

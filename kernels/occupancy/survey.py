@@ -1,0 +1,120 @@
+"""Everything that `tilelab occupancy` tells of one kernel: its own block, all other block sizes, the suggested one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+from kernels.expression import Expression, ExpressionError
+from kernels.occupancy.block_sizes import LARGEST, SharedRule, Suggestion, curve, suggest
+from kernels.occupancy.calculation import Limits, Occupancy, occupancy
+from kernels.wire import to_plain
+
+_MOST_BYTES = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A kernel as its occupancy depends on it.
+
+    threads: of a block; registers: of a thread; static, dynamic: bytes of shared memory of a block
+    """
+
+    threads: int
+    registers: int
+    static: int = 0
+    dynamic: int = 0
+    barriers: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The answer.
+
+    multiprocessors: of the device; None where only its compute capability is known
+    rule: the dynamic shared memory by block size, as it was given; "" where it is the same for all
+    at_square: occupancy at the lab's block size; None where the search found none
+    """
+
+    cc: str
+    device: str
+    multiprocessors: int | None
+    figures: Figures
+    rule: str
+    occupancy: Occupancy
+    curve: tuple[Occupancy, ...]
+    suggestion: Suggestion
+    at_square: Occupancy | None
+
+
+def command(figures: Figures, cc: str) -> str:
+    """What to type for these figures on a compute capability."""
+    words = [f"tilelab occupancy --threads {figures.threads} --registers {figures.registers}"]
+    words += [f"--shared {figures.static}"] if figures.static else []
+    words += [f"--dynamic {figures.dynamic}"] if figures.dynamic else []
+    words += [f"--barriers {figures.barriers}"] if figures.barriers != 1 else []
+    return " ".join([*words, f"--cc {cc}"])
+
+
+def shared_rule(text: str) -> SharedRule:
+    """Bytes by block size from an expression of T (threads) and B (the side of a square block, rounded down).
+
+    raise (ExpressionError): where it cannot be read, or has no sensible value for some size of block
+    """
+    expression = Expression.parse(text)
+
+    def rule(threads: int) -> int:
+        value = expression.evaluate({"T": threads, "B": isqrt(threads)})
+        if not 0 <= value <= _MOST_BYTES:
+            raise ExpressionError(f"for {threads} threads it is {value:,} bytes")
+        return value
+
+    for threads in range(1, LARGEST + 1):
+        rule(threads)
+    return rule
+
+
+def survey(
+    limits: Limits,
+    figures: Figures,
+    rule: SharedRule | None = None,
+    *,
+    rule_text: str = "",
+    device: str = "",
+    multiprocessors: int | None = None,
+) -> Survey:
+    """What holds for a kernel; without a rule, blocks of every size ask for the same shared memory."""
+    by_size = rule or (lambda _: figures.dynamic)
+    suggestion = suggest(limits, figures.registers, figures.static, by_size, barriers=figures.barriers)
+
+    def at(threads: int, dynamic: int) -> Occupancy:
+        return occupancy(
+            limits,
+            threads,
+            figures.registers,
+            figures.static,
+            dynamic,
+            barriers=figures.barriers,
+            multiprocessors=multiprocessors,
+        )
+
+    return Survey(
+        cc=limits.cc,
+        device=device,
+        multiprocessors=multiprocessors,
+        figures=figures,
+        rule=rule_text,
+        occupancy=at(figures.threads, figures.dynamic),
+        curve=curve(limits, figures.registers, figures.static, by_size, barriers=figures.barriers),
+        suggestion=suggestion,
+        at_square=at(suggestion.square, by_size(suggestion.square)) if suggestion.threads else None,
+    )
+
+
+def to_json(found: Survey) -> Mapping[str, Any]:
+    """The survey as one JSON object; of the curve only what differs from point to point."""
+    plain: dict[str, Any] = to_plain(found)
+    kept = ("threads", "shared_bytes", "blocks_per_sm", "warps_per_sm", "share", "limiting")
+    return plain | {"curve": [{key: point[key] for key in kept} for point in plain["curve"]]}

@@ -1,0 +1,14 @@
+"""The result of one job, as an object and as text."""
+
+from __future__ import annotations
+
+from kernels.report.model import CPU_DEVICE, Report, from_json, headline, message_for, to_json
+
+__all__ = [
+    "CPU_DEVICE",
+    "Report",
+    "from_json",
+    "headline",
+    "message_for",
+    "to_json",
+]

@@ -1,0 +1,141 @@
+"""What to try next, for each verdict, in the words of the course."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kernels.exercise.model import InputKind
+from kernels.launch import is_launch_comment
+from kernels.report.model import Report
+from kernels.source.rules import HOST_CODE
+from kernels.verdict import CaseStatus, Finding, Verdict
+from kernels.wording import plural
+
+_FEW_THREADS = 64
+"""Elements for each thread of a launch from which on it has few."""
+
+ADVICE: Mapping[Verdict, str] = {
+    Verdict.REJECTED: (
+        "Hand in the kernel and its device functions in one file. A host program can stay in it between "
+        "`#ifndef TILELAB` and `#endif`. `tilelab exercises NAME` shows what the file must hold."
+    ),
+    Verdict.COMPILE_ERROR: "Start with the first error; later ones often follow from it.",
+    Verdict.RESOURCE_LIMIT: (
+        "Make the block or its tiles smaller: a block has at most 1,024 threads, 48 KiB of shared memory "
+        "and 64 K registers."
+    ),
+    Verdict.UNSUPPORTED: ("Write this line without that instruction, or have the file graded on a GPU."),
+    Verdict.OUT_OF_BOUNDS: (
+        "Threads past the edge of the matrix exist whenever Width is not a multiple of the tile. Guard "
+        "each load and each store with its own test, such as `Row < Width && Col < Width`, and put 0 "
+        "into the shared tile where there is nothing to load."
+    ),
+    Verdict.BARRIER_DIVERGENCE: (
+        "Take __syncthreads() out of any `if` or loop that not all threads of the block go through "
+        "alike, and do not `return` before the last barrier: guard the loads and the store instead."
+    ),
+    Verdict.DATA_RACE: (
+        "A tile needs two barriers in each phase: one after loading it, before any thread reads it, and "
+        "one after using it, before the next phase overwrites it."
+    ),
+    Verdict.UNINITIALIZED_READ: (
+        "Give every accumulator a first value (`float Pvalue = 0.0f;`), and let every thread of the "
+        "block write its element of the shared tile in every phase: 0 where it lies outside the matrix."
+    ),
+    Verdict.TIME_LIMIT: (
+        "Look for a loop whose end is never reached: a counter that is not changed, an unsigned counter "
+        "that runs below 0, or a wait for another thread."
+    ),
+    Verdict.INPUT_MODIFIED: (
+        "Write to the output only. `const float*` parameters let the compiler find such a store."
+    ),
+    Verdict.RUNTIME_ERROR: (
+        "Look at the line above: the kernel ends there, and a GPU would report an error too."
+    ),
+    Verdict.WRONG_ANSWER: (
+        "Follow one element by hand: which row of the left matrix and which column of the right one does "
+        "its thread multiply, over which k, and where does it store the sum?"
+    ),
+    Verdict.SYSTEM_ERROR: "Try once more; if it happens again, tell those who run the course.",
+}
+
+_WRONG_SUM = (
+    "Follow one block by hand: which elements does each of its threads load, what does it add in each step, and which "
+    "thread writes the sum?"
+)
+_WRONG_TRANSPOSE = (
+    "Follow one element by hand: where does its thread read it, and where must it be written once row and column "
+    "have changed places?"
+)
+
+_UNWRITTEN_CELL = (
+    "Let every thread of the block write its cell in every phase, also where the element that belongs there lies "
+    "outside the matrix: 0 then adds nothing to a sum."
+)
+
+_UNWRITTEN_ELEMENT = (
+    "An output holds nothing of use before the kernel has written it: collect the sum in a variable of the thread, and "
+    "write it with `=`."
+)
+
+_LAUNCH_COMMENT = (
+    "Correct the `//!tilelab` comment: each number of grid and block is at least 1, and a block has at most "
+    "1,024 threads, 48 KiB of shared memory and 64 K registers."
+)
+
+
+def advice_for(report: Report, lines: Sequence[str]) -> str:
+    """What to try next after this report; "" where its findings say it all.
+
+    lines: of the graded source
+    """
+    text = ADVICE.get(report.verdict, "").replace("NAME", report.exercise)
+    leading = [finding for finding in report.findings if finding.kind is report.verdict]
+    if report.verdict is Verdict.REJECTED:
+        return text if any(HOST_CODE in finding.message for finding in leading) else ""
+    if report.verdict is Verdict.RESOURCE_LIMIT:
+        named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
+        return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
+    if report.verdict is Verdict.UNINITIALIZED_READ and leading:
+        return _unwritten(leading[0], lines) or text
+    if report.verdict is Verdict.WRONG_ANSWER:
+        return _OF_KIND.get(_kind(report), text)
+    if report.verdict is Verdict.TIME_LIMIT and _kind(report) not in _OF_KIND:
+        return text + _few_threads(report)
+    return text
+
+
+def _unwritten(finding: Finding, lines: Sequence[str]) -> str:
+    """What helps where an element of an array was read that nobody wrote; "" for other values."""
+    element = finding.example.element if finding.example is not None else None
+    if element is None:
+        return ""
+    name = re.compile(rf"\b{re.escape(element.split('[')[0])}\b")
+    shared = any("__shared__" in line and name.search(line) for line in lines)
+    return _UNWRITTEN_CELL if shared else _UNWRITTEN_ELEMENT
+
+
+_OF_KIND: Mapping[str, str] = {
+    InputKind.INTEGERS: _WRONG_SUM,
+    InputKind.MANTISSAS: _WRONG_TRANSPOSE,
+}
+"""For exercises that ask for no product, known by the inputs of their cases."""
+
+
+def _kind(report: Report) -> str:
+    """The kind of inputs of the first case."""
+    return report.checks[0].case.rpartition(" ")[2] if report.checks else ""
+
+
+def _few_threads(report: Report) -> str:
+    """Added where the work may be too much for the threads of the launch; "" where they are many."""
+    if report.launch is None:
+        return ""
+    ran = (check.case for check in report.checks if check.status is not CaseStatus.NOT_RUN)
+    sizes = ([int(size) for size in re.findall(r"=(\d+)", case)] for case in ran)
+    elements = max((min(found) ** 2 for found in sizes if found), default=0)
+    threads = report.launch.threads * report.launch.blocks
+    if threads * _FEW_THREADS >= elements:
+        return ""
+    return f" Or too few threads share the work: this launch has {plural(threads, 'thread')} in all."

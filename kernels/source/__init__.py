@@ -1,0 +1,14 @@
+"""A submission's text: what it says about itself, before anything is compiled."""
+
+from __future__ import annotations
+
+from kernels.source.reading import HEADERS, LARGEST_SOURCE, HeaderKind, Source, header_text, read_source
+
+__all__ = [
+    "HEADERS",
+    "LARGEST_SOURCE",
+    "HeaderKind",
+    "Source",
+    "header_text",
+    "read_source",
+]

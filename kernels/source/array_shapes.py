@@ -1,0 +1,87 @@
+"""The extents of the arrays that a source declares: the compiler keeps only their sizes in bytes.
+
+They serve to name an element as `Mds[0][3]`; what cannot be read here is named by its position alone. Arrays of a
+thread's own are left out: they have no names once compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from kernels.expression import Expression, ExpressionError
+from kernels.source.conditions import seen_items
+from kernels.source.text import Kind, Token, closing, scan
+
+_SPACES = {"__shared__", "__device__", "__constant__"}
+_WITH_ARGUMENTS = {"__align__", "alignas", "__attribute__"}
+
+
+def array_shapes(text: str, names: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Extents by array name, in shared, global and constant memory; of a name with two different ones, none.
+
+    names: what the macros and constants in the extents stand for
+    """
+    shapes: dict[str, tuple[int, ...] | None] = {}
+    for name, extents in _read(text):
+        shape = _evaluated(extents, names)
+        shapes[name] = shape if shapes.get(name, shape) == shape else None
+    return {name: shape for name, shape in shapes.items() if shape is not None}
+
+
+@lru_cache(maxsize=4)
+def _read(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Names and extents as the text has them; kept, since each case of a job evaluates them anew."""
+    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    return tuple((name, tuple(extents)) for name, extents in _declared(tokens))
+
+
+def _declared(tokens: list[Token]) -> Iterator[tuple[str, list[str]]]:
+    """Every `name[a][b]` in a declaration that names a memory, as name and extents."""
+    inside = False
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token.text in _SPACES:
+            inside = True
+        elif token.text in {";", "}"}:
+            inside = False
+        elif inside and token.text == "=":
+            index = _initialiser_end(tokens, index)
+            continue
+        elif inside and token.text == "(" and tokens[index - 1].text in _WITH_ARGUMENTS:
+            index = closing(tokens, index)
+            continue
+        elif token.text in {"(", "{"}:
+            # a function, or the members of a type
+            inside = False
+        elif inside and token.kind is Kind.NAME and (extents := _extents(tokens, index + 1)):
+            yield token.text, extents
+        index += 1
+
+
+def _initialiser_end(tokens: list[Token], index: int) -> int:
+    """The index of the comma or semicolon that ends an initialiser."""
+    while index < len(tokens) and tokens[index].text not in {",", ";"}:
+        index = closing(tokens, index) if tokens[index].text in {"(", "[", "{"} else index + 1
+    return index
+
+
+def _extents(tokens: Sequence[Token], start: int) -> list[str]:
+    """The texts between the brackets that stand at `start`."""
+    extents = []
+    while start < len(tokens) and tokens[start].text == "[":
+        end = start + 1
+        while end < len(tokens) and tokens[end].text not in {"]", "[", ";"}:
+            end += 1
+        extents.append(" ".join(token.text for token in tokens[start + 1 : end]))
+        start = end + 1
+    return extents
+
+
+def _evaluated(extents: Sequence[str], names: Mapping[str, int]) -> tuple[int, ...] | None:
+    try:
+        shape = tuple(Expression.parse(extent).evaluate(names) for extent in extents)
+    except ExpressionError:
+        return None
+    return shape if min(shape) > 0 else None

@@ -1,0 +1,211 @@
+"""The integer macros and constants of a file, and whether it declares a name for itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernels.expression import LONGEST, Expression, ExpressionError
+from kernels.source.conditions import Seen
+from kernels.source.text import Directive, Kind, Token, closing, split_at_commas
+
+_TYPES = {
+    "int", "unsigned", "signed", "long", "short", "char", "auto", "size_t", "uint",
+    "int32_t", "uint32_t", "int64_t", "uint64_t", "static", "const", "constexpr", "inline", "__device__",
+    "__constant__", "std", "::",
+}  # fmt: skip
+_MOST_EXPANSIONS = 200_000
+_DEEPEST_MACRO = 32
+# A declaration or enumeration with more tokens than this holds no tile size worth knowing.
+_LONGEST_DECLARATION = 400
+_SHIFTS = re.compile(r"([<>]) \1")
+# After these a name is used, not declared.
+_EXPRESSION_WORDS = {
+    "return",
+    "case",
+    "sizeof",
+    "throw",
+    "else",
+    "do",
+    "goto",
+    "and",
+    "or",
+    "not",
+    "co_return",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """One #define. `guarded`: it only applies where the name is not defined yet."""
+
+    name: str
+    line: int
+    function_like: bool
+    body: tuple[Token, ...]
+    guarded: bool
+
+
+def find_macros(seen: Sequence[Seen]) -> list[Macro]:
+    """Every #define that the compiler may see."""
+    return [
+        _macro(entry.item, entry.undefined)
+        for entry in seen
+        if isinstance(entry.item, Directive) and entry.item.name == "define" and entry.item.tokens
+    ]
+
+
+def _macro(directive: Directive, undefined: frozenset[str]) -> Macro:
+    name, *body = directive.tokens
+    function_like = bool(body) and body[0].text == "(" and body[0].glued
+    return Macro(name.text, directive.line, function_like, tuple(body), name.text in undefined)
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """The integers of a file: `values` by name, and those that follow from what Tilelab gives it, in their order."""
+
+    values: Mapping[str, int]
+    derived: Mapping[str, Expression]
+
+
+def find_constants(macros: Sequence[Macro], tokens: list[Token], given: frozenset[str]) -> Constants:
+    """Names with one integer value: object-like macros, `const`/`constexpr` integers, enumerators.
+
+    A name that has two values in the file is left out, and so is a guarded macro whose value Tilelab gives (`given`):
+    what is built on that one has no value before a case is chosen.
+    """
+    own = [
+        macro for macro in macros if not macro.function_like and not (macro.guarded and macro.name in given)
+    ]
+    reader = _Reader({macro.name: macro for macro in own}, given)
+    for macro in own:
+        reader.note(macro.name, macro.body, {})
+    for name, body in _declared_constants(tokens):
+        reader.note(name, body, reader.values)
+    return Constants(reader.values, reader.derived)
+
+
+class _Reader:
+    """Collects values. Its budget bounds the work that macros which multiply each other can cause."""
+
+    def __init__(self, objects: Mapping[str, Macro], given: frozenset[str]) -> None:
+        self.values: dict[str, int] = {}
+        self.derived: dict[str, Expression] = {}
+        self._given = given
+        self._objects = objects
+        self._ambiguous: set[str] = set()
+        self._budget = _MOST_EXPANSIONS
+
+    def note(self, name: str, body: Sequence[Token], known: Mapping[str, int]) -> None:
+        """Record the value of a body, where it is an integer."""
+        texts: list[str] = []
+        if name in self._ambiguous or not self._expand(body, frozenset({name}), texts):
+            return
+        try:
+            expression = Expression.parse(_SHIFTS.sub(r"\1\1", " ".join(texts)))
+            if not expression.names <= known.keys():
+                self._note_derived(name, expression, known)
+                return
+            value = expression.evaluate(known)
+        except ExpressionError:
+            return
+        if self.values.setdefault(name, value) != value or name in self.derived:
+            self._drop(name)
+
+    def _note_derived(self, name: str, expression: Expression, known: Mapping[str, int]) -> None:
+        """Record what a body says whose value hangs on what Tilelab gives."""
+        if not expression.names <= self._given | known.keys() | self.derived.keys():
+            return
+        if self.derived.setdefault(name, expression).text != expression.text or name in self.values:
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        """Forget a name that has two values."""
+        self.values.pop(name, None)
+        self.derived.pop(name, None)
+        self._ambiguous.add(name)
+
+    def _expand(self, body: Sequence[Token], hidden: frozenset[str], texts: list[str]) -> bool:
+        """Append the texts of a body with its macros replaced; False where that grows too long or too deep."""
+        for token in body:
+            self._budget -= 1
+            if self._budget < 0 or len(texts) > LONGEST or len(hidden) > _DEEPEST_MACRO:
+                return False
+            macro = self._objects.get(token.text)
+            if macro is None or token.text in hidden:
+                texts.append(token.text.replace("'", ""))
+            elif not self._expand(macro.body, hidden | {token.text}, texts):
+                return False
+        return True
+
+
+def _declared_constants(tokens: list[Token]) -> Iterator[tuple[str, list[Token]]]:
+    """Name and initialiser of each constant and enumerator."""
+    for index, token in enumerate(tokens):
+        if token.text in {"const", "constexpr"}:
+            yield from _initialised(tokens, index)
+        elif token.text == "enum":
+            yield from _enumerators(tokens, index)
+
+
+def _initialised(tokens: list[Token], start: int) -> Iterator[tuple[str, list[Token]]]:
+    """`const int A = 1, B = 2;` from its `const`."""
+    nearby = tokens[start : start + _LONGEST_DECLARATION]
+    first = next((i for i, token in enumerate(nearby) if token.text not in _TYPES), len(nearby))
+    last = next((i for i, token in enumerate(nearby) if token.text in {";", "{", "}", ")"}), len(nearby))
+    for part in split_at_commas(nearby[first:last]):
+        if len(part) > 2 and part[0].kind is Kind.NAME and part[1].text == "=":
+            yield part[0].text, part[2:]
+
+
+def _enumerators(tokens: list[Token], start: int) -> Iterator[tuple[str, list[Token]]]:
+    """`enum { A = 1, B }` from its `enum`; B is given as 1 + 1."""
+    nearby = tokens[start : start + _LONGEST_DECLARATION]
+    opening = next((i for i, token in enumerate(nearby[:8]) if token.text in {"{", ";"}), None)
+    if opening is None or nearby[opening].text == ";":
+        return
+    value: list[Token] = []
+    offset = 0
+    for part in split_at_commas(nearby[opening + 1 : closing(nearby, opening) - 1]):
+        if not part or part[0].kind is not Kind.NAME:
+            return
+        if len(part) > 2 and part[1].text == "=":
+            value, offset = part[2:], 0
+        yield part[0].text, [*_parenthesised(value, part[0].line), *_plus(offset, part[0].line)]
+        offset += 1
+
+
+def _parenthesised(value: list[Token], line: int) -> list[Token]:
+    return [_symbol("(", line), *value, _symbol(")", line)] if value else [_symbol("0", line)]
+
+
+def _plus(offset: int, line: int) -> list[Token]:
+    return [_symbol("+", line), _symbol(str(offset), line)] if offset else []
+
+
+def _symbol(text: str, line: int) -> Token:
+    return Token(Kind.PUNCTUATION, text, line, glued=False)
+
+
+def declaration_line(name: str, macros: Sequence[Macro], tokens: list[Token]) -> int | None:
+    """Where a file declares a name for itself: an unguarded macro, a constant, a variable, a template parameter.
+
+    None where it does not, so that the name can be given to the compiler as a macro without breaking the file.
+    """
+    for macro in macros:
+        if macro.name == name and not macro.guarded:
+            return macro.line
+    for index, token in enumerate(tokens):
+        if token.text == name and _declares(tokens, index):
+            return token.line
+    return None
+
+
+def _declares(tokens: list[Token], index: int) -> bool:
+    """Whether the name at `index` follows a type, or is initialised there."""
+    before = tokens[index - 1] if index else None
+    after = tokens[index + 1].text if index + 1 < len(tokens) else ""
+    follows_type = before is not None and before.kind is Kind.NAME and before.text not in _EXPRESSION_WORDS
+    return follows_type or after == "="

@@ -1,0 +1,250 @@
+"""Finds the `__global__` functions of a file and compares the exercise's one with what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from kernels.exercise import Exercise
+from kernels.source.constants import Macro
+from kernels.source.text import Kind, Token, closing, split_at_commas
+from kernels.verdict import Finding, Verdict
+
+_BEFORE_NAME = {"void", "static", "inline", "extern", "__forceinline__", "__noinline__", "constexpr"}
+_WITH_ARGUMENTS = {
+    "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "alignas",
+}  # fmt: skip
+_QUALIFIERS = {"const", "volatile", "restrict", "__restrict", "__restrict__", "register", "__grid_constant__"}
+_BUILT_IN = {
+    "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "size_t", "ptrdiff_t",
+    "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uint", "half", "__half",
+    "half2", "float2", "float3", "float4", "dim3",
+}  # fmt: skip
+# All 32 bits wide: a kernel that takes one of them is launched in exactly the same way.
+_SIZES = {
+    ("int",), ("signed",), ("int", "signed"), ("int32_t",),
+    ("unsigned",), ("int", "unsigned"), ("uint32_t",), ("uint",),
+}  # fmt: skip
+_LONGEST_SIGNATURE = 400
+_MOST_NAMED = 6
+
+_TEMPLATE = (
+    "`{kernel}` is a template here, so there is no one kernel to launch. Keep the template as a `__device__` "
+    "function, and let a plain `__global__ void {kernel}` call it with the tile it wants."
+)
+_NAMESPACE = (
+    "`{kernel}` stands inside a namespace here, where it cannot be launched by name. "
+    "Move it out of the namespace."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One `__global__` function as the text shows it."""
+
+    name: str
+    line: int
+    parameters: tuple[tuple[Token, ...], ...]
+    template: bool
+    namespace: bool
+    defined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A parameter's type, as far as a launch depends on it."""
+
+    base: tuple[str, ...]
+    pointers: int
+    reference: bool
+
+
+def find_kernels(tokens: list[Token]) -> list[Kernel]:
+    """Every `__global__` function, declarations included."""
+    kernels = []
+    namespaces = _namespace_depths(tokens)
+    for index, token in enumerate(tokens):
+        if token.text == "__global__":
+            nearby = tokens[index + 1 : index + 1 + _LONGEST_SIGNATURE]
+            kernel = _kernel(nearby, _is_template(tokens, index), namespace=namespaces[index])
+            if kernel is not None:
+                kernels.append(kernel)
+    return kernels
+
+
+def _namespace_depths(tokens: Sequence[Token]) -> list[bool]:
+    """For each token whether it stands inside a namespace's braces."""
+    inside: list[bool] = []
+    braces: list[bool] = []
+    depth = 0
+    pending = False
+    for index, token in enumerate(tokens):
+        inside.append(depth > 0)
+        if token.text == "namespace":
+            pending = index == 0 or tokens[index - 1].text != "using"
+        elif token.text in {";", "="}:
+            pending = False
+        elif token.text == "{":
+            braces.append(pending)
+            depth += pending
+            pending = False
+        elif token.text == "}" and braces:
+            depth -= braces.pop()
+    return inside
+
+
+def _is_template(tokens: Sequence[Token], index: int) -> bool:
+    """Whether `template <...>` comes right before the declaration that `index` is in."""
+    for back in range(index - 1, max(index - _LONGEST_SIGNATURE, -1), -1):
+        if tokens[back].text in {";", "{", "}", "__global__"}:
+            return False
+        if tokens[back].text == "template":
+            return True
+    return False
+
+
+def _kernel(nearby: list[Token], template: bool, *, namespace: bool) -> Kernel | None:
+    """The kernel whose tokens follow its `__global__`."""
+    index = 0
+    while index + 1 < len(nearby):
+        token = nearby[index]
+        if token.text == "[" or (token.text in _WITH_ARGUMENTS and nearby[index + 1].text == "("):
+            index = closing(nearby, index + (token.text != "["))
+        elif token.text in _BEFORE_NAME:
+            index += 1
+        elif token.kind is Kind.NAME and nearby[index + 1].text == "(":
+            break
+        elif token.kind in {Kind.NAME, Kind.STRING} and token.text != "__global__":
+            index += 1
+        else:
+            return None
+    else:
+        return None
+    end = closing(nearby, index + 1)
+    parameters = tuple(tuple(part) for part in split_at_commas(nearby[index + 2 : end - 1]))
+    defined = end < len(nearby) and nearby[end].text != ";"
+    return Kernel(nearby[index].text, nearby[index].line, parameters, template, namespace, defined)
+
+
+def check_kernel(
+    exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: Sequence[Token]
+) -> Finding | None:
+    """A finding where the file holds no kernel that the exercise can launch.
+
+    What macros hide from this reader is left to the compiler.
+    """
+    mine = [kernel for kernel in kernels if kernel.name == exercise.kernel]
+    if not mine:
+        names = {macro.name for macro in macros}
+        if exercise.kernel in names or any(_mentions_global(macro) for macro in macros):
+            return None
+        return _missing(exercise, kernels, tokens)
+    plain = [kernel for kernel in mine if not kernel.template]
+    if not plain:
+        return _rejected(mine[0].line, _TEMPLATE.format(kernel=exercise.kernel))
+    outside = [kernel for kernel in plain if not kernel.namespace]
+    if not outside:
+        return _rejected(plain[0].line, _NAMESPACE.format(kernel=exercise.kernel))
+    if not any(kernel.defined for kernel in outside):
+        return _rejected(
+            outside[0].line, f"`{exercise.kernel}` is declared here, but has no body in this file."
+        )
+    hidden = {macro.name for macro in macros}
+    if any(_fits(exercise, kernel, hidden) for kernel in outside):
+        return None
+    return _wrong_parameters(exercise, outside[0])
+
+
+def _mentions_global(macro: Macro) -> bool:
+    return any(token.text == "__global__" for token in macro.body)
+
+
+def _rejected(line: int | None, message: str) -> Finding:
+    return Finding(Verdict.REJECTED, message, line=line)
+
+
+def _missing(exercise: Exercise, kernels: Sequence[Kernel], tokens: Sequence[Token]) -> Finding:
+    """Name what was found instead, and what was probably meant."""
+    wanted = exercise.kernel
+    unmarked = _unmarked(wanted, tokens)
+    if unmarked is not None:
+        return _rejected(unmarked, f"`{wanted}` is not a kernel: write `__global__` before its `void`.")
+    if not kernels:
+        return _rejected(
+            None,
+            f"No kernel was found: the file has no `__global__` function. It must define "
+            f"`__global__ void {wanted}({expected_parameters(exercise)})`.",
+        )
+    names = {kernel.name: kernel.line for kernel in kernels}
+    found = ", ".join(f"`{name}` (line {line})" for name, line in list(names.items())[:_MOST_NAMED])
+    folded = {name.casefold(): name for name in reversed(names)}
+    near = folded.get(wanted.casefold()) or next(iter(get_close_matches(wanted, names, 1, 0.7)), None)
+    if near is None:
+        return _rejected(None, f"The file has no kernel `{wanted}`. Kernels found: {found}.")
+    message = f"The file has no kernel `{wanted}`. Kernels found: {found}. Is `{near}` meant? Rename it to `{wanted}`."
+    return _rejected(names[near], message)
+
+
+def _unmarked(wanted: str, tokens: Sequence[Token]) -> int | None:
+    """The line where a function of that name is defined without `__global__`."""
+    for index in range(1, len(tokens) - 1):
+        if (
+            tokens[index].text == wanted
+            and tokens[index - 1].text == "void"
+            and tokens[index + 1].text == "("
+        ):
+            return tokens[index].line
+    return None
+
+
+def expected_parameters(exercise: Exercise) -> str:
+    """The parameter list that the exercise's kernel must have."""
+    return ", ".join(f"{parameter.ctype} {parameter.name}" for parameter in exercise.parameters)
+
+
+def _wrong_parameters(exercise: Exercise, kernel: Kernel) -> Finding:
+    found = ", ".join(_spelled(parameter) for parameter in kernel.parameters)
+    message = (
+        f"`{exercise.kernel}` has other parameters than the exercise. "
+        f"Expected: ({expected_parameters(exercise)}). Found: ({found[:300]})."
+    )
+    return _rejected(kernel.line, message)
+
+
+def _spelled(parameter: Sequence[Token]) -> str:
+    """A parameter as one would write it."""
+    text = " ".join(token.text for token in parameter)
+    return text.replace(" *", "*").replace(" [", "[").replace("[ ]", "[]").replace(" ]", "]")
+
+
+def _fits(exercise: Exercise, kernel: Kernel, hidden: set[str]) -> bool:
+    """Whether the kernel can be launched with the exercise's arguments, or the reader cannot tell."""
+    if any(token.text in hidden for parameter in kernel.parameters for token in parameter):
+        return True
+    parameters = [p for p in kernel.parameters if [token.text for token in p] != ["void"]]
+    if len(parameters) != len(exercise.parameters):
+        return False
+    for expected, given in zip(exercise.parameters, parameters, strict=True):
+        shape = _shape(given)
+        if shape is None:
+            continue
+        bases = {("float",)} if expected.operand else _SIZES
+        if shape.base not in bases or shape.pointers != bool(expected.operand) or shape.reference:
+            return False
+    return True
+
+
+def _shape(parameter: Sequence[Token]) -> _Shape | None:
+    """The type of a parameter; None where it uses names or forms that only the compiler can resolve."""
+    texts = [token.text for token in parameter if token.text not in _QUALIFIERS]
+    if "=" in texts:
+        texts = texts[: texts.index("=")]
+    bracket = texts.index("[") if "[" in texts else len(texts)
+    head = texts[:bracket]
+    names = [text for text in head if text not in {"*", "&", "&&"}]
+    base = tuple(sorted(text for text in names if text in _BUILT_IN))
+    if not base or len(names) - len(base) > 1 or any(text in {"(", "<", "::", "struct"} for text in names):
+        return None
+    reference = "&" in head or "&&" in head
+    return _Shape(base, head.count("*") + (bracket < len(texts)), reference)

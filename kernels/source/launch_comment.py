@@ -1,0 +1,100 @@
+"""A file's launch comment: found among its comments, and checked against the names that it may use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from kernels.exercise import Exercise
+from kernels.expression import ExpressionError
+from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
+from kernels.source.constants import Constants, Macro, declaration_line
+from kernels.source.text import Comment, Token
+from kernels.verdict import Finding, Severity, Verdict
+
+_MOST_NAMED = 40
+# Nearly a launch comment; prose about Tilelab has no key with a value right after its name.
+_NEARLY = re.compile(r"[\s*]*+/?[!@#]?\s*+tilelab[\s:,]++(?:grid|block|shared|tile)\s*=", re.IGNORECASE)
+
+
+def find_launch_comment(comments: Iterable[Comment]) -> LaunchOverride | Finding | None:
+    """What the file's launch comment sets; a finding where there are two, or one cannot be read."""
+    found: LaunchOverride | None = None
+    for comment in comments:
+        if not comment.whole_line:
+            continue
+        try:
+            override = parse_launch_comment(comment.text, comment.line)
+        except LaunchError as error:
+            return _rejected(str(error), error.line)
+        if override is not None and found is not None:
+            message = f"There is a second launch comment here; the first is on line {found.line}. Keep one."
+            return _rejected(message, override.line)
+        found = found or override
+    return found
+
+
+def unread_launch_comments(comments: Iterable[Comment]) -> tuple[Finding, ...]:
+    """A warning where a comment looks like a launch comment and is none; of a file that has no real one."""
+    line = next((comment.line for comment in comments if _NEARLY.match(comment.text)), None)
+    if line is None:
+        return ()
+    message = (
+        "This comment looks like a launch comment but is not read, so the kernel is launched as the exercise says: "
+        "write it on a line of its own that begins with `//!tilelab`."
+    )
+    return (Finding(Verdict.REJECTED, message, line, severity=Severity.WARNING),)
+
+
+def check_names(
+    launch: LaunchOverride,
+    exercise: Exercise,
+    constants: Constants,
+    macros: Sequence[Macro],
+    tokens: list[Token],
+) -> Finding | None:
+    """A finding for a name that stands for nothing, or a tile that is not one number for all cases."""
+    try:
+        if launch.tile is not None:
+            launch.tile.evaluate(constants.values)
+    except ExpressionError as error:
+        return _rejected(f"The launch comment's tile has no value: {error}.", launch.line)
+    known = {
+        *exercise.sizes,
+        *exercise.size_macros,
+        *exercise.macros,
+        *constants.values,
+        *constants.derived,
+        exercise.tile_name,
+    }
+    unknown = sorted({name for expression in launch.expressions() for name in expression.names} - known)
+    if not unknown:
+        return None
+    name = unknown[0]
+    declared = next((macro.line for macro in macros if macro.name == name), None)
+    declared = declared or declaration_line(name, macros, tokens)
+    names = f"sizes, the tile and the file's integer macros and constants: {', '.join(sorted(known)[:_MOST_NAMED])}"
+    if declared is not None:
+        return _rejected(
+            f"The launch comment uses `{name}`, but `{name}` is not a plain integer with one value "
+            f"(line {declared}). Write out what it stands for. The comment may use {names}.",
+            launch.line,
+        )
+    meant = _nearest(name, known)
+    return _rejected(
+        f"The launch comment uses `{name}`, which is not known.{f' Is `{meant}` meant?' if meant else ''} "
+        f"It may use {names}.",
+        launch.line,
+    )
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant."""
+    folded = {each.casefold(): each for each in sorted(known)}
+    near = get_close_matches(name.casefold(), folded, 1, 0.75)
+    return folded[near[0]] if near else None
+
+
+def _rejected(message: str, line: int | None) -> Finding:
+    return Finding(Verdict.REJECTED, message, line=line)

@@ -1,0 +1,127 @@
+"""Which loop of the source a line belongs to.
+
+The compiler often leaves no instruction of a loop's head, so that a run which does not end shows lines of the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from kernels.source.conditions import seen_items
+from kernels.source.text import Kind, Token, scan
+from kernels.verdict import Finding, Verdict
+
+_HEADS = {"for", "while"}
+_CONDITIONS = {"for", "while", "if", "switch"}
+_NO_LABELS = {"default", "public", "private", "protected", "case"}
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """The lines of a loop, from its head to its last token."""
+
+    first: int
+    last: int
+
+
+def name_loops(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
+    """The findings, with those of kind `time_limit` moved to the heads of their loops and put together by line."""
+    named: dict[object, Finding] = {}
+    for place, finding in enumerate(findings):
+        key: object = place
+        if finding.kind is Verdict.TIME_LIMIT and finding.line is not None:
+            loop = _enclosing(text, finding.line)
+            if loop is not None:
+                message = f"{finding.message.rstrip('.')}. Look at the loop at line {loop.first}."
+                finding = replace(finding, line=loop.first, message=message)  # noqa: PLW2901
+            key = finding.line, finding.severity
+        known = named.get(key)
+        named[key] = finding if known is None else replace(known, count=known.count + finding.count)
+    return tuple(named.values())
+
+
+def loop_line(text: str, line: int) -> int:
+    """The line of the innermost loop's head around `line`; the line itself where it holds one or none is around it.
+
+    A loop is a `for`, `while` or `do` statement, or what lies between a label and a `goto` back to it.
+    """
+    loop = _enclosing(text, line)
+    return line if loop is None else loop.first
+
+
+def _enclosing(text: str, line: int) -> _Loop | None:
+    around = [loop for loop in _loops(text) if loop.first <= line <= loop.last]
+    return max(around, key=lambda loop: (loop.first, -loop.last), default=None)
+
+
+def _loops(text: str) -> list[_Loop]:
+    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    return [*_statements(tokens), *_jumps(tokens)]
+
+
+def _statements(tokens: list[Token]) -> Iterator[_Loop]:
+    ends = _statement_ends(tokens)
+    # where the `while` of a `do` stands, no loop begins
+    ends_of_do = {ends[index + 1] for index, token in enumerate(tokens) if token.text == "do"}
+    for index, token in enumerate(tokens):
+        begins = token.text in _HEADS and index not in ends_of_do and _text(tokens, index + 1) == "("
+        if begins or token.text == "do":
+            yield _Loop(token.line, tokens[ends[index] - 1].line)
+
+
+def _jumps(tokens: list[Token]) -> Iterator[_Loop]:
+    """Labels with a `goto` back to them."""
+    labels: dict[str, int] = {}
+    for index, token in enumerate(tokens):
+        before = _text(tokens, index - 1) if index else ""
+        if token.text == "goto" and _text(tokens, index + 1) in labels:
+            yield _Loop(labels[tokens[index + 1].text], tokens[index + 1].line)
+        elif _is_label(token, before, _text(tokens, index + 1)):
+            labels[token.text] = token.line
+
+
+def _is_label(token: Token, before: str, after: str) -> bool:
+    begins = before in {"", ";", "{", "}", ":", ")"}
+    return begins and after == ":" and token.kind is Kind.NAME and token.text not in _NO_LABELS
+
+
+def _text(tokens: list[Token], index: int) -> str:
+    return tokens[index].text if index < len(tokens) else ""
+
+
+def _statement_ends(tokens: list[Token]) -> list[int]:
+    """For each index the one after the statement that begins there, were one to begin.
+
+    From the last token to the first, so that what a statement is made of is known already.
+    """
+    count = len(tokens)
+    closes = _closing(tokens)
+    # after the next semicolon outside of brackets, or before a brace that closes what is around
+    simple = [count] * (count + 2)
+    ends = [count] * (count + 2)
+    for index in range(count - 1, -1, -1):
+        text = tokens[index].text
+        simple[index] = {";": index + 1, "}": index}.get(text, simple[closes.get(index, index + 1)])
+        if text in _CONDITIONS and _text(tokens, index + 1) == "(":
+            end = ends[closes[index + 1]]
+            ends[index] = ends[end + 1] if text == "if" and _text(tokens, end) == "else" else end
+        elif text == "do":
+            ends[index] = simple[ends[index + 1]]
+        else:
+            ends[index] = closes[index] if text == "{" else simple[index]
+    return ends
+
+
+def _closing(tokens: list[Token]) -> dict[int, int]:
+    """For the index of each opening bracket the one after its closing bracket; the end where it has none."""
+    closes: dict[int, int] = {}
+    waiting: dict[str, list[int]] = {closer: [] for closer in _BRACKETS.values()}
+    for index, token in enumerate(tokens):
+        if token.text in _BRACKETS:
+            closes[index] = len(tokens)
+            waiting[_BRACKETS[token.text]].append(index)
+        elif waiting.get(token.text):
+            closes[waiting[token.text].pop()] = index + 1
+    return closes

@@ -1,0 +1,119 @@
+"""What a submission may not hold: headers not on the list, host code, blanks, directives that move lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from kernels.headers import HEADERS
+from kernels.source.conditions import Seen
+from kernels.source.text import Directive, Kind, Token
+from kernels.verdict import Finding, Verdict
+
+# One message for every include that is refused, so that it tells nothing about what exists on this machine.
+FORBIDDEN_INCLUDE = (
+    "Only headers on Tilelab's list may be included, each written plainly as in `#include <cuda_runtime.h>`; "
+    "this line includes something else. Remove it, or wrap it in `#ifndef TILELAB` and `#endif`."
+)
+MOVED_LINES = "`#line` is not allowed: every finding must point to a line of the file as you handed it in."
+
+HOST_CODE = "is host code"
+"""In each finding about host code, and in no other."""
+
+BLANK = "____"
+
+_PLAIN_INCLUDE = re.compile(
+    r"[ \t]*#[ \t]*include[ \t]*(?:<([^<>\"]+)>|\"([^<>\"]+)\")[ \t]*(?://.*|/\*[^*]*\*/[ \t]*)?"
+)
+_INCLUDING = {"include", "include_next", "import", "embed"}
+_PROBES = {"__has_include", "__has_include_next", "__has_embed"}
+_HOST_CALL = re.compile(r"cuda[A-Z]\w*")
+_DEVICE_CALLS = {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"}
+_HOST_STD = {
+    "cout", "cerr", "endl", "cin", "vector", "string", "chrono", "printf", "ofstream", "ifstream", "unique_ptr",
+    "mt19937", "random_device", "uniform_real_distribution", "default_random_engine", "thread", "exit",
+}  # fmt: skip
+_MOST_HOST_FINDINGS = 4
+
+
+def check_includes(seen: Sequence[Seen], lines: Sequence[str]) -> list[Finding]:
+    """One finding for each line that includes, or probes for, a file that is not on the list."""
+    forbidden = {item.line for item in _directives(seen) if _includes_other(item, lines)}
+    forbidden |= {token.line for token in _all_tokens(seen) if token.text in _PROBES}
+    return [Finding(Verdict.REJECTED, FORBIDDEN_INCLUDE, line=line) for line in sorted(forbidden)]
+
+
+def _includes_other(directive: Directive, lines: Sequence[str]) -> bool:
+    if directive.name not in _INCLUDING:
+        return False
+    match = _PLAIN_INCLUDE.fullmatch(lines[directive.line - 1])
+    return match is None or (match.group(1) or match.group(2)) not in HEADERS
+
+
+def check_lines(seen: Sequence[Seen]) -> list[Finding]:
+    """A finding where the file renumbers its own lines."""
+    moved = [item.line for item in _directives(seen) if item.name == "line" or item.name[:1].isdigit()]
+    return [Finding(Verdict.REJECTED, MOVED_LINES, line=line) for line in moved[:1]]
+
+
+def _directives(seen: Iterable[Seen]) -> Iterable[Directive]:
+    return (entry.item for entry in seen if isinstance(entry.item, Directive))
+
+
+def _all_tokens(seen: Iterable[Seen]) -> Iterable[Token]:
+    """Tokens of the code and of the preprocessor lines."""
+    for entry in seen:
+        if isinstance(entry.item, Token):
+            yield entry.item
+        elif isinstance(entry.item, Directive):
+            yield from entry.item.tokens
+
+
+def check_blanks(tokens: Sequence[Token]) -> list[Finding]:
+    """One finding for the blanks of a starter file that are not filled in yet."""
+    lines = [token.line for token in tokens if token.text == BLANK]
+    if not lines:
+        return []
+    message = f"`{BLANK}` is a blank of the starter file, to be filled in. Blanks left: {len(lines)}."
+    return [Finding(Verdict.REJECTED, message, line=lines[0], count=len(lines))]
+
+
+def check_host_code(tokens: Sequence[Token]) -> list[Finding]:
+    """One finding for each kind of host code, at its first line."""
+    places: dict[str, list[int]] = {}
+    for index, token in enumerate(tokens):
+        what = _host_construct(tokens, index)
+        if what is not None:
+            places.setdefault(what, []).append(token.line)
+    return [
+        Finding(Verdict.REJECTED, _host_message(what), line=lines[0], count=len(lines))
+        for what, lines in list(places.items())[:_MOST_HOST_FINDINGS]
+    ]
+
+
+def _host_construct(tokens: Sequence[Token], index: int) -> str | None:
+    """How to name the host code that starts at this token."""
+    token = tokens[index]
+    before = tokens[index - 1] if index else None
+    after = tokens[index + 1].text if index + 1 < len(tokens) else ""
+    if token.text == "<<<":
+        return "a launch with `<<<...>>>`"
+    if token.text == "main" and after == "(" and before is not None and before.kind is Kind.NAME:
+        return "`main`"
+    if token.kind is Kind.NAME and after == "(" and _HOST_CALL.fullmatch(token.text):
+        return None if token.text in _DEVICE_CALLS else f"`{token.text}`"
+    if (
+        token.text == "std"
+        and after == "::"
+        and index + 2 < len(tokens)
+        and tokens[index + 2].text in _HOST_STD
+    ):
+        return f"`std::{tokens[index + 2].text}`"
+    return None
+
+
+def _host_message(what: str) -> str:
+    return (
+        f"{what[:1].upper()}{what[1:]} {HOST_CODE}. Tilelab makes the matrices and launches the kernel itself: "
+        "hand in the kernel alone, or wrap your own host code in `#ifndef TILELAB` and `#endif`."
+    )
