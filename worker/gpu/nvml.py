@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from kernels.measurement import Clocks
@@ -28,6 +29,8 @@ _HELD_DOWN = {
     0x400: "reliability",
 }
 _INSTALL = "`bin/setup gpu` installs what a machine with an NVIDIA GPU needs"
+# A driver that runs has one of these, on Linux and on a virtual machine of Windows.
+_SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg")
 
 
 class NoGPU(RuntimeError):
@@ -170,6 +173,8 @@ def _library() -> Any:
     try:
         import pynvml
     except ImportError:
+        if not any(Path(sign).exists() for sign in _SIGNS):
+            raise NoGPU("this machine has no NVIDIA GPU, or no driver for it") from None
         raise NoGPU(f"the package nvidia-ml-py is not installed here; {_INSTALL}") from None
     try:
         pynvml.nvmlInit()

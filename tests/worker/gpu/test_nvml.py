@@ -245,9 +245,18 @@ def test_a_driver_that_is_not_ready_is_told_calmly(use, failure, says):
     assert ClockReader(0).read() == Clocks()
 
 
+def test_without_a_driver_no_package_is_missed(use, monkeypatch):
+    use()
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setattr(nvml, "_SIGNS", ("/nowhere/nvidiactl",))
+    with pytest.raises(NoGPU, match="no NVIDIA GPU, or no driver"):
+        nvml.gpus()
+
+
 def test_a_missing_package_is_told_with_the_way_to_it(use, monkeypatch):
     use()
     monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setattr(nvml, "_SIGNS", ("/dev/null",))
     with pytest.raises(NoGPU, match="nvidia-ml-py is not installed here; `bin/setup gpu`"):
         nvml.gpus()
     assert ClockReader("GPU-1").read() == Clocks()
