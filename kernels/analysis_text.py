@@ -60,7 +60,7 @@ def _head(analysis: Analysis, file: str, style: Style) -> list[str]:
     where = f"exercise {analysis.exercise}, tile {analysis.tile}, {analysis.arch}, CPU device"
     out = [style.paint(cut(name, style.width), _BOLD), style.paint(cut(where, style.width), _DIM)]
     extent = analysis.evidence.extent
-    return out + (_wrap(extent_text(extent), style) if extent is not None else [])
+    return out + (style.wrap(extent_text(extent)) if extent is not None else [])
 
 
 def extent_text(extent: Extent) -> str:
@@ -77,7 +77,7 @@ def extent_text(extent: Extent) -> str:
 
 
 def _message(analysis: Analysis, style: Style) -> list[str]:
-    return _wrap(safe(analysis.message), style) if analysis.message else []
+    return style.wrap(safe(analysis.message)) if analysis.message else []
 
 
 def _not_right(analysis: Analysis, style: Style) -> list[str]:
@@ -91,7 +91,7 @@ def _not_right(analysis: Analysis, style: Style) -> list[str]:
         text += "the counts are of what it did in this one run, errors included."
     else:
         text += "it did not come to its end, and the counts are of what happened until then."
-    return [style.paint(line, _RED) for line in _wrap(text, style)]
+    return [style.paint(line, _RED) for line in style.wrap(text)]
 
 
 def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
@@ -99,7 +99,7 @@ def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
     for finding in findings[:_MOST_FINDINGS]:
         place = f", line {finding.line}" if finding.line is not None else ""
         out.append(style.paint(f"{finding.kind.value.replace('_', ' ')}{place}", _RED))
-        out += _wrap(safe(finding.message), style, "  ")
+        out += style.wrap(safe(finding.message), "  ")
     left = len(findings) - _MOST_FINDINGS
     return [*out, *([f"... and {plural(left, 'more finding')}; --json shows all."] if left > 0 else [])]
 
@@ -214,7 +214,7 @@ def _use(analysis: Analysis, style: Style) -> list[str]:
         text = f"{plural(use.registers, 'register')} a thread, {byte_size(shared)} of shared memory a block"
         if use.local_bytes:
             text += f", {byte_size(use.local_bytes)} of local memory a thread"
-        body += _wrap(f"Uses {text}.", style, "  ")
+        body += style.wrap(f"Uses {text}.", "  ")
     if occupancy is not None:
         blocks, warps = plural(occupancy.blocks_per_sm, "block"), plural(occupancy.warps_per_sm, "warp")
         text = (
@@ -222,7 +222,7 @@ def _use(analysis: Analysis, style: Style) -> list[str]:
             f"{occupancy.max_warps} on a multiprocessor (SM) at once"
         )
         stop = f"; the limit is {occupancy.limit}" if occupancy.limit else ""
-        body += _wrap(f"{text}{stop}.", style, "  ")
+        body += style.wrap(f"{text}{stop}.", "  ")
     return _titled("Occupancy", "from the compiled kernel and the device's limits", body, style)
 
 
@@ -235,8 +235,8 @@ def _light(light: Light, style: Style) -> list[str]:
     ]  # fmt: skip
     body = [cut(line, style.width) for line in table(rows, "<><<")]
     speed = f", so at most {light.gflops:,.0f} GFLOPS" if light.gflops else ""
-    body += _wrap(
-        f"At {sizes_text(light.sizes)} it takes {light.milliseconds:.4f} ms or longer{speed}.", style, "  "
+    body += style.wrap(
+        f"At {sizes_text(light.sizes)} it takes {light.milliseconds:.4f} ms or longer{speed}.", "  "
     )
     return _titled(f"Speed of light on {light.device}", f"{light.basis}, not measured", body, style)
 
@@ -267,23 +267,17 @@ def _phases(found: PhaseTable | None, style: Style) -> list[str]:
 
 
 def _notes(notes: Sequence[str], style: Style) -> list[str]:
-    return [line for note in notes for line in _wrap(safe(note), style)]
+    return [line for note in notes for line in style.wrap(safe(note))]
 
 
 def _end(analysis: Analysis, style: Style) -> list[str]:
     out = []
     for warning in analysis.warnings[:_MOST_FINDINGS]:
         place = f"line {warning.line}: " if warning.line else ""
-        out += _wrap(f"The compiler warns: {place}{safe(warning.message)}", style)
+        out += style.wrap(f"The compiler warns: {place}{safe(warning.message)}")
     if analysis.seconds:
         steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in analysis.seconds.items())
-        out += _wrap(f"Seconds: {steps}.", style)
+        out += style.wrap(f"Seconds: {steps}.")
     if analysis.isolation:
-        out += _wrap(f"Not enforced on this machine: {'; '.join(analysis.isolation)}.", style)
+        out += style.wrap(f"Not enforced on this machine: {'; '.join(analysis.isolation)}.")
     return out
-
-
-def _wrap(text: str, style: Style, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        text, style.width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 
 
@@ -16,3 +17,16 @@ class Style:
     def paint(self, text: str, code: str) -> str:
         """The text in a colour, where there is colour and a code for it."""
         return f"\033[{code}m{text}\033[0m" if self.colour and text and code else text
+
+    def wrap(self, text: str, indent: str = "", further: str | None = None) -> list[str]:
+        """The text as lines of that width, broken at blanks and never at a hyphen, as in `--device` or 16-wide.
+
+        further: the indent of all lines but the first; None for the same
+        """
+        return textwrap.wrap(
+            text,
+            self.width,
+            initial_indent=indent,
+            subsequent_indent=indent if further is None else further,
+            break_on_hyphens=False,
+        )

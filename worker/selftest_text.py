@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from kernels.table import table
 from kernels.text_safety import cut, safe
 from kernels.text_style import Style
@@ -71,7 +69,7 @@ def _row(isolation: Isolation) -> tuple[str, str, str, str]:
 
 
 def _item(title: str, text: str, style: Style, colour: str) -> list[str]:
-    lines = textwrap.wrap(f"{title}{safe(text)}", style.width, subsequent_indent="  ", break_on_hyphens=False)
+    lines = style.wrap(f"{title}{safe(text)}", "", "  ")
     return [style.paint(lines[0], colour), *lines[1:]]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from kernels.devices import devices
 from kernels.evidence import Light, State
 from kernels.measurement.model import Measurement, Speed
@@ -27,18 +25,7 @@ def binding_text(report: Report, style: Style) -> list[str]:
         _held_back(report),
         ("counted", _open_points(report)),
     ]
-    lines = [
-        line
-        for kind, text in rows
-        if text
-        for line in textwrap.wrap(
-            f"{kind}: {text}",
-            style.width,
-            initial_indent="  ",
-            subsequent_indent="    ",
-            break_on_hyphens=False,
-        )
-    ]
+    lines = [line for kind, text in rows if text for line in style.wrap(f"{kind}: {text}", "  ", "    ")]
     return [style.paint("Which limit binds", _BOLD), *lines] if lines else []
 
 

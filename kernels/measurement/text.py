@@ -5,7 +5,6 @@ Measured, counted and modelled numbers stand in lines of their own, each with it
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 from kernels.measurement.binding_text import binding_text
@@ -48,12 +47,12 @@ def measurement_text(
         return binding_text(report, style)
     out = _headline(found, style)
     for sentence in ladder:
-        out += _wrap(safe(sentence), style, "  ")
+        out += style.wrap(safe(sentence), "  ")
     out += _reliability(found, style)
     out += _remarks(found, style)
-    profiled = [line for sentence in profile for line in _wrap(safe(sentence), style)]
+    profiled = [line for sentence in profile for line in style.wrap(safe(sentence))]
     curve = _curve(found, style)
-    left_out = [line for text in found.left_out for line in _wrap(f"Left out: {safe(text)}", style, "  ")]
+    left_out = [line for text in found.left_out for line in style.wrap(f"Left out: {safe(text)}", "  ")]
     return _joined([out, binding_text(report, style), profiled, [*curve, *left_out]])
 
 
@@ -62,15 +61,9 @@ def unmade_text(report: Report, style: Style) -> list[str]:
     if not report.unmade_checks:
         return []
     why = "The CPU device does not know every instruction of this kernel, so the GPU alone judged it. Not checked:"
-    out = [style.paint(line, _YELLOW) for line in _wrap(why, style)]
+    out = [style.paint(line, _YELLOW) for line in style.wrap(why)]
     for text in report.unmade_checks:
-        out += textwrap.wrap(
-            f"- {safe(text)}",
-            style.width,
-            initial_indent="  ",
-            subsequent_indent="    ",
-            break_on_hyphens=False,
-        )
+        out += style.wrap(f"- {safe(text)}", "  ", "    ")
     return out
 
 
@@ -87,7 +80,7 @@ def _headline(found: Measurement, style: Style) -> list[str]:
     text = f"{_number(value, unit)} {unit} at {sizes_named(found.sizes)}"
     if found.cublas_share is not None:
         text += f", {share_text(found.cublas_share)} of cuBLAS"
-    lines = textwrap.wrap(f"{where}: {text}.", style.width, subsequent_indent="  ", break_on_hyphens=False)
+    lines = style.wrap(f"{where}: {text}.", "", "  ")
     if len(lines[0]) >= len(where):
         lines[0] = style.paint(where, _BOLD) + lines[0][len(where) :]
     return lines
@@ -106,7 +99,7 @@ def _number(value: float, unit: str) -> str:
 def _reliability(found: Measurement, style: Style) -> list[str]:
     """How far the number can be relied on: its interval, and what kept the device from its best."""
     held = _held_down(found.clocks)
-    return [*_wrap(_repeats(found), style, "  "), *(_wrap(held, style, "  ") if held else [])]
+    return [*style.wrap(_repeats(found), "  "), *(style.wrap(held, "  ") if held else [])]
 
 
 def _repeats(found: Measurement) -> str:
@@ -136,8 +129,8 @@ def _remarks(found: Measurement, style: Style) -> list[str]:
     if not found.ranked:
         why = " ".join(_sentence(text) for text in shown)
         text = f"Not ranked: this result stands on no leaderboard. {why}".rstrip()
-        return [style.paint(line, _YELLOW) for line in _wrap(text, style, "  ")]
-    return [line for text in shown for line in _wrap(f"Note: {_sentence(text)}", style, "  ")]
+        return [style.paint(line, _YELLOW) for line in style.wrap(text, "  ")]
+    return [line for text in shown for line in style.wrap(f"Note: {_sentence(text)}", "  ")]
 
 
 def _sentence(text: str) -> str:
@@ -203,7 +196,7 @@ def measured_with_text(report: Report, style: Style) -> list[str]:
         f"repeats took {ms_text(fastest)}-{ms_text(slowest)} ms",
         f"the device was at work for {found.busy_ms:,.0f} ms" if found.busy_ms > 0 else "",
     ]
-    return [style.paint(line, _DIM) for line in _wrap(f"{'; '.join(filter(None, parts))}.", style)]
+    return [style.paint(line, _DIM) for line in style.wrap(f"{'; '.join(filter(None, parts))}.")]
 
 
 def _state(clocks: Clocks) -> str:
@@ -223,9 +216,3 @@ def _joined(parts: Sequence[list[str]]) -> list[str]:
     for part in filter(None, parts):
         out += [*([""] if out else []), *part]
     return out
-
-
-def _wrap(text: str, style: Style, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        text, style.width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )

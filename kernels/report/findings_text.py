@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from kernels.report.model import Report
@@ -38,16 +37,7 @@ def _title(finding: Finding, style: Style) -> list[str]:
     count = f" ({plural(finding.count, _COUNTED.get(finding.kind, 'time'))})" if finding.count > 1 else ""
     place = f", line {finding.line}" if finding.line is not None else ""
     title = style.paint(f"{kind}{place}", _YELLOW if warning else _RED) + count
-    return [
-        title,
-        *textwrap.wrap(
-            safe(finding.message),
-            style.width,
-            initial_indent="  ",
-            subsequent_indent="  ",
-            break_on_hyphens=False,
-        ),
-    ]
+    return [title, *style.wrap(safe(finding.message), "  ")]
 
 
 _COUNTED = {Verdict.DATA_RACE: "pair", Verdict.WRONG_ANSWER: "element", Verdict.INPUT_MODIFIED: "element"}

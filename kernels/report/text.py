@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Iterable, Sequence
 
 from kernels.evidence_text import evidence_text
@@ -73,14 +72,14 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
     text = report.message if report.verdict is Verdict.ACCEPTED else headline(report.verdict)
     return [
         f"{cut(name, style.width - 24)}: {style.paint(report.verdict.value.replace('_', ' '), colour)}",
-        *_wrap(text, style),
+        *style.wrap(text),
         style.paint(cut(where, style.width), _DIM),
     ]
 
 
 def _advice(report: Report, lines: Sequence[str], style: Style) -> list[str]:
     text = advice_for(report, lines)
-    return [style.paint("What to try next", _BOLD), *_wrap(text, style, indent="  ")] if text else []
+    return [style.paint("What to try next", _BOLD), *style.wrap(text, "  ")] if text else []
 
 
 def _warnings(report: Report, style: Style) -> list[str]:
@@ -89,8 +88,8 @@ def _warnings(report: Report, style: Style) -> list[str]:
     shown = [
         line
         for warning in report.warnings[:_MOST_WARNINGS]
-        for line in _wrap(
-            (f"line {warning.line}: " if warning.line else "") + safe(warning.message), style, indent="  "
+        for line in style.wrap(
+            (f"line {warning.line}: " if warning.line else "") + safe(warning.message), "  "
         )
     ]
     left = len(report.warnings) - _MOST_WARNINGS
@@ -139,12 +138,12 @@ def _figures(report: Report, style: Style) -> list[str]:
         text = f"{plural(use.registers, 'register')} a thread, {shared} shared memory a block"
         spilled = use.spill_store_bytes + use.spill_load_bytes
         local = f", {byte_size(use.local_bytes)} of local memory a thread" if use.local_bytes else ""
-        lines += _wrap(f"Uses {text}{local}{', registers spilled' if spilled else ''}.", style)
+        lines += style.wrap(f"Uses {text}{local}{', registers spilled' if spilled else ''}.")
     if report.seconds:
         steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in report.seconds.items())
-        lines += _wrap(f"Seconds: {steps}.", style)
+        lines += style.wrap(f"Seconds: {steps}.")
     if report.isolation:
-        lines += _wrap(f"Not enforced on this machine: {'; '.join(report.isolation)}.", style)
+        lines += style.wrap(f"Not enforced on this machine: {'; '.join(report.isolation)}.")
     return lines
 
 
@@ -165,14 +164,3 @@ def _analyze(report: Report, file: str, options: Sequence[str]) -> list[str]:
         return []
     words = ["tilelab", "analyze", file, *options]
     return ["To see every line with its counts:", f"  {safe(shlex.join(words))}"]
-
-
-def _wrap(text: str, style: Style, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        text,
-        style.width,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=True,
-        break_on_hyphens=False,
-    )
