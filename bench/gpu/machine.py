@@ -107,11 +107,8 @@ def find_machine(device: str, cache: Path, ranking: int) -> Machine:
     found, numbers = gpus(), tuple(int(number) for number in device.split(","))
     if max(numbers) >= len(found):
         raise NoGPU(f"no GPU {max(numbers)} here; there are {len(found)}")
-    from worker.gpu.device_class import device_class
-
     first = found[numbers[0]]
-    kind = device_class(first.name, first.memory_bytes)
-    return Machine(numbers, first.name, kind, first.driver, first.arch, cache)
+    return Machine(numbers, first.name, first.device_class, first.driver, first.arch, cache)
 
 
 @dataclass(slots=True)

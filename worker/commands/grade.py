@@ -115,11 +115,7 @@ def _job(
 ) -> Job:
     from worker.grading import Job
 
-    kind = ""
-    if gpu is not None:
-        from worker.gpu.device_class import device_class
-
-        kind = device_class(gpu.name, gpu.memory_bytes)
+    kind = gpu.device_class if gpu is not None else ""
     return Job(source, exercise, arch, _seed(seed), cache_folder(), tile, case, evidence=True, gpu=kind)
 
 

@@ -68,11 +68,10 @@ def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
     if gpu is None:
         return Bench(arch, cache, "", ())
     from kernels.nvrtc import installed_version
-    from worker.gpu.device_class import device_class
     from worker.gpu.judge_code import judge_code
     from worker.gpu.messages import Prepare
     from worker.gpu.spares import Spares
 
     prepare = Prepare(judge_code(arch, cache), installed_version())
     spares = stack.enter_context(Spares(gpu.index, prepare, _AHEAD))
-    return Bench(arch, cache, device_class(gpu.name, gpu.memory_bytes), (spares,))
+    return Bench(arch, cache, gpu.device_class, (spares,))

@@ -36,9 +36,7 @@ def selftest(device: str, allow_gaps: bool, as_json: bool) -> None:
     gpu = choose(device)
     here = Here(architecture(None, gpu), cache_folder())
     if gpu is not None:
-        from worker.gpu.device_class import device_class
-
-        here = Here(here.arch, here.cache, gpu.index, device_class(gpu.name, gpu.memory_bytes))
+        here = Here(here.arch, here.cache, gpu.index, gpu.device_class)
     with Progress() as progress:
         result = run_selftest(
             here.grade, here.surroundings, gpu=gpu is not None, allow_gaps=allow_gaps, progress=progress.show

@@ -350,7 +350,7 @@ def _environment(facts: dict[str, Any], compiler: str) -> Environment:
     managed = next((gpu for gpu in gpus() if gpu.name == name), None)
     return Environment(
         device=name,
-        device_class=device_class(name, managed.memory_bytes if managed else memory),
+        device_class=managed.device_class if managed else device_class(name, memory),
         cc=f"{facts['major']}.{facts['minor']}",
         multiprocessors=facts["multiProcessorCount"],
         memory_bytes=memory,

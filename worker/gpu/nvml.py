@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernels.measurement import Clocks
+from worker.gpu.device_class import device_class
 
 # Clocks event reasons by their bits. An idle GPU (bit 0) has nothing that it could be held back from.
 _HELD_DOWN = {
@@ -59,6 +60,11 @@ class GpuFacts:
     def arch(self) -> str:
         """What kernels for it are compiled for, such as "sm_90"."""
         return f"sm_{self.cc.replace('.', '')}"
+
+    @property
+    def device_class(self) -> str:
+        """Within which its measurements may be compared, such as "h200"."""
+        return device_class(self.name, self.memory_bytes)
 
 
 @dataclass(frozen=True, slots=True)
