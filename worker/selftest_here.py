@@ -55,12 +55,10 @@ class Here:
         return Surroundings(isolation, environment)
 
     def _runner(self, isolation: dict[str, Isolation]) -> Environment:
-        from kernels.nvrtc import installed_version
-        from worker.gpu.judge_code import judge_code
-        from worker.gpu.messages import Prepare
+        from worker.gpu.judge_code import preparation
         from worker.gpu.spares import Runner
 
-        runner = Runner(self.gpu, Prepare(judge_code(self.arch, self.cache), installed_version()))
+        runner = Runner(self.gpu, preparation(self.arch, self.cache))
         try:
             prepared = runner.ready()
             if runner.isolation is not None:

@@ -116,12 +116,10 @@ class SandboxedStages:
         cache: folder where the judge's own kernels, compiled, are kept
         raise (SandboxFailure, NVRTCUnavailable): where it does not start
         """
-        from kernels.nvrtc import installed_version
-        from worker.gpu.judge_code import judge_code
-        from worker.gpu.messages import Prepare
+        from worker.gpu.judge_code import preparation
         from worker.gpu.spares import Runner
 
-        self._gpu = Runner(index, Prepare(judge_code(arch, cache), installed_version()))
+        self._gpu = Runner(index, preparation(arch, cache))
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
         """Judge and measure in the process that `open_gpu` started."""

@@ -67,11 +67,8 @@ def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
     arch, cache = architecture(None, gpu), cache_folder()
     if gpu is None:
         return Bench(arch, cache, "", ())
-    from kernels.nvrtc import installed_version
-    from worker.gpu.judge_code import judge_code
-    from worker.gpu.messages import Prepare
+    from worker.gpu.judge_code import preparation
     from worker.gpu.spares import Spares
 
-    prepare = Prepare(judge_code(arch, cache), installed_version())
-    spares = stack.enter_context(Spares(gpu.index, prepare, _AHEAD))
+    spares = stack.enter_context(Spares(gpu.index, preparation(arch, cache), _AHEAD))
     return Bench(arch, cache, gpu.device_class, (spares,))

@@ -15,7 +15,7 @@ from kernels import nvrtc
 from kernels.compile import Compilation
 from kernels.wire import WireError, from_plain, to_plain
 from worker.gpu.judge_kernels import ENTRIES
-from worker.gpu.messages import WireCode
+from worker.gpu.messages import Prepare, WireCode
 from worker.sandbox.compiling import CompileRequest, compile_in, start
 from worker.sandbox.limits import Failure, SandboxFailure
 
@@ -44,6 +44,11 @@ def judge_code(arch: str, cache: Path) -> WireCode:
     with contextlib.suppress(OSError):
         _keep(file, code)
     return code
+
+
+def preparation(arch: str, cache: Path) -> Prepare:
+    """What every process that drives a GPU of that architecture is told first; raises as `judge_code` does."""
+    return Prepare(judge_code(arch, cache), nvrtc.installed_version())
 
 
 def _compiled(text: str, arch: str) -> WireCode:

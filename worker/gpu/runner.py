@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from kernels.devices import devices
 from kernels.wire import WireError, from_plain, to_plain
 from worker import steps
 from worker.gpu import measure_step
@@ -50,7 +49,6 @@ def warm_up(device: str, compiler: str = "", quiet: Quiet = NOBODY_ELSE) -> Back
     quiet: in two parts, so that what is timed need not wait for both
     """
     steps.warm_up()
-    devices()
     with quiet.starting():
         backend = load(device)(compiler)
     with quiet.starting():
