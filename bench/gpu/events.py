@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
-from bench.gpu.machine import NotRun, grade_first, measured_by, median, speed_at
+from bench.gpu.machine import NotRun, grade_first, measured_by, speed_at
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, ladder, references
 

@@ -7,9 +7,10 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 from bench.gpu.alone import Outcome, judge_alone
-from bench.gpu.machine import Machine, grade_again, grade_first, measured_by, median
+from bench.gpu.machine import Machine, grade_again, grade_first, measured_by
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, cheats
 from kernels.exercise import find_exercise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from kernels.report import Report
 from kernels.verdict import CaseCheck, CaseStatus, Finding
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.digest import digest
-from worker.gpu.judge_code import judge_code
+from worker.gpu.judge_code import preparation
 from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare
 from worker.gpu.nvml import NoGPU, gpus
 from worker.gpu.spares import Runner, Spares
@@ -63,7 +63,7 @@ class Machine:
     @cached_property
     def prepare(self) -> Prepare:
         """What every runner is told first."""
-        return Prepare(judge_code(self.arch, self.cache), self.compiler)
+        return preparation(self.arch, self.cache)
 
     def spares(self, ahead: int = 2, gpu: int = 0) -> Spares:
         """Runners for one of the GPUs; the caller closes them."""
@@ -188,8 +188,10 @@ class Again:
     def prepare_compilers(self, number: int) -> None:
         """There is nothing to compile."""
 
-    def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
-        raise NotImplementedError
+    def analyse(self, request: AnalysisRequest) -> AnalysisResponse:  # noqa: ARG002 - never answered
+        raise RuntimeError(
+            "counts are asked for where a submission is graded whole, not where it is measured again"
+        )
 
     def isolation(self) -> tuple[str, ...]:
         return ()
@@ -236,9 +238,3 @@ def speed_at(measurement: Measurement, width: int) -> tuple[float, float | None]
         if set(speed.sizes.values()) == {width}:
             return speed.ms_median, speed.gflops
     return None
-
-
-def median(values: Sequence[float]) -> float:
-    """The one in the middle; the mean of the two in the middle."""
-    ordered, half = sorted(values), len(values) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2

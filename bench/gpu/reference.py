@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import median
 
-from bench.gpu.machine import Machine, grade_first, measured_by, median
+from bench.gpu.machine import Machine, grade_first, measured_by
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Reference, cublas_reference, ladder, references
 from worker.gpu.spares import Spares

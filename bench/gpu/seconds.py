@@ -8,8 +8,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
-from bench.gpu.machine import Recording, measured_by, median
+from bench.gpu.machine import Recording, measured_by
 from bench.gpu.section import Data, Run, table
 from bench.gpu.subjects import KERNELS, Subject, ladder
 from kernels.exercise import find_exercise

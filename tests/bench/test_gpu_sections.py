@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from bench.gpu import agreement, cheats, events, hostile, reference, repeatability, throughput
 from bench.gpu.__main__ import SECTIONS
-from bench.gpu.machine import Machine, NotRun, median
+from bench.gpu.machine import Machine, NotRun
 from bench.gpu.page import write_page
 from bench.gpu.section import Run, Section, table
 from tests.marks import linux
