@@ -1,0 +1,1 @@
+"""The server: everything that sees the database."""

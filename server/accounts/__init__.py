@@ -1,0 +1,1 @@
+"""People, and how they prove who they are."""

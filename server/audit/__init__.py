@@ -1,0 +1,1 @@
+"""Who did what, for those who must know later."""

@@ -1,0 +1,28 @@
+"""What was done by whom."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from server.database.base import Base, BigId
+
+
+class AuditEvent(Base):
+    """One deed.
+
+    actor_id: who did it; None for the system, or someone at the command line
+    action: such as "job.retried"; subject: on what, such as "job 17"
+    """
+
+    __tablename__ = "audit_events"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    at: Mapped[datetime] = mapped_column(index=True)
+    actor_id: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    action: Mapped[str] = mapped_column(String(60))
+    subject: Mapped[str] = mapped_column(String(200), index=True)
+    detail: Mapped[dict[str, Any]]

@@ -1,0 +1,1 @@
+"""The database: what all tables share, connections, and the version of the schema."""

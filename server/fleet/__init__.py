@@ -1,0 +1,1 @@
+"""The workers that the course has."""

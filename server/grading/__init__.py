@@ -1,0 +1,1 @@
+"""Jobs: what is sent to workers when, and what becomes of it."""

@@ -1,0 +1,249 @@
+"""Jobs, their steps with every attempt, and results.
+
+The rows are the queue: what is to be done next is read from them, and a broker that loses everything loses nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import IntEnum, StrEnum
+
+from sqlalchemy import (
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    SmallInteger,
+    String,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from kernels.verdict import Verdict
+from server.database.base import Base, BigId, choice
+from worker.messages import StepKind
+
+MAX_ATTEMPTS = 3
+SOURCE_BYTES = 64 * 2**10
+REPORT_BYTES = 4 * 2**20
+WORK_BYTES = 16 * 2**20
+
+
+class Priority(IntEnum):
+    """Who comes first; within one, people take turns."""
+
+    STAFF = 0
+    DEADLINE = 1
+    NORMAL = 2
+    REGRADE = 3
+    EXPERIMENT = 4
+
+
+class JobKind(StrEnum):
+    """Why there is a job."""
+
+    SUBMISSION = "submission"
+    REGRADE = "regrade"
+    EXPERIMENT = "experiment"
+
+
+class JobState(StrEnum):
+    """Where a job is. `queued` until a worker has taken one of its steps for the first time."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
+class StepState(StrEnum):
+    """Where a step is.
+
+    queued: nobody was told of it; sent: a message is on its way; running: a worker has claimed it
+    """
+
+    QUEUED = "queued"
+    SENT = "sent"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class AttemptOutcome(StrEnum):
+    """How an attempt ended. lost: the worker stopped beating; fault: it said that it could not."""
+
+    DONE = "done"
+    FAULT = "fault"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+class Exercise(Base):
+    """An exercise as it was when it was set; definition: the text of its exercise.toml."""
+
+    __tablename__ = "exercises"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    name: Mapped[str] = mapped_column(String(60), index=True)
+    title: Mapped[str] = mapped_column(String(200))
+    definition: Mapped[str] = mapped_column(Text)
+    added_at: Mapped[datetime]
+
+
+class Source(Base):
+    """One source file, kept once however often it is handed in; digest: SHA-256 of its bytes."""
+
+    __tablename__ = "sources"
+    __table_args__ = (CheckConstraint(f"length(content) <= {SOURCE_BYTES}", name="content_bounded"),)
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    added_at: Mapped[datetime]
+
+
+class Job(Base):
+    """The work of grading one source once. It holds all that a worker must know.
+
+    person_id: whose turn it takes
+    device_class: what it is measured on if it passes; "" for nothing
+    seed: 128 bits in hex, from which all inputs are made
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        CheckConstraint("(submission_id IS NULL) <> (experiment_id IS NULL)", name="one_origin"),
+        CheckConstraint("(verdict IS NOT NULL) = (state = 'done')", name="verdict_when_done"),
+        CheckConstraint("(ended_at IS NOT NULL) = (state IN ('done', 'cancelled'))", name="ended_when_over"),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    kind: Mapped[JobKind] = mapped_column(choice(JobKind))
+    submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"), index=True)
+    experiment_id: Mapped[int | None] = mapped_column(ForeignKey("experiments.id"), index=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
+    source_digest: Mapped[str] = mapped_column(ForeignKey("sources.digest"))
+    exercise_digest: Mapped[str] = mapped_column(ForeignKey("exercises.digest"))
+    device_class: Mapped[str] = mapped_column(String(48), default="")
+    arch: Mapped[str] = mapped_column(String(16))
+    tile: Mapped[int | None]
+    seed: Mapped[str] = mapped_column(String(32))
+    priority: Mapped[int] = mapped_column(SmallInteger)
+    state: Mapped[JobState] = mapped_column(choice(JobState), default=JobState.QUEUED)
+    verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict))
+    queued_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+
+    source: Mapped[Source] = relationship()
+    exercise: Mapped[Exercise] = relationship()
+    steps: Mapped[list[Step]] = relationship(back_populates="job", order_by="Step.id")
+    result: Mapped[Result | None] = relationship(back_populates="job")
+
+
+class Step(Base):
+    """One step of a job: what is queued, sent and claimed.
+
+    queue: the broker's; person_id, priority, turn: the place in it, see server.grading.turns
+    attempt: how often it was given to a worker with a token of its own; a message sent anew with the same token
+        counts once
+    token: of the present attempt; a result with another is dropped
+    work: what a worker needs beyond the job itself: for measure steps, worker.messages.encode(MeasureWork)
+    fault: why the last attempt failed, in words for staff
+    """
+
+    __tablename__ = "steps"
+    __table_args__ = (
+        UniqueConstraint("job_id", "kind"),
+        CheckConstraint(f"attempt BETWEEN 0 AND {MAX_ATTEMPTS}", name="attempts_capped"),
+        CheckConstraint("(token IS NOT NULL) = (state IN ('sent', 'running'))", name="token_in_flight"),
+        CheckConstraint(f"work IS NULL OR length(work) <= {WORK_BYTES}", name="work_bounded"),
+        Index(
+            "ix_steps_next", "queue", "priority", "turn", "id",
+            postgresql_where="state = 'queued'", sqlite_where="state = 'queued'",
+        ),
+        Index(
+            "ix_steps_in_flight", "queue", "person_id",
+            postgresql_where="state IN ('sent', 'running')", sqlite_where="state IN ('sent', 'running')",
+        ),
+        Index(
+            "ix_steps_turn_of", "person_id", "queue", "priority", "turn",
+            postgresql_where="state = 'queued'", sqlite_where="state = 'queued'",
+        ),
+        Index("ix_steps_ended", "queue", "ended_at"),
+    )  # fmt: skip
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"))
+    kind: Mapped[StepKind] = mapped_column(choice(StepKind))
+    state: Mapped[StepState] = mapped_column(choice(StepState), default=StepState.QUEUED)
+    queue: Mapped[str] = mapped_column(String(60))
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"))
+    priority: Mapped[int] = mapped_column(SmallInteger)
+    turn: Mapped[int] = mapped_column(BigId)
+    attempt: Mapped[int] = mapped_column(SmallInteger, default=0)
+    token: Mapped[str | None] = mapped_column(String(32), unique=True)
+    worker: Mapped[str | None] = mapped_column(String(100))
+    work: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
+    queued_at: Mapped[datetime]
+    sent_at: Mapped[datetime | None]
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    seconds: Mapped[float | None]
+    fault: Mapped[str | None] = mapped_column(String(2000))
+
+    job: Mapped[Job] = relationship(back_populates="steps")
+    attempts: Mapped[list[Attempt]] = relationship(order_by="Attempt.number")
+
+
+class Attempt(Base):
+    """One attempt at a step; started_at: when it was seen to be claimed."""
+
+    __tablename__ = "attempts"
+    __table_args__ = (CheckConstraint(f"number BETWEEN 1 AND {MAX_ATTEMPTS}", name="number_capped"),)
+
+    step_id: Mapped[int] = mapped_column(ForeignKey("steps.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
+    token: Mapped[str] = mapped_column(String(32), unique=True)
+    worker: Mapped[str | None] = mapped_column(String(100))
+    sent_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    outcome: Mapped[AttemptOutcome | None] = mapped_column(choice(AttemptOutcome))
+    fault: Mapped[str | None] = mapped_column(String(2000))
+
+
+class Result(Base):
+    """What became of a job: one row, written once.
+
+    report: the object that `tilelab grade --json` prints, as compressed JSON, see server.grading.reports
+    ranked: whether the measurement may stand on a board
+    occupancy: theoretical, 0 to 1
+    """
+
+    __tablename__ = "results"
+    __table_args__ = (CheckConstraint(f"length(report) <= {REPORT_BYTES}", name="report_bounded"),)
+
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True)
+    verdict: Mapped[Verdict] = mapped_column(choice(Verdict), index=True)
+    device_class: Mapped[str] = mapped_column(String(48))
+    report: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
+    gflops: Mapped[float | None]
+    ms_median: Mapped[float | None]
+    cublas_share: Mapped[float | None]
+    occupancy: Mapped[float | None]
+    ranked: Mapped[bool] = mapped_column(default=False)
+    recorded_at: Mapped[datetime] = mapped_column(index=True)
+
+    job: Mapped[Job] = relationship(back_populates="result")
+
+
+class QueueClock(Base):
+    """How far the turns of a queue have come, see server.grading.turns."""
+
+    __tablename__ = "queue_clocks"
+
+    queue: Mapped[str] = mapped_column(String(60), primary_key=True)
+    priority: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
+    turn: Mapped[int] = mapped_column(BigId, default=0)

@@ -1,0 +1,25 @@
+"""All tables, loaded: what a query or a migration needs before it starts."""
+
+from __future__ import annotations
+
+from server.accounts import models as accounts
+from server.audit import models as audit
+from server.courses import models as courses
+from server.database.base import Base
+from server.experiments import models as experiments
+from server.fleet import models as fleet
+from server.grading import models as grading
+from server.standings import models as standings
+from server.submissions import models as submissions
+
+__all__ = [
+    "Base",
+    "accounts",
+    "audit",
+    "courses",
+    "experiments",
+    "fleet",
+    "grading",
+    "standings",
+    "submissions",
+]

@@ -1,0 +1,73 @@
+"""What the server is told by its environment. A secret may lie in a file: `DATABASE_URL_FILE` names it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+LEASE_SECONDS = 20.0
+REPUBLISH_SECONDS = 10.0
+IN_FLIGHT = 4
+
+
+class SettingError(ValueError):
+    """A setting is missing, or none that can be used; the text names it and says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings.
+
+    lease_seconds: a worker silent for so long has lost its step
+    republish_seconds: after which an attempt that nobody has claimed is sent anew, with the same token
+    in_flight: steps of one person that may be under way in one queue while others wait
+    """
+
+    database_url: str
+    redis_url: str
+    lease_seconds: float = LEASE_SECONDS
+    republish_seconds: float = REPUBLISH_SECONDS
+    in_flight: int = IN_FLIGHT
+
+
+def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this process; raises SettingError."""
+    given = os.environ if environment is None else environment
+    return Settings(
+        database_url=_secret(given, "DATABASE_URL"),
+        redis_url=_secret(given, "REDIS_URL"),
+        lease_seconds=_number(given, "TILELAB_LEASE_SECONDS", LEASE_SECONDS, least=1.0),
+        republish_seconds=_number(given, "TILELAB_REPUBLISH_SECONDS", REPUBLISH_SECONDS, least=0.5),
+        in_flight=int(_number(given, "TILELAB_IN_FLIGHT", IN_FLIGHT, least=1)),
+    )
+
+
+def _secret(given: Mapping[str, str], name: str) -> str:
+    """From the variable itself, or from the file that its `_FILE` names."""
+    if value := given.get(name, "").strip():
+        return value
+    file = given.get(f"{name}_FILE", "")
+    if not file:
+        raise SettingError(f"{name} is not set. Set it, or {name}_FILE to a file that holds it.")
+    try:
+        value = Path(file).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f"{name}_FILE names {file}, which cannot be read: {error}") from error
+    if not value:
+        raise SettingError(f"{name}_FILE names {file}, which is empty.")
+    return value
+
+
+def _number(given: Mapping[str, str], name: str, default: float, *, least: float) -> float:
+    text = given.get(name, "")
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise SettingError(f"{name} is {text!r}; a number is needed.") from error
+    if not value >= least:
+        raise SettingError(f"{name} is {text}; at least {least:g} is needed.")
+    return value

@@ -1,0 +1,1 @@
+"""What students hand in, and how it is accepted."""
