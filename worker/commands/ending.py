@@ -63,6 +63,6 @@ def _place(error: Exception) -> str:
     """The last of Tilelab's own lines that the error came through."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
-        if path.is_relative_to(_ROOT / "kernels") or path.is_relative_to(_ROOT / "worker"):
+        if any(path.is_relative_to(_ROOT / part) for part in ("kernels", "server", "worker")):
             return f", {path.relative_to(_ROOT)}:{frame.lineno}"
     return ""

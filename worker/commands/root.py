@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, NoReturn
 
@@ -17,8 +18,19 @@ _VERBS: Mapping[str, str] = {
     "exercises": "List the exercises, show a handout, or write a starter file.",
     "grade": "Grade one .cu file on this machine.",
     "occupancy": "Show how many blocks of a kernel a multiprocessor holds, and what limits it.",
-    "worker": "Test the machine that grades for others.",
+    "worker": "Run and test a machine that grades for others.",
 }
+
+_SERVER_VERBS: Mapping[str, str] = {
+    "admin": "Look after people, courses, jobs and the database.",
+    "serve": "Run one part of the server: web, dispatcher or recorder.",
+    "up": "Run everything on this machine, until Ctrl-C.",
+}
+
+# What only a machine with the database has installed: extra "server" in pyproject.toml.
+_SERVER_PACKAGES = frozenset(
+    {"alembic", "argon2", "flask", "gunicorn", "prometheus_client", "psycopg", "server", "sqlalchemy"}
+)
 
 
 class Exit(IntEnum):
@@ -50,10 +62,16 @@ class Verbs(click.Group):
     """A group whose commands live in modules of their own names, each loaded only when it is called.
 
     verbs: name -> what it does, in a line; prefix: of the names of their modules
+    package: where these modules are; other verbs of the group may be elsewhere, see `package_of`
     """
 
-    verbs: Mapping[str, str] = _VERBS
+    verbs: Mapping[str, str] = {}
     prefix = ""
+    package = "worker.commands"
+
+    def package_of(self, name: str) -> str:  # noqa: ARG002
+        """The package that has a verb's module."""
+        return self.package
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names of all verbs."""
@@ -63,13 +81,13 @@ class Verbs(click.Group):
         """One verb, loaded now."""
         if cmd_name not in self.verbs:
             return None
-        module = importlib.import_module(f"worker.commands.{self.prefix}{cmd_name}")
+        module = importlib.import_module(f"{self.package_of(cmd_name)}.{self.prefix}{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; what nobody planned ends it calmly, before click gives it an ending of its own."""
-        with calmly(click.ClickException, click.exceptions.Exit, click.Abort):
+        with calmly(click.ClickException, click.exceptions.Exit, click.Abort), _server_installed():
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -78,7 +96,32 @@ class Verbs(click.Group):
             formatter.write_dl(sorted(self.verbs.items()))
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@contextmanager
+def _server_installed() -> Iterator[None]:
+    """Say what to install where a verb of the server was called on a machine that has only a worker's packages."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        if name not in _SERVER_PACKAGES:
+            raise
+        raise SystemFault(
+            f"the package {name} is not installed, which the server needs; `bin/setup run` installs all it needs"
+            " (from elsewhere: `pip install 'tilelab[server]'`)."
+        ) from missing
+
+
+class RootVerbs(Verbs):
+    """All verbs; those that need the database are the server's."""
+
+    verbs: Mapping[str, str] = {**_VERBS, **_SERVER_VERBS}
+
+    def package_of(self, name: str) -> str:
+        """The server's verbs live with the server."""
+        return "server.commands" if name in _SERVER_VERBS else self.package
+
+
+@click.group(cls=RootVerbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="tilelab", message="tilelab %(version)s")
 def tilelab() -> None:
     """Grade CUDA kernels for tiled matrix multiplication: exactly, line by line, without a GPU.
