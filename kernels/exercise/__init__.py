@@ -18,6 +18,7 @@ from kernels.exercise.finding import (
     find_exercise,
     list_exercises,
     load_exercise,
+    read_exercise,
 )
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "find_exercise",
     "list_exercises",
     "load_exercise",
+    "read_exercise",
 ]

@@ -28,7 +28,7 @@ from kernels.exercise.model import (
     Parameter,
     Role,
 )
-from kernels.exercise.schema import DEFINITION, load_exercise
+from kernels.exercise.schema import DEFINITION, load_exercise, read_exercise
 from kernels.exercise.table import ExerciseError
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "find_exercise",
     "list_exercises",
     "load_exercise",
+    "read_exercise",
 ]
 
 BUILT_IN = Path(__file__).parent.parent / "exercises"

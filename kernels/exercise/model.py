@@ -186,8 +186,9 @@ class GoalRule:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A whole exercise, as its folder describes it.
+    """A whole exercise, as its `exercise.toml` describes it.
 
+    folder: where its other files lie; None for one that came as a text
     size_macros: macros that a submission is compiled with, as expressions of the sizes of the case
     macros: macros that a submission is given unless it declares them itself, as it is given the tile
     largest_macros: the largest value of each that a submission may declare for itself
@@ -203,7 +204,7 @@ class Exercise:
 
     name: str
     title: str
-    root: Path
+    folder: Path | None
     kernel: str
     parameters: tuple[Parameter, ...]
     sizes: tuple[str, ...]
@@ -229,6 +230,13 @@ class Exercise:
     phases: AnalysisRule | None
     goals: tuple[GoalRule, ...]
     digest: str
+
+    @property
+    def root(self) -> Path:
+        """Its folder; raises ValueError for one that came as a text."""
+        if self.folder is None:
+            raise ValueError(f"{self.name}: this exercise came as a text, so it has no files")
+        return self.folder
 
     @property
     def handout(self) -> Path:

@@ -1,4 +1,4 @@
-"""Reads an exercise's folder: every field typed, unknown ones refused; errors name file, field and reason."""
+"""Reads an exercise, from its folder or from a text: every field typed, unknown ones refused; errors name file, field and reason."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from kernels.verdict import Severity
 DEFINITION = "exercise.toml"
 _FILES = (DEFINITION, "handout.md", "starter.cu", "solution.cu")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME_RULE = "small letters, digits, single hyphens"
 # Fields that change no verdict and no measurement.
 _OUTSIDE_DIGEST = {"title", "analysis", "phases", "goals"}
 
@@ -41,17 +42,43 @@ def load_exercise(folder: Path) -> Exercise:
     """Read the exercise in a folder; raise ExerciseError naming the file, the field and the reason."""
     path = folder / DEFINITION
     if not _NAME.fullmatch(folder.name):
-        raise ExerciseError(
-            folder, "", "a folder's name is the exercise's: small letters, digits, single hyphens"
-        )
+        raise ExerciseError(folder, "", f"a folder's name is the exercise's: {_NAME_RULE}")
     for file in _FILES:
         if not (folder / file).is_file():
             raise ExerciseError(folder / file, "", "this file is missing")
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
         raise ExerciseError(path, "", f"this is not TOML: {error}") from None
-    exercise = _read(Table(path, "", data), folder, _digest(data))
+    return _whole(folder.name, text, path, folder)
+
+
+def read_exercise(name: str, definition: str, digest: str = "") -> Exercise:
+    """The exercise of that definition, the text of an `exercise.toml`; it has no folder.
+
+    digest: what whoever sent the text takes it for; "" for nothing
+    raise (ExerciseError): naming the field and the reason; also where the digest comes out otherwise here
+    """
+    path = Path(name) / DEFINITION
+    if not _NAME.fullmatch(name):
+        raise ExerciseError(Path(name), "", f"an exercise's name has {_NAME_RULE}")
+    exercise = _whole(name, definition, path, None)
+    if digest and digest != exercise.digest:
+        raise ExerciseError(
+            path,
+            "",
+            f"its digest is {digest[:12]} where it comes from, and {exercise.digest[:12]} here: the judges are of "
+            f"different versions (here {JUDGE_VERSION}), or the text was changed",
+        )
+    return exercise
+
+
+def _whole(name: str, text: str, path: Path, folder: Path | None) -> Exercise:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ExerciseError(path, "", f"this is not TOML: {error}") from None
+    exercise = _read(Table(path, "", data), name, folder, _digest(data))
     check_whole(exercise, path)
     return exercise
 
@@ -63,7 +90,7 @@ def _digest(data: Mapping[str, object]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read(table: Table, folder: Path, digest: str) -> Exercise:
+def _read(table: Table, name: str, folder: Path | None, digest: str) -> Exercise:
     sizes = table.names("sizes")
     tile = table.table("tile")
     tile_name = tile.name("name", default="TILE_WIDTH")
@@ -71,9 +98,9 @@ def _read(table: Table, folder: Path, digest: str) -> Exercise:
     own = (tile_name, *macros)
     names = (*sizes, *own)
     exercise = Exercise(
-        name=folder.name,
+        name=name,
         title=table.text("title"),
-        root=folder,
+        folder=folder,
         kernel=table.name("kernel"),
         parameters=tuple(_parameter(entry) for entry in table.tables("parameters", may_be_empty=True)),
         sizes=sizes,

@@ -113,10 +113,12 @@ class Place:
 
 def read_ladder(exercise: Exercise) -> Ladder | None:
     """The ladder in an exercise's folder, None where it has none; raises LadderError where it cannot be used."""
-    path = exercise.root / TABLE
+    if exercise.folder is None:
+        return None
+    path = exercise.folder / TABLE
     if not path.is_file():
         return None
-    return parse_ladder(path.read_text("utf-8"), exercise.name, exercise.root / FOLDER)
+    return parse_ladder(path.read_text("utf-8"), exercise.name, exercise.folder / FOLDER)
 
 
 def parse_ladder(text: str, exercise: str, folder: Path) -> Ladder:
