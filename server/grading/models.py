@@ -17,6 +17,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
@@ -28,6 +29,10 @@ MAX_ATTEMPTS = 3
 SOURCE_BYTES = 64 * 2**10
 REPORT_BYTES = 4 * 2**20
 WORK_BYTES = 16 * 2**20
+
+# Of indexes that hold only what waits or is under way, however many steps there once were.
+_QUEUED = text("state = 'queued'")
+_IN_FLIGHT = text("state IN ('sent', 'running')")
 
 
 class Priority(IntEnum):
@@ -123,7 +128,7 @@ class Job(Base):
     submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"), index=True)
     experiment_id: Mapped[int | None] = mapped_column(ForeignKey("experiments.id"), index=True)
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
-    source_digest: Mapped[str] = mapped_column(ForeignKey("sources.digest"))
+    source_digest: Mapped[str] = mapped_column(ForeignKey("sources.digest"), index=True)
     exercise_digest: Mapped[str] = mapped_column(ForeignKey("exercises.digest"))
     device_class: Mapped[str] = mapped_column(String(48), default="")
     arch: Mapped[str] = mapped_column(String(16))
@@ -161,15 +166,12 @@ class Step(Base):
         CheckConstraint(f"work IS NULL OR length(work) <= {WORK_BYTES}", name="work_bounded"),
         Index(
             "ix_steps_next", "queue", "priority", "turn", "id",
-            postgresql_where="state = 'queued'", sqlite_where="state = 'queued'",
+            postgresql_where=_QUEUED, sqlite_where=_QUEUED,
         ),
-        Index(
-            "ix_steps_in_flight", "queue", "person_id",
-            postgresql_where="state IN ('sent', 'running')", sqlite_where="state IN ('sent', 'running')",
-        ),
+        Index("ix_steps_in_flight", "queue", "person_id", postgresql_where=_IN_FLIGHT, sqlite_where=_IN_FLIGHT),
         Index(
             "ix_steps_turn_of", "person_id", "queue", "priority", "turn",
-            postgresql_where="state = 'queued'", sqlite_where="state = 'queued'",
+            postgresql_where=_QUEUED, sqlite_where=_QUEUED,
         ),
         Index("ix_steps_ended", "queue", "ended_at"),
     )  # fmt: skip
