@@ -1,16 +1,44 @@
-"""Connections to the database, PostgreSQL or SQLite."""
+"""Connections to the database, PostgreSQL or SQLite.
+
+Everywhere a transaction is one `with made.begin() as session:`, short, with nothing slow inside. One that only reads
+may use `readers`: on SQLite it then waits for no writer, and no writer for it.
+"""
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import time
+from functools import partial
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session, sessionmaker
 
-_SQLITE_WAIT_SECONDS = 30
+# A writer of SQLite waits for its turn; longer than any of the server's transactions takes on a slow machine.
+_SQLITE_WAIT_SECONDS = 60
+
+# For each process. A thread of the portal has one session at a time, and a process has few threads.
+_POOL = {"pool_size": 8, "max_overflow": 8, "pool_timeout": 10, "pool_recycle": 1800}
+
+# What a hung server or a forgotten transaction may cost: nothing here takes nearly as long.
+_POSTGRESQL_OPTIONS = {
+    "statement_timeout": "30s",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "60s",
+}
+_POSTGRESQL_CONNECTION: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 30,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+    "application_name": "tilelab",
+}
+
+_READS_ONLY = "tilelab_reads_only"
 
 Sessions = sessionmaker[Session]
 
@@ -21,18 +49,25 @@ class DatabaseUnavailable(RuntimeError):
 
 def connect(url: str) -> Engine:
     """An engine for the address; nothing is opened yet. Raises DatabaseUnavailable for an address that is none."""
-    try:
-        address = make_url(url)
-    except ArgumentError as error:
-        raise DatabaseUnavailable("DATABASE_URL is no address of a database.") from error
-    if address.drivername in {"postgres", "postgresql"}:
-        address = address.set(drivername="postgresql+psycopg")
+    address = _address(url)
+    # JSON has no NaN; without this SQLite would keep what PostgreSQL refuses.
+    options: dict[str, Any] = {"json_serializer": partial(json.dumps, allow_nan=False)}
     if address.get_backend_name() == "sqlite":
-        engine = create_engine(address, connect_args={"timeout": _SQLITE_WAIT_SECONDS})
+        engine = create_engine(address, connect_args={"timeout": _SQLITE_WAIT_SECONDS}, **options)
         event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_at_once)
+        event.listen(engine, "begin", _begin_sqlite)
         return engine
-    return create_engine(address, pool_pre_ping=True, isolation_level="READ COMMITTED")
+    given = {name: value for name, value in _POSTGRESQL_CONNECTION.items() if name not in address.query}
+    if "options" not in address.query:
+        given["options"] = " ".join(f"-c {name}={value}" for name, value in _POSTGRESQL_OPTIONS.items())
+    return create_engine(
+        address,
+        connect_args=given,
+        isolation_level="READ COMMITTED",
+        pool_pre_ping=True,
+        **_POOL,
+        **options,
+    )
 
 
 def sessions(engine: Engine) -> Sessions:
@@ -40,14 +75,60 @@ def sessions(engine: Engine) -> Sessions:
     return sessionmaker(engine, expire_on_commit=False)
 
 
+def readers(engine: Engine) -> Sessions:
+    """A factory of sessions that see the database as it was when they began to read, and cannot write."""
+    return sessionmaker(snapshots(engine), expire_on_commit=False, autoflush=False)
+
+
+def snapshots(engine: Engine) -> Engine:
+    """The same engine, for transactions that only read and see one state of the database from begin to end."""
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(**{_READS_ONLY: True})
+    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+
+def _address(url: str) -> URL:
+    try:
+        address = make_url(url.strip())
+    except (ArgumentError, ValueError) as error:
+        raise DatabaseUnavailable(
+            "DATABASE_URL is no address of a database. Such are sqlite:////folder/tilelab.db and "
+            "postgresql://user:password@host/database."
+        ) from error
+    if address.drivername in {"postgres", "postgresql", "postgresql+psycopg"}:
+        return address.set(drivername="postgresql+psycopg")
+    if address.drivername in {"sqlite", "sqlite+pysqlite"}:
+        return address
+    raise DatabaseUnavailable(
+        f"DATABASE_URL begins with {address.drivername}://; Tilelab knows postgresql:// and sqlite://."
+    )
+
+
 def _set_up_sqlite(connection: DBAPIConnection, _record: Any) -> None:
     """Readers beside a writer, constraints in force, and transactions that begin where SQLAlchemy says so."""
     assert isinstance(connection, sqlite3.Connection)
     connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+    _use_write_ahead_log(connection)
+    for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin_at_once(connection: Any) -> None:
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Stays so in the file. SQLite refuses the change at once where two ask for it together, without its usual wait."""
+    last = time.monotonic() + _SQLITE_WAIT_SECONDS
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise
+            time.sleep(0.05)
+        else:
+            return  # a database in memory has none
+
+
+def _begin_sqlite(connection: Connection) -> None:
     """Take SQLite's one place for a writer at the start: a transaction that asks for it later can be refused it."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    reads = bool(connection.get_execution_options().get(_READS_ONLY))
+    connection.exec_driver_sql(f"PRAGMA query_only={'ON' if reads else 'OFF'}")
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
