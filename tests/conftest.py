@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+# PostgreSQL and Redis
+pytest_plugins = ["tests.services.fixtures"]
+
 if TYPE_CHECKING:
     from tests.worker.kept_processes import KeptProcesses
 
