@@ -55,6 +55,14 @@ class Ticket:
     token: str
 
 
+class UnreadableError(MessageError):
+    """It came from another version, as it seems; ticket: whose attempt it was, where that can be read."""
+
+    def __init__(self, text: str, ticket: Ticket | None) -> None:
+        super().__init__(text)
+        self.ticket = ticket
+
+
 @dataclass(frozen=True, slots=True)
 class ExerciseText:
     """An exercise that a worker need not have; digest: as the server knows it, judge's version included."""
@@ -119,6 +127,7 @@ class StepResult:
     report: of all that was done so far; final unless `measure` is there
     measure: what is open: the kernel passed, and a GPU has to go on
     fault: why there is no report, in words for staff; "" where there is one
+    given_back: the worker stops and took no part in the fault: the step is to be done elsewhere, at no cost
     worker: who says so
     seconds: that the step took; busy_ms: how long a GPU was at work for it
     """
@@ -128,6 +137,7 @@ class StepResult:
     report: Report | None
     measure: MeasureWork | None = None
     fault: str = ""
+    given_back: bool = False
     seconds: float = 0.0
     busy_ms: float = 0.0
     version: int = VERSION
@@ -154,12 +164,22 @@ def decode(cls: type[T], text: object) -> T:
         plain = json.loads(_unpacked(base64.b64decode(text, validate=True)))
     except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
         raise MessageError(f"{cls.__name__}: {error}") from error
-    if isinstance(plain, dict) and plain.get("version", VERSION) != VERSION:
-        raise MessageError(f"{cls.__name__}: version {plain['version']!r} came, {VERSION} is known here")
     try:
+        if isinstance(plain, dict) and plain.get("version", VERSION) != VERSION:
+            raise UnreadableError(
+                f"{cls.__name__}: version {str(plain['version'])[:20]} came, {VERSION} is known here",
+                _ticket(plain),
+            )
         return from_plain(cls, plain)
     except WireError as error:
-        raise MessageError(str(error)) from error
+        raise UnreadableError(str(error), _ticket(plain)) from error
+
+
+def _ticket(plain: object) -> Ticket | None:
+    try:
+        return from_plain(Ticket, plain["ticket"]) if isinstance(plain, dict) else None
+    except (WireError, KeyError):
+        return None
 
 
 def _unpacked(packed: bytes) -> bytes:
