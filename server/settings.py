@@ -44,6 +44,11 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     )
 
 
+def read_database_url(environment: Mapping[str, str] | None = None) -> str:
+    """The address of the database, for what needs nothing else; raises SettingError."""
+    return _secret(os.environ if environment is None else environment, "DATABASE_URL")
+
+
 def _secret(given: Mapping[str, str], name: str) -> str:
     """From the variable itself, or from the file that its `_FILE` names."""
     if value := given.get(name, "").strip():

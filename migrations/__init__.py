@@ -1,0 +1,1 @@
+"""Changes of the tables, one file for each, run by server.database.schema."""

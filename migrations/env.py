@@ -1,0 +1,44 @@
+"""What Alembic runs: inside server.database.schema.upgrade with its connection, else with that of DATABASE_URL."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from alembic import context
+from alembic.autogenerate.api import AutogenContext
+from sqlalchemy import JSON, Connection
+
+from server.database.base import UtcTime
+from server.database.engine import connect
+from server.database.schema import compared_as
+from server.models import Base
+from server.settings import read_database_url
+
+
+def main() -> None:
+    """Run what was asked for, in one transaction."""
+    given: Connection | None = context.config.attributes.get("connection")
+    if given is not None:
+        _run(given)
+        return
+    with connect(read_database_url()).begin() as connection:
+        _run(connection)
+
+
+def _run(connection: Connection) -> None:
+    options: dict[str, Any] = compared_as(connection.dialect.name)
+    context.configure(connection, target_metadata=Base.metadata, render_item=_written, **options)
+    context.run_migrations()
+
+
+def _written(kind: str, item: Any, known: AutogenContext) -> str | Literal[False]:
+    """A type of ours in words that a migration can keep whatever becomes of ours."""
+    if kind == "type" and isinstance(item, UtcTime):
+        return "sa.DateTime(timezone=True)"
+    if kind == "type" and isinstance(item, JSON):
+        known.imports.add("from sqlalchemy.dialects import postgresql")
+        return 'sa.JSON().with_variant(postgresql.JSONB(), "postgresql")'
+    return False
+
+
+main()

@@ -1,0 +1,1 @@
+"""The changes, from the first on."""

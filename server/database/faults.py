@@ -1,0 +1,108 @@
+"""Why a database cannot be used, in one line that names it and tells no password."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, Engine
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from server.database.engine import DatabaseUnavailable
+
+_LONGEST_REASON = 200
+
+# What PostgreSQL and its library say, in part, and what can be done about it.
+_CAUSES = (
+    ("password authentication failed", "it refuses the password", "Check the user and password in DATABASE_URL"),
+    ("role", "it knows no such user", "Check the user in DATABASE_URL"),
+    ("no password supplied", "it wants a password", "Put one into DATABASE_URL, or into the file of DATABASE_URL_FILE"),
+    ("no pg_hba.conf entry", "it lets nobody in from this machine", "Let this machine in, in its pg_hba.conf"),
+    ("connection refused", "nothing listens there", "Start it, or correct DATABASE_URL"),
+    ("no such file or directory", "nothing listens there", "Start it, or correct DATABASE_URL"),
+    ("resolve host", "no machine has that name", "Correct DATABASE_URL"),
+    ("translate host name", "no machine has that name", "Correct DATABASE_URL"),
+    ("timeout expired", "it does not answer", "See whether it runs and can be reached from here"),
+    ("connection timeout", "it does not answer", "See whether it runs and can be reached from here"),
+    ("starting up", "it is starting", "Try again in a moment"),
+    ("shutting down", "it is stopping", "Start it again"),
+    ("too many clients", "it has no connection left", "Raise max_connections there, or start fewer processes here"),
+)  # fmt: skip
+
+
+@contextmanager
+def explained(engine: Engine) -> Iterator[None]:
+    """Turn what a driver raises where the database cannot be used into DatabaseUnavailable."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise DatabaseUnavailable(
+            f"{_named(engine.url)}: every connection of this process is in use."
+        ) from error
+    except DBAPIError as error:
+        if not _about_the_database(error):
+            raise
+        raise DatabaseUnavailable(_reason(engine.url, str(error.orig))) from error
+
+
+def check_file(url: URL) -> None:
+    """Raise DatabaseUnavailable where SQLite could not make or write its file; also for the files beside it."""
+    if url.database in {None, "", ":memory:"}:
+        return
+    file = Path(str(url.database)).absolute()
+    if not file.parent.is_dir():
+        raise DatabaseUnavailable(
+            f"There is no folder {file.parent} for the database. Make it, or correct DATABASE_URL."
+        )
+    if file.is_dir():
+        raise DatabaseUnavailable(f"The database {file} is a folder. DATABASE_URL has to name a file.")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise DatabaseUnavailable(
+            f"The database cannot be written: the folder {file.parent} is not writable for this user."
+        )
+    if file.exists() and not os.access(file, os.R_OK | os.W_OK):
+        raise DatabaseUnavailable(f"The database {file} is not readable and writable for this user.")
+
+
+def _about_the_database(error: DBAPIError) -> bool:
+    """Whether it is the database that is at fault, not what was asked of it."""
+    return (
+        isinstance(error, OperationalError)
+        or error.connection_invalidated
+        or "not a database" in str(error.orig)
+    )
+
+
+def _reason(url: URL, text: str) -> str:
+    named = _named(url)
+    found = text.casefold()
+    if url.get_backend_name() == "sqlite":
+        if "not a database" in found:
+            return f"{named}: the file is no SQLite database. Correct DATABASE_URL, or restore a backup."
+        return f"{named}: {_bounded(text, url)}."
+    if "does not exist" in found and f'database "{url.database}"'.casefold() in found:
+        return f"{named}: there is none of that name. Create it (createdb {url.database}), or correct DATABASE_URL."
+    for words, cause, remedy in _CAUSES:
+        if words in found:
+            return f"{named}: {cause}. {remedy}."
+    return f"{named}: {_bounded(text, url)}."
+
+
+def _named(url: URL) -> str:
+    if url.get_backend_name() == "sqlite":
+        return f"The database {Path(str(url.database)).absolute() if url.database else 'in memory'}"
+    host = url.query.get("host") or url.host or "localhost"
+    port = f":{url.port}" if url.port else ""
+    user = f" as user {url.username}" if url.username else ""
+    return f"The database {url.database} at {host}{port}{user}"
+
+
+def _bounded(text: str, url: URL) -> str:
+    """The driver's own words in one line, without the password should they hold it."""
+    line = " ".join(text.split()).rstrip(".")
+    if url.password:
+        line = line.replace(str(url.password), "***")
+    return line[:_LONGEST_REASON]
