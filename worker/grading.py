@@ -1,67 +1,30 @@
-"""The whole way of `tilelab grade`: source rules, compilation, check, report."""
+"""The whole way of `tilelab grade`: source rules, compilation, check, measurement, report."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
-from kernels.compile import Compilation
-from kernels.exercise import Exercise, Operation
-from kernels.exercise.sizes import unranked
-from kernels.plan import Plan, make_plan, select_cases
-from kernels.report import CPU_DEVICE, Report, message_for
-from kernels.source import Source, read_source
-from kernels.source.loops import name_loops
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
+from kernels.report import Report
+from worker.checking import (
+    WARNING_LIMIT,
+    Job,
+    NoSuchCase,
+    Planned,
+    Progress,
+    check,
+    count,
+    plan_for,
+    system_error,
+)
 from worker.clock import Clock
-from worker.closer_look import Look, begin, finish, prepare
-from worker.compiling import HeadersUnavailable, compile_request
-from worker.evidence import module_of
+from worker.compiling import HeadersUnavailable
 from worker.gpu.messages import MeasureRequest, MeasureResponse
-from worker.measuring import REMAINS_OPEN, Made, OtherCode, judged, stopped_runner
-from worker.measuring import request as measure_request
+from worker.measuring import OtherCode, answer_of, judged
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.stages import Stages
-from worker.steps import CheckRequest, CheckResponse
-
-WARNING_LIMIT = 10
 
 __all__ = ["WARNING_LIMIT", "HeadersUnavailable", "Job", "NoSuchCase", "Progress", "grade"]
-
-logger = logging.getLogger(__name__)
-
-Progress = Callable[[str], None]
-"""Told what is being done now, in a word or two."""
-
-
-class NoSuchCase(ValueError):
-    """No case of the exercise has the asked name; the text lists those there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One source to grade.
-
-    cache: folder for the compiler's own headers, unpacked when a source first includes one
-    tile: of `--tile`; None for the exercise's own
-    seed: 128 bits in hex, from which all inputs are made
-    case: only the cases of that name, or with these words in it; None for all
-    evidence: whether an accepted kernel is looked at more closely; not where only some cases run
-    gpu: device class of the stages' GPU, on which a kernel that passes is judged once more and measured; "" for none
-    """
-
-    source: bytes
-    exercise: Exercise
-    arch: str
-    seed: str
-    cache: Path
-    tile: int | None = None
-    case: str | None = None
-    evidence: bool = False
-    gpu: str = ""
 
 
 def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Report:
@@ -71,182 +34,37 @@ def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Repo
     raise (NVRTCUnavailable, HeadersUnavailable): where the compiler or its headers are missing
     """
     clock = Clock()
-    source = read_source(job.source, job.exercise)
-    if not isinstance(source, Source):
-        plan = _select(make_plan(job.exercise, None, job.tile, job.seed), job.case)
-        clock.lap("read")
-        return _stopped(job, plan, tuple(source), clock.seconds)
-    plan = _select(make_plan(job.exercise, source, job.tile, job.seed), job.case)
-    clock.lap("read")
+    planned = plan_for(job, clock)
+    if isinstance(planned, Report):
+        return planned
     try:
-        return _run(job, plan, source, stages, clock, progress)
+        return _run(planned, stages, clock, progress)
     except SandboxFailure as failure:
-        return _system_error(job, plan, failure, clock.seconds, stages.isolation())
+        return system_error(planned, failure, clock.seconds, stages.isolation())
     except OtherCode as mistake:
         fault = SandboxFailure(Failure.ERROR, str(mistake))
-        return _system_error(job, plan, fault, clock.seconds, stages.isolation())
+        return system_error(planned, fault, clock.seconds, stages.isolation())
 
 
-def _select(plan: Plan, case: str | None) -> Plan:
-    if case is None:
-        return plan
-    chosen = select_cases(plan, case)
-    if not chosen.cases:
-        known = "; ".join(case.name for case in plan.cases)
-        raise NoSuchCase(f"no case is called {case!r}; there are: {known}")
-    if not any(each.on_cpu for each in chosen.cases):
-        raise NoSuchCase(f"{case}: too large for the CPU device, so nothing would run")
-    return chosen
-
-
-def _run(job: Job, plan: Plan, source: Source, stages: Stages, clock: Clock, progress: Progress) -> Report:
-    progress("compiling")
-    look = None
-    if job.evidence and job.case is None:
-        look = prepare(job.exercise, source, job.arch, job.cache, job.tile, plan, stages)
-    made = _compile(job, plan, source, stages, look)
-    clock.lap("compile")
-    if isinstance(made, tuple):
-        return _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
-    closer = begin(look, stages)
-    progress("checking on the CPU device")
-    checked = stages.check(CheckRequest(plan, tuple(map(module_of, made))))
-    warnings = (*source.warnings, *_unranked(job, source, plan))
-    checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *warnings))
-    clock.lap("check")
-    report = _report(job, plan, made, checked, clock.seconds, stages.isolation())
+def _run(planned: Planned, stages: Stages, clock: Clock, progress: Progress) -> Report:
+    checked = check(planned, stages, clock, progress)
+    if isinstance(checked, Report):
+        return checked
+    if checked.asked is None:
+        return count(checked, stages, clock, progress)
     with ThreadPoolExecutor(1) as beside:
-        measured = None
-        if job.gpu and report.verdict in REMAINS_OPEN:
-            asked = measure_request(job.exercise, source, job.tile, Made(plan, made))
-            if job.case is not None:  # some cases say nothing about a rank
-                asked = replace(asked, ranking=None, curve=())
-            measured = beside.submit(_measure, stages, asked, clock)
-        if look is not None and closer is not None and report.verdict is Verdict.ACCEPTED:
-            progress("measuring on the GPU" if measured else "counting on the CPU device")
-            evidence, occupancy = finish(look, stages, closer)
-            clock.lap("count")
-            report = replace(report, evidence=evidence, occupancy=occupancy)
-        if measured is not None:
-            compared = plan.operation is not Operation.ANALYSIS
-            report = judged(report, measured.result(), checked.ptx_digests, compared=compared)
-            # what holds the process with the GPU is known only now
-            report = replace(report, device=job.gpu, isolation=stages.isolation())
-    return replace(report, seconds=dict(clock.seconds))
-
-
-def _unranked(job: Job, source: Source, plan: Plan) -> tuple[Finding, ...]:
-    """Why the ranking size is not in the plan, as a warning."""
-    reason = "" if job.case is not None else unranked(job.exercise, plan.tile, source.macros)
-    return (Finding(Verdict.REJECTED, reason, severity=Severity.WARNING),) if reason else ()
+        answer = beside.submit(_measure, stages, checked.asked, clock)
+        report = count(checked, stages, clock, lambda _: progress("measuring on the GPU"))
+        report = judged(report, answer.result(), checked.digests, compared=checked.compared)
+    # what holds the process with the GPU is known only now
+    return replace(report, device=planned.job.gpu, isolation=stages.isolation(), seconds=dict(clock.seconds))
 
 
 def _measure(stages: Stages, asked: MeasureRequest, clock: Clock) -> MeasureResponse:
     """The measure step, which runs beside the counting and has a clock of its own."""
     own = Clock()
     try:
-        return stages.measure(asked)
-    except SandboxFailure as failure:
-        if failure.kind is not Failure.TIME:
-            raise
-        digests = tuple(code.ptx_digest for code in asked.modules)
-        return MeasureResponse((stopped_runner(),), (), ptx_digests=digests, lost=True)
+        return answer_of(stages, asked)
     finally:
         own.lap("measure")
         clock.seconds |= own.seconds
-
-
-def _compile(
-    job: Job, plan: Plan, source: Source, stages: Stages, look: Look | None
-) -> list[Compilation] | tuple[Finding, ...]:
-    """What the cases need, in the order of their modules; or what keeps the first that fails from being made."""
-    made: list[Compilation] = []
-    for case in plan.modules(large=bool(job.gpu)):
-        request = compile_request(job.exercise, source, replace(plan, cases=(case,)), job.arch, job.cache)
-        compiled = stages.compile(request)
-        if not isinstance(compiled, Compilation):
-            example = Example(case=case.name) if case.size_macros else None
-            return tuple(replace(finding, example=finding.example or example) for finding in compiled)
-        made.append(compiled)
-        if look is not None:
-            look.made.append((request, compiled))
-    return made
-
-
-def _report(
-    job: Job,
-    plan: Plan,
-    made: Sequence[Compilation],
-    checked: CheckResponse,
-    seconds: Mapping[str, float],
-    isolation: tuple[str, ...],
-) -> Report:
-    verdict = decide(checked.findings)
-    largest = max((case for case in plan.cases if case.on_cpu), key=lambda case: case.weight)
-    said = dict.fromkeys(warning for each in made for warning in each.diagnostics)
-    return Report(
-        verdict=verdict,
-        message=message_for(
-            verdict,
-            checked.findings,
-            checked.checks,
-            compared=plan.operation is not Operation.ANALYSIS,
-        ),
-        exercise=job.exercise.name,
-        device=CPU_DEVICE,
-        arch=made[0].arch,
-        tile=plan.tile,
-        findings=checked.findings,
-        checks=checked.checks,
-        seconds=dict(seconds),
-        printed=checked.printed,
-        printed_case=checked.printed_case,
-        resources=made[largest.module].resources,
-        warnings=tuple(said)[:WARNING_LIMIT],
-        launch=checked.launch,
-        seed=plan.seed,
-        isolation=isolation,
-    )
-
-
-def _stopped(
-    job: Job,
-    plan: Plan,
-    findings: tuple[Finding, ...],
-    seconds: Mapping[str, float],
-    isolation: tuple[str, ...] = (),
-    verdict: Verdict | None = None,
-) -> Report:
-    """The report on a source that never ran."""
-    verdict = verdict or decide(findings)
-    checks = tuple(CaseCheck(case.name, CaseStatus.NOT_RUN, "the kernel was not run") for case in plan.cases)
-    return Report(
-        verdict=verdict,
-        message=message_for(verdict, findings, checks),
-        exercise=job.exercise.name,
-        device=CPU_DEVICE,
-        arch=job.arch,
-        tile=plan.tile,
-        findings=findings,
-        checks=checks,
-        seconds=dict(seconds),
-        seed=plan.seed,
-        isolation=isolation,
-    )
-
-
-_FAILURES: Mapping[Failure, str] = {
-    Failure.TIME: "Grading took longer than this machine allows it.",
-    Failure.MEMORY: "Grading needed more memory than it may use.",
-    Failure.CRASH: "A process that grades died.",
-    Failure.START: "The sandbox process did not start.",
-    Failure.ERROR: "The grader failed inside the sandbox.",
-}
-
-
-def _system_error(
-    job: Job, plan: Plan, failure: SandboxFailure, seconds: Mapping[str, float], isolation: tuple[str, ...]
-) -> Report:
-    logger.error("a step failed: %s", failure)
-    finding = Finding(Verdict.SYSTEM_ERROR, f"{_FAILURES[failure.kind]} This is our fault, not the kernel's.")
-    return _stopped(job, plan, (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from kernels.compile import Compilation
 from kernels.exercise import Exercise, Operation
@@ -18,6 +19,7 @@ from kernels.source import Source
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide, finding_order
 from worker.evidence import capability
 from worker.gpu.messages import MeasureRequest, MeasureResponse, WireCode
+from worker.sandbox.limits import Failure, SandboxFailure
 
 # The ranking size times these: 256 to 4096 for one of 2048.
 _CURVE = (1 / 8, 1 / 4, 1 / 2, 1, 2)
@@ -97,6 +99,27 @@ def _on_the_wire(made: Compilation) -> WireCode:
     return WireCode(
         made.ptx, base64.b64encode(made.cubin).decode(), made.entry, dict(made.globals), made.resources
     )
+
+
+class Measures(Protocol):
+    """What judges one kernel on a GPU, and measures it."""
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        """Hand it the kernel and wait; raises SandboxFailure."""
+
+
+def answer_of(gpu: Measures, asked: MeasureRequest) -> MeasureResponse:
+    """What a GPU says about a kernel. One that had to be stopped at its limit says so, which is the kernel's doing.
+
+    raise (SandboxFailure): where the fault is ours
+    """
+    try:
+        return gpu.measure(asked)
+    except SandboxFailure as failure:
+        if failure.kind is not Failure.TIME:
+            raise
+        digests = tuple(code.ptx_digest for code in asked.modules)
+        return MeasureResponse((stopped_runner(),), (), ptx_digests=digests, lost=True)
 
 
 def judged(report: Report, answer: MeasureResponse, checked: Sequence[str], *, compared: bool) -> Report:

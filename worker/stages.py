@@ -6,6 +6,7 @@ Nothing heavy is imported here: the command starts them before anything else.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
@@ -68,7 +69,10 @@ class Stages(Protocol):
 class SandboxedStages:
     """Every stage in a child of its own, for one job. Use as a context manager.
 
+    All of it belongs to the thread that makes it, with which the children die; only `abort` is for other threads.
+
     measured: what was asked of the GPU, once it was
+    aborted: whether the children were ended from another thread; what came of them since then means nothing
     """
 
     def __init__(self, *, runs: bool = True) -> None:
@@ -81,6 +85,8 @@ class SandboxedStages:
         self._disassembler: Disassembler | None = None
         self._gpu: Runner | None = None
         self.measured: MeasureRequest | None = None
+        self.aborted = False
+        self._starting = threading.Lock()
         try:
             self._compilers.append(self._start("compile", COMPILE_LIMITS))
             self._runner = self._start("run", CHECK_LIMITS) if runs else None
@@ -89,9 +95,12 @@ class SandboxedStages:
             raise
 
     def _start(self, step: str, limits: Limits) -> Child:
-        child = Child(step, limits)
-        self._children.append(child)
-        return child
+        with self._starting:
+            if self.aborted:
+                raise SandboxFailure(Failure.START, "the job was aborted")
+            child = Child(step, limits)
+            self._children.append(child)
+            return child
 
     def __enter__(self) -> Self:
         return self
@@ -110,9 +119,25 @@ class SandboxedStages:
         if self._gpu is not None:
             self._gpu.close()
 
-    def open_gpu(self, index: int, arch: str, cache: Path) -> None:
+    def alive(self) -> bool:
+        """Whether all processes that were started still run."""
+        return all(child.alive() for child in self._children)
+
+    def abort(self) -> None:
+        """End all processes at once, from another thread; none is started any more. They still have to be closed."""
+        with self._starting:
+            self.aborted = True
+            for child in self._children:
+                child.kill()
+            if self._disassembler is not None:
+                self._disassembler.kill()
+        if self._gpu is not None:
+            self._gpu.close()
+
+    def open_gpu(self, index: int | None, arch: str, cache: Path) -> None:
         """Start the process that drives GPU `index`; it warms up while the file is compiled and checked.
 
+        index: None for the CPU device in a GPU's place
         cache: folder where the judge's own kernels, compiled, are kept
         raise (SandboxFailure, NVRTCUnavailable): where it does not start
         """
@@ -171,7 +196,9 @@ class SandboxedStages:
 
         if self._disassembler is not None:
             self._disassembler.close()
-        self._disassembler = Disassembler(cubin)
+        with self._starting:
+            if not self.aborted:
+                self._disassembler = Disassembler(cubin)
 
     def disassembly(self) -> Disassembly:
         """Wait for that child; call it in the thread that started it."""

@@ -1,4 +1,4 @@
-"""Reads an exercise, from its folder or from a text: every field typed, unknown ones refused; errors name file, field and reason."""
+"""Reads an exercise from its folder or a text: every field typed, unknown ones refused; errors say field and reason."""
 
 from __future__ import annotations
 

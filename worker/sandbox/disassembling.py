@@ -105,6 +105,11 @@ class Disassembler:
     ) -> None:
         self.close()
 
+    def kill(self) -> None:
+        """End the process, from any thread, and leave the rest to `close`."""
+        if self._child is not None:
+            self._child.kill()
+
     def close(self) -> None:
         """End the process. Safe to call twice."""
         if self._child is not None:
