@@ -383,8 +383,9 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Take all tables away."""
     tables = (
-        "attempts", "steps", "standings", "results", "jobs", "submissions", "memberships", "experiments", "audit_events",
-        "assignments", "api_tokens", "workers", "sources", "queue_clocks", "people", "exercises", "courses",
+        "attempts", "steps", "standings", "results", "jobs", "submissions", "memberships", "experiments",
+        "audit_events", "assignments", "api_tokens", "workers", "sources", "queue_clocks", "people", "exercises",
+        "courses",
     )  # fmt: skip
     for table in tables:
         op.drop_table(table)
