@@ -11,6 +11,7 @@ import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -134,6 +135,20 @@ def connect_redis(redis_url: str, *, answer_seconds: float = ANSWER_SECONDS) -> 
         _for_client(address), decode_responses=True, socket_timeout=answer_seconds,
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)), **options,
     )  # fmt: skip
+
+
+def read_redis_url(environment: Mapping[str, str]) -> str:
+    """REDIS_URL, or what is in the file that REDIS_URL_FILE names; raises BrokerUrlError."""
+    url, file = environment.get("REDIS_URL", "").strip(), environment.get("REDIS_URL_FILE", "")
+    if not url and not file:
+        raise BrokerUrlError("REDIS_URL is not set. Set it, or REDIS_URL_FILE to a file that holds it.")
+    if not url:
+        try:
+            url = Path(file).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BrokerUrlError(f"REDIS_URL_FILE names {file}, which cannot be read: {error}") from error
+    _read(url)
+    return url
 
 
 def queue_length(client: redis.Redis, queue: str) -> int:

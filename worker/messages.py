@@ -127,7 +127,7 @@ class StepResult:
     report: of all that was done so far; final unless `measure` is there
     measure: what is open: the kernel passed, and a GPU has to go on
     fault: why there is no report, in words for staff; "" where there is one
-    given_back: the worker stops and took no part in the fault: the step is to be done elsewhere, at no cost
+    given_back: nothing is wrong, the worker stops: the step is to be done elsewhere, and this attempt does not count
     worker: who says so
     seconds: that the step took; busy_ms: how long a GPU was at work for it
     """
