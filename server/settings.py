@@ -36,8 +36,8 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """The settings of this process; raises SettingError."""
     given = os.environ if environment is None else environment
     return Settings(
-        database_url=_secret(given, "DATABASE_URL"),
-        redis_url=_secret(given, "REDIS_URL"),
+        database_url=secret(given, "DATABASE_URL"),
+        redis_url=secret(given, "REDIS_URL"),
         lease_seconds=_number(given, "TILELAB_LEASE_SECONDS", LEASE_SECONDS, least=1.0),
         republish_seconds=_number(given, "TILELAB_REPUBLISH_SECONDS", REPUBLISH_SECONDS, least=0.5),
         in_flight=int(_number(given, "TILELAB_IN_FLIGHT", IN_FLIGHT, least=1)),
@@ -46,11 +46,16 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
 
 def read_database_url(environment: Mapping[str, str] | None = None) -> str:
     """The address of the database, for what needs nothing else; raises SettingError."""
-    return _secret(os.environ if environment is None else environment, "DATABASE_URL")
+    return secret(os.environ if environment is None else environment, "DATABASE_URL")
 
 
-def _secret(given: Mapping[str, str], name: str) -> str:
-    """From the variable itself, or from the file that its `_FILE` names."""
+def is_set(given: Mapping[str, str], name: str) -> bool:
+    """Whether there is such a secret, for who can do without."""
+    return bool(given.get(name, "").strip() or given.get(f"{name}_FILE"))
+
+
+def secret(given: Mapping[str, str], name: str) -> str:
+    """From the variable itself, or from the file that its `_FILE` names; raises SettingError."""
     if value := given.get(name, "").strip():
         return value
     file = given.get(f"{name}_FILE", "")
