@@ -16,6 +16,7 @@ import struct
 import sys
 
 _PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS = 1, 8
+_PR_SET_SECUREBITS, _NO_SETUID_FIXUP = 28, 1 << 2
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 47, 2
 _CAP_DAC_OVERRIDE = 1
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -25,7 +26,10 @@ def become(name: str) -> None:
     """Turn from root into a user, for good."""
     user = pwd.getpwnam(name)
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0)
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0)
+        # without it, access(2) answers a user as though he had no capability, and PostgreSQL asks it for its programs
+        libc.prctl(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP, 0, 0, 0)
     os.setgroups([])
     os.setgid(user.pw_gid)
     os.setuid(user.pw_uid)
