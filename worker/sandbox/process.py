@@ -272,9 +272,10 @@ class Child:
         near = _KILLED_NEAR_TIME if killed and not large else _NEAR_TIME
         if code == -signal.SIGXCPU or seconds >= self.limits.cpu_seconds * near:
             return SandboxFailure(Failure.TIME, detail)
-        if killed or large:
+        if large:
             return SandboxFailure(Failure.MEMORY, detail)
-        return SandboxFailure(Failure.CRASH, detail)
+        # no limit of its own kills a child so: someone did, or the system, for want of memory that others have
+        return SandboxFailure(Failure.ERROR if killed else Failure.CRASH, detail)
 
     def _reap(self) -> None:
         _, status, usage = os.wait4(self._process.pid, 0)

@@ -159,7 +159,7 @@ def test_the_detail_of_our_own_fault_says_where():
     assert "our own fault" in raised.value.detail
 
 
-@pytest.mark.parametrize(("share", "kind"), [(0.0, Failure.MEMORY), (0.6, Failure.TIME)])
+@pytest.mark.parametrize(("share", "kind"), [(0.0, Failure.ERROR), (0.6, Failure.TIME)])
 def test_what_a_child_was_killed_for_shows_in_the_time_that_it_had_used(share, kind):
     with ProbeChild(Limits(wall_seconds=60, cpu_seconds=4)) as child:
         child.wait_ready()
