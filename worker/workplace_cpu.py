@@ -16,7 +16,6 @@ from kernels.verdict import Finding, Verdict, decide, finding_order
 from worker.architectures import ARCHES
 from worker.checking import Checked, Job, Progress, check_and_count
 from worker.messages import CheckWork, MeasureWork, MessageError, StepKind, StepMessage, StepResult, encode
-from worker.sandbox.limits import SandboxFailure
 from worker.stages import SandboxedStages
 from worker.workplace import ABORTED, Done, StepFault, carried_out
 
@@ -45,14 +44,13 @@ class CpuWorkplace:
 
     def prepare(self) -> None:
         """Start the processes of the next step. Where that fails, the step tries once more and tells of it."""
-        if self._ahead is not None and not self._ahead.alive():
-            self._ahead.close()
-            self._ahead = None
-        if self._ahead is None:
-            try:
-                self._ahead = SandboxedStages()
-            except SandboxFailure as failure:
-                logger.warning("nothing is prepared for the next check: %s", failure)
+        try:
+            if self._ahead is not None and not self._ahead.alive():
+                self._ahead.close()
+                self._ahead = None
+            self._ahead = self._ahead or SandboxedStages()
+        except Exception as error:  # noqa: BLE001 - the step that needs them tells more
+            logger.warning("nothing is prepared for the next check: %s", error)
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         """Compile, judge and count; says what a GPU has to go on with."""

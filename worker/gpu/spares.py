@@ -32,8 +32,8 @@ def _nothing(_asked: int) -> None:
 class Runner:
     """One process with a device, started ahead and used for one job. Use as a context manager, or call `close`.
 
-    The process dies with the thread that made it. All else may be called by any thread; `close` at any time, which
-    ends a measurement that is under way.
+    The process dies with the thread that made it. All else may be called by any thread; `kill` and `close` at any time,
+    which end a measurement that is under way.
 
     isolation: what holds the process in; None until it is ready
     """
@@ -118,6 +118,10 @@ class Runner:
         finally:
             # the driver takes a while to let go of a GPU, and the answer is there
             self._child.kill()
+
+    def kill(self) -> None:
+        """End the process, whatever it does, without waiting until it is gone."""
+        self._child.kill()
 
     def close(self) -> None:
         """End the process, whatever it does. Safe to call twice."""
