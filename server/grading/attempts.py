@@ -1,0 +1,207 @@
+"""What a step goes through, attempt by attempt: from queued to done, or to a fault of our own.
+
+Every function works on rows that the caller holds locked, the step before its job, and only changes what it is given:
+when it happens is for the caller to say.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.report import Report, headline
+from kernels.verdict import Finding, Verdict
+from server.grading.models import (
+    MAX_ATTEMPTS,
+    Attempt,
+    AttemptOutcome,
+    Job,
+    JobState,
+    Result,
+    Step,
+    StepState,
+)
+from server.grading.reports import pack
+from worker.messages import StepKind, Ticket
+
+FAULT_CHARACTERS = 2000
+
+
+def locked_step(session: Session, job: int, kind: StepKind) -> Step | None:
+    """A job's step, locked until the transaction ends, as it is now."""
+    query = select(Step).where(Step.job_id == job, Step.kind == kind).with_for_update()
+    return session.scalar(query.execution_options(populate_existing=True))
+
+
+def locked_job(session: Session, job: int) -> Job:
+    """A job, locked until the transaction ends, as it is now. Its steps are locked before it, never after."""
+    query = select(Job).where(Job.id == job).with_for_update()
+    return session.scalars(query.execution_options(populate_existing=True)).one()
+
+
+def locked_current(session: Session, ticket: Ticket) -> Step | None:
+    """The step of a ticket, locked; None where that attempt is over."""
+    step = locked_step(session, ticket.job, ticket.kind)
+    return step if step is not None and step.token == ticket.token else None
+
+
+def ticket_of(step: Step) -> Ticket:
+    """The ticket of the attempt under way."""
+    assert step.token is not None
+    return Ticket(step.job_id, step.kind, step.token)
+
+
+def begin(session: Session, step: Step, now: datetime) -> None:
+    """Start the next attempt, with a token that nobody has seen."""
+    step.token = secrets.token_hex(16)
+    step.attempt += 1
+    step.state = StepState.SENT
+    step.sent_at = now
+    step.worker = None
+    session.add(Attempt(step_id=step.id, number=step.attempt, token=step.token, sent_at=now))
+
+
+def claimed(session: Session, step: Step, worker: str, now: datetime) -> None:
+    """A worker has the step."""
+    step.state = StepState.RUNNING
+    step.worker = worker[:100]
+    if step.started_at is None:
+        step.started_at = now
+    attempt = _attempt(session, step)
+    attempt.worker = step.worker
+    attempt.started_at = attempt.started_at or now
+    job = locked_job(session, step.job_id)
+    if job.state is JobState.QUEUED:
+        job.state = JobState.RUNNING
+        job.started_at = now
+
+
+def completed(session: Session, step: Step, worker: str, seconds: float | None, now: datetime) -> None:
+    """The attempt ended with a report."""
+    _close(session, step, AttemptOutcome.DONE, worker, "", now)
+    step.state = StepState.DONE
+    step.seconds = seconds
+    step.ended_at = now
+    if step.started_at is None:
+        step.started_at = now
+
+
+def failed(
+    session: Session, step: Step, outcome: AttemptOutcome, fault: str, now: datetime, worker: str = ""
+) -> bool:
+    """The attempt ended without a report: queue the step again, in its old place, or end its job after the last.
+
+    return: whether the job is over
+    """
+    _close(session, step, outcome, worker, fault, now)
+    step.fault = fault[:FAULT_CHARACTERS]
+    if step.attempt < MAX_ATTEMPTS:
+        step.state = StepState.QUEUED
+        step.worker = None
+        step.started_at = None
+        step.queued_at = now
+        return False
+    give_up(session, step, now)
+    return True
+
+
+def given_back(session: Session, step: Step, now: datetime) -> None:
+    """A worker that stops had no fault to tell: queue the step again, as if it had never been given out."""
+    attempt = _attempt(session, step)
+    step.token = None
+    step.state = StepState.QUEUED
+    step.attempt -= 1
+    step.worker = None
+    step.started_at = None
+    step.queued_at = now
+    session.delete(attempt)
+    session.flush()
+
+
+def give_up(session: Session, step: Step, now: datetime) -> None:
+    """End the job in a fault of our own; `step.fault` says which, to staff only."""
+    step.state = StepState.FAILED
+    step.token = None
+    step.ended_at = now
+    job = locked_job(session, step.job_id)
+    finish(session, job, _our_fault(job), now)
+
+
+def cancelled(session: Session, step: Step, now: datetime) -> Ticket | None:
+    """Nobody wants the step any more; returns the ticket to revoke, where it was under way."""
+    ticket = ticket_of(step) if step.token is not None else None
+    if ticket is not None:
+        _close(session, step, AttemptOutcome.CANCELLED, "", "", now)
+    step.state = StepState.CANCELLED
+    step.ended_at = now
+    return ticket
+
+
+def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
+    """The job's verdict and its one result; the job is locked."""
+    measured = report.measurement
+    job.state = JobState.DONE
+    job.verdict = report.verdict
+    job.started_at = job.started_at or now
+    job.ended_at = now
+    result = Result(
+        job_id=job.id,
+        verdict=report.verdict,
+        device_class=report.device[:48],
+        report=pack(report),
+        gflops=measured.gflops if measured else None,
+        ms_median=measured.ms_median if measured else None,
+        cublas_share=measured.cublas_share if measured else None,
+        occupancy=_occupancy(report),
+        ranked=measured is not None and measured.ranked and report.verdict is Verdict.ACCEPTED,
+        recorded_at=now,
+    )
+    session.add(result)
+    return result
+
+
+def _close(
+    session: Session, step: Step, outcome: AttemptOutcome, worker: str, fault: str, now: datetime
+) -> None:
+    attempt = _attempt(session, step)
+    attempt.outcome = outcome
+    attempt.ended_at = now
+    attempt.worker = attempt.worker or worker[:100] or None
+    attempt.fault = fault[:FAULT_CHARACTERS] or None
+    step.worker = step.worker or attempt.worker
+    step.token = None
+
+
+def _attempt(session: Session, step: Step) -> Attempt:
+    attempt = session.get(Attempt, (step.id, step.attempt))
+    assert attempt is not None, "an attempt is written before its message is sent"
+    return attempt
+
+
+def _occupancy(report: Report) -> float | None:
+    """Theoretical, by the driver where it was asked, else by the table."""
+    held = report.measured_occupancy
+    if held is not None and held.max_warps:
+        return held.share
+    return report.occupancy.share if report.occupancy is not None else None
+
+
+def _our_fault(job: Job) -> Report:
+    """What the person is told: that it was not their kernel. What it was is for staff, in the step."""
+    message = (
+        "Tilelab could not grade this file: a worker failed or was lost each time. "
+        "That is our fault, not the kernel's; it counts as no attempt, and staff can have it graded again."
+    )
+    return Report(
+        verdict=Verdict.SYSTEM_ERROR,
+        message=message,
+        exercise=job.exercise.name,
+        device="cpu",
+        arch=job.arch,
+        tile=job.tile or 0,
+        findings=(Finding(Verdict.SYSTEM_ERROR, headline(Verdict.SYSTEM_ERROR)),),
+        seed=job.seed,
+    )

@@ -1,0 +1,151 @@
+"""Write what workers send back: one transaction for a result, whoever else records at the same time.
+
+Only the attempt under way counts. Whatever comes twice, late, or from a worker that was given up changes nothing, and
+its worker is told that it need not send it again.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.database.engine import Sessions
+from server.grading.attempts import (
+    completed,
+    failed,
+    finish,
+    give_up,
+    given_back,
+    locked_current,
+    locked_job,
+)
+from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
+from server.grading.refusal import Refusal, check_result
+from server.grading.turns import Turns
+from server.standings.service import stand
+from worker.messages import (
+    MeasureWork,
+    MessageError,
+    StepKind,
+    StepResult,
+    Ticket,
+    UnreadableError,
+    decode,
+    encode,
+    gpu_queue,
+)
+
+logger = logging.getLogger(__name__)
+
+
+class Recorded(StrEnum):
+    """What became of a message with a result."""
+
+    FINAL = "final"  # the job has its verdict
+    GOES_ON = "goes_on"  # the next step is queued
+    AGAIN = "again"  # the step is queued again
+    GIVEN_UP = "given_up"  # the job ended in a fault of our own
+    REPEATED = "repeated"  # it had been recorded before
+    FENCED = "fenced"  # another attempt counts, or none any more
+
+
+def record(sessions: Sessions, result: StepResult, now: datetime | None = None) -> Recorded:
+    """Write a result, once; when this returns it is in the database for good, or never will be."""
+    moment = now or datetime.now(UTC)
+    with sessions.begin() as session:
+        step = locked_current(session, result.ticket)
+        if step is None:
+            outcome, attempt = _over(session, result.ticket), 0
+        else:
+            attempt = step.attempt
+            outcome = _record(session, step, result, moment)
+    _log(result.ticket, attempt, outcome, result.worker, result.fault)
+    return outcome
+
+
+def record_unreadable(sessions: Sessions, ticket: Ticket, why: str, now: datetime | None = None) -> Recorded:
+    """A result that this version cannot read: a fault of who sent it. Its attempt is over, for it would come again."""
+    return record(sessions, StepResult(ticket, "", None, fault=f"its result cannot be read: {why}"), now)
+
+
+def read_result(body: object) -> StepResult | tuple[Ticket, str]:
+    """The result in a message; of one that cannot be read, whose it was and why it cannot.
+
+    raise (MessageError): where it does not even say whose it is
+    """
+    try:
+        return decode(StepResult, body)
+    except UnreadableError as error:
+        if error.ticket is None:
+            raise
+        return error.ticket, str(error)
+
+
+def _record(session: Session, step: Step, result: StepResult, now: datetime) -> Recorded:
+    if result.given_back:
+        given_back(session, step, now)
+        return Recorded.AGAIN
+    try:
+        report = check_result(step, result)
+    except Refusal as refusal:
+        over = failed(session, step, AttemptOutcome.FAULT, str(refusal), now, result.worker)
+        return Recorded.GIVEN_UP if over else Recorded.AGAIN
+    completed(session, step, result.worker, _seconds(result.seconds), now)
+    job = locked_job(session, step.job_id)
+    if result.measure is None:
+        kept = finish(session, job, report, now)
+        session.flush()
+        stand(session, job, kept, report)
+        return Recorded.FINAL
+    return _queue_measure(session, step, job, result.measure, now)
+
+
+def _queue_measure(session: Session, step: Step, job: Job, work: MeasureWork, now: datetime) -> Recorded:
+    queue = gpu_queue(job.device_class)
+    measure = Step(
+        job_id=job.id,
+        kind=StepKind.MEASURE,
+        queue=queue,
+        person_id=job.person_id,
+        priority=job.priority,
+        turn=Turns(session, queue, job.priority).next(job.person_id),
+        queued_at=now,
+    )
+    try:
+        measure.work = encode(work).encode()
+    except MessageError as error:
+        return _too_large(session, step, str(error), now)
+    if len(measure.work) > WORK_BYTES:
+        return _too_large(session, step, f"{len(measure.work):,} bytes of work to measure", now)
+    session.add(measure)
+    return Recorded.GOES_ON
+
+
+def _too_large(session: Session, step: Step, why: str, now: datetime) -> Recorded:
+    """The next attempt would come to the same."""
+    step.fault = f"what is to be measured is too large to be sent: {why}"
+    give_up(session, step, now)
+    return Recorded.GIVEN_UP
+
+
+def _over(session: Session, ticket: Ticket) -> Recorded:
+    """What a result for another than the present attempt is: one that is recorded, or one that came too late."""
+    outcome = session.scalar(select(Attempt.outcome).where(Attempt.token == ticket.token))
+    return Recorded.REPEATED if outcome in {AttemptOutcome.DONE, AttemptOutcome.FAULT} else Recorded.FENCED
+
+
+def _seconds(said: float) -> float | None:
+    return said if math.isfinite(said) and said >= 0 else None
+
+
+def _log(ticket: Ticket, attempt: int, outcome: Recorded, worker: str, fault: str) -> None:
+    level = (
+        logging.WARNING if outcome in {Recorded.AGAIN, Recorded.GIVEN_UP, Recorded.FENCED} else logging.INFO
+    )
+    extra = {"job": ticket.job, "step": ticket.kind.value, "attempt": attempt, "worker": worker}
+    logger.log(level, "result %s%s", outcome.value, f": {fault}" if fault else "", extra=extra)

@@ -1,0 +1,75 @@
+"""Reports as they are kept: compressed JSON, bounded."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from kernels.evidence import Evidence
+from kernels.report import Report
+from kernels.report.model import to_json
+from server.grading.models import REPORT_BYTES
+
+PLAIN_BYTES = 64 * 2**20
+"""Of a report when unpacked; as for what comes over the broker."""
+
+_FINDINGS = 100
+
+
+class ReportError(ValueError):
+    """What is kept is no report; the text says why."""
+
+
+def pack(report: Report, limit: int = REPORT_BYTES) -> bytes:
+    """The report, small enough to be kept.
+
+    What explains a verdict goes before the verdict does: the evidence first, then what the compiler said and the kernel
+    printed, then the least important findings.
+    """
+    for smaller in _smaller(report):
+        plain = json.dumps(to_json(smaller), separators=(",", ":")).encode()
+        if len(plain) <= PLAIN_BYTES:
+            packed = zlib.compress(plain, 6)
+            if len(packed) <= limit:
+                return packed
+    raise ReportError("not even a report's verdict fits")
+
+
+def unpack(packed: bytes) -> dict[str, Any]:
+    """The object that `tilelab grade --json` prints, as the version that recorded it wrote it."""
+    unpacker = zlib.decompressobj()
+    try:
+        plain = unpacker.decompress(packed, PLAIN_BYTES)
+        if not unpacker.eof:
+            raise ReportError("longer than allowed, or cut off")
+        found = json.loads(plain)
+    except (zlib.error, ValueError) as error:
+        raise ReportError(str(error)) from error
+    if not isinstance(found, dict):
+        raise ReportError("no object")
+    return found
+
+
+def _smaller(report: Report) -> Iterator[Report]:
+    """The report as it is, then with less and less beside its verdict."""
+    yield report
+    without = replace(report, evidence=Evidence())
+    yield without
+    without = replace(without, warnings=(), printed="", printed_case=None)
+    yield without
+    without = replace(without, findings=without.findings[:_FINDINGS])
+    yield without
+    yield replace(
+        without,
+        message=without.message[:2000],
+        findings=(),
+        checks=(),
+        isolation=(),
+        unmade_checks=(),
+        measurement=replace(report.measurement, curve=(), left_out=(), remarks=())
+        if report.measurement is not None
+        else None,
+    )

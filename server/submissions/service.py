@@ -1,0 +1,211 @@
+"""Hand in a source: one transaction, after which it is graded whatever happens.
+
+Nothing is sent from here. The rows are the queue; the dispatcher finds them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from server.courses.models import Assignment, Membership, Role
+from server.database.engine import Sessions
+from server.fleet.service import device_classes
+from server.grading.accept import Work, keep_source, priority_of, queue_job
+from server.grading.models import SOURCE_BYTES, Job, JobKind
+from server.grading.queue import Place, place_of
+from server.submissions.models import Mode, Submission
+
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+class NotAccepted(ValueError):
+    """The submission cannot be taken; the text says why, to whoever handed it in."""
+
+
+class NoSuchAssignment(NotAccepted):
+    """There is none, or none that this person may see: the two are told alike."""
+
+
+class NotOpen(NotAccepted):
+    """The assignment opens later, or its course is over."""
+
+
+class UnusableSource(NotAccepted):
+    """The source is empty, too large, or no text."""
+
+
+class UnusableRequest(NotAccepted):
+    """What was asked for beside the source cannot be had."""
+
+
+class IdempotencyConflict(NotAccepted):
+    """The key was used before, for something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandedIn:
+    """What someone hands in.
+
+    device_class: None for the assignment's own
+    key: what the client sends along so that a request made twice is one submission
+    """
+
+    person: int
+    assignment: int
+    source: bytes
+    mode: Mode = Mode.RANK
+    device_class: str | None = None
+    key: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that was asked for."""
+        source = hashlib.sha256(self.source).hexdigest()
+        asked = [self.assignment, source, self.mode.value, self.device_class]
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A submission that is in the database.
+
+    repeated: whether an earlier request with the same key had put it there
+    """
+
+    submission: Submission
+    place: Place
+    repeated: bool = False
+
+    @property
+    def position(self) -> int | None:
+        """Which in the queue it is, 0 for at work; None where it is over, as a repeated one may be."""
+        return self.place.position
+
+
+def accept(sessions: Sessions, handed_in: HandedIn, now: datetime | None = None) -> Accepted:
+    """Put a submission and its job into the database; they are there for good when this returns.
+
+    raise (NotAccepted): where it cannot be taken, one of its kinds
+    """
+    moment = now or datetime.now(UTC)
+    _check_request(handed_in)
+    try:
+        return _accept(sessions, handed_in, moment)
+    except IntegrityError:
+        # Another request with the same key was first, by a moment: now it can be read.
+        if handed_in.key is None:
+            raise
+        return _accept(sessions, handed_in, moment)
+
+
+def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime) -> Accepted:
+    with sessions.begin() as session:
+        earlier = _earlier(session, handed_in)
+        if earlier is not None:
+            return Accepted(earlier, place_of(session, latest_job(session, earlier.id), now), repeated=True)
+        assignment, role = _assignment(session, handed_in)
+        staff = role is not Role.STUDENT
+        if not staff:
+            _check_open(assignment, now)
+        device_class, arch = _device(session, assignment, handed_in, now)
+        submission = Submission(
+            public_id=secrets.token_hex(8),
+            assignment_id=assignment.id,
+            person_id=handed_in.person,
+            source_digest=keep_source(session, handed_in.source, now),
+            mode=handed_in.mode,
+            device_class=device_class,
+            idempotency_key=handed_in.key,
+            request_digest=handed_in.digest if handed_in.key is not None else None,
+            created_at=now,
+        )
+        session.add(submission)
+        session.flush()
+        work = Work(
+            kind=JobKind.SUBMISSION,
+            priority=priority_of(staff=staff, due_at=assignment.due_at, now=now),
+            person=handed_in.person,
+            source=submission.source_digest,
+            exercise=assignment.exercise_digest,
+            arch=arch,
+            device_class=device_class,
+            tile=assignment.tile,
+            submission=submission.id,
+        )
+        job = queue_job(session, work, now)
+        session.flush()
+        return Accepted(submission, place_of(session, job, now))
+
+
+def latest_job(session: Session, submission: int) -> Job:
+    """The job whose verdict counts for a submission, or will: the last one."""
+    query = select(Job).where(Job.submission_id == submission).order_by(Job.id.desc()).limit(1)
+    return session.scalars(query).one()
+
+
+def _check_request(handed_in: HandedIn) -> None:
+    size = len(handed_in.source)
+    if size == 0:
+        raise UnusableSource("The source is empty.")
+    if size > SOURCE_BYTES:
+        raise UnusableSource(f"The source has {size:,} bytes; {SOURCE_BYTES:,} are allowed.")
+    if handed_in.key is not None and not _KEY.fullmatch(handed_in.key):
+        raise UnusableRequest("The idempotency key has to be 1 to 200 visible ASCII characters.")
+
+
+def _earlier(session: Session, handed_in: HandedIn) -> Submission | None:
+    """What this person handed in with this key before."""
+    if handed_in.key is None:
+        return None
+    found = session.scalar(
+        select(Submission).where(
+            Submission.person_id == handed_in.person, Submission.idempotency_key == handed_in.key
+        )
+    )
+    if found is not None and found.request_digest != handed_in.digest:
+        raise IdempotencyConflict("This idempotency key was used before, for another submission.")
+    return found
+
+
+def _assignment(session: Session, handed_in: HandedIn) -> tuple[Assignment, Role]:
+    row = session.execute(
+        select(Assignment, Membership.role)
+        .join(Membership, Membership.course_id == Assignment.course_id)
+        .where(Assignment.id == handed_in.assignment, Membership.person_id == handed_in.person)
+    ).one_or_none()
+    if row is None:
+        raise NoSuchAssignment("There is no such assignment in your courses.")
+    assignment, role = row
+    if assignment.course.archived_at is not None:
+        raise NotOpen("This course is over; nothing can be handed in any more.")
+    return assignment, role
+
+
+def _check_open(assignment: Assignment, now: datetime) -> None:
+    if assignment.opens_at is not None and now < assignment.opens_at:
+        raise NotOpen(f"This assignment opens at {assignment.opens_at:%Y-%m-%d %H:%M} UTC.")
+
+
+def _device(session: Session, assignment: Assignment, handed_in: HandedIn, now: datetime) -> tuple[str, str]:
+    """What to measure on, and the architecture to compile for; another class than the assignment's needs a worker."""
+    asked = handed_in.device_class
+    if handed_in.mode is Mode.CHECK:
+        if asked:
+            raise UnusableRequest("A submission that is checked only is measured on nothing.")
+        return "", assignment.arch
+    if asked is None or asked == assignment.device_class:
+        return assignment.device_class, assignment.arch
+    offered = device_classes(session, now)
+    if asked not in offered:
+        names = ", ".join(sorted({*offered, assignment.device_class} - {""})) or "none"
+        raise UnusableRequest(f"No worker measures on {asked!r}; there are: {names}.")
+    return asked, offered[asked]
