@@ -1,0 +1,218 @@
+"""People, their passwords and their tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy import or_, select, update
+from sqlalchemy.orm import Session, contains_eager
+
+from server.accounts.models import ApiToken, Person
+from server.database.engine import Sessions
+
+TOKEN_PREFIX = "tl_"  # noqa: S105 - by which a token is known where it was lost, not one itself
+_TOKEN_BYTES = 32
+_USE_NOTED_EVERY = timedelta(minutes=1)
+
+SHORTEST_PASSWORD = 8
+_LONGEST_PASSWORD = 1024
+_LONGEST_EMAIL = 254
+_LONGEST_NAME = 200
+_LONGEST_TOKEN_NAME = 100
+_EMAIL = re.compile(r"[^\s@<>\"(),:;\\\[\]\x00-\x1f]+@[^\s@<>\"(),:;\\\[\]\x00-\x1f]+")
+_ERASED = re.compile(r"erased-\d+@")
+
+_HASHER = PasswordHasher()
+
+
+class AccountError(ValueError):
+    """What was asked for an account cannot be; the text says why, to whoever asked."""
+
+
+def create_person(
+    session: Session, *, email: str, name: str, password: str | None = None, now: datetime | None = None
+) -> Person:
+    """A new person; raises AccountError where the email is taken or cannot be one."""
+    address = normal_email(email)
+    if find_person(session, address) is not None:
+        raise AccountError(f"There is someone with the email {address} already.")
+    person = Person(
+        email=address,
+        name=_line(name, "name", _LONGEST_NAME),
+        password=None if password is None else hash_password(password),
+        created_at=now or datetime.now(UTC),
+    )
+    session.add(person)
+    session.flush()
+    return person
+
+
+def find_person(session: Session, email: str) -> Person | None:
+    """Who has that email, however it is spelt; None for nobody."""
+    try:
+        address = normal_email(email)
+    except AccountError:
+        return None
+    return session.scalar(select(Person).where(Person.email == address, Person.erased_at.is_(None)))
+
+
+def people(session: Session) -> Sequence[Person]:
+    """All that are not erased, by email."""
+    return session.scalars(select(Person).where(Person.erased_at.is_(None)).order_by(Person.email)).all()
+
+
+def normal_email(text: str) -> str:
+    """The address as it is kept and compared; raises AccountError where it is none."""
+    address = unicodedata.normalize("NFC", text.strip()).lower()
+    if len(address) > _LONGEST_EMAIL or not _EMAIL.fullmatch(address) or not address.isprintable():
+        raise AccountError("An email address looks like name@university.edu.")
+    if _ERASED.match(address):
+        raise AccountError("No email address begins like that of someone erased.")
+    return address
+
+
+def hash_password(password: str) -> str:
+    """What is kept of a password; raises AccountError for one that is too short or too long."""
+    if not SHORTEST_PASSWORD <= len(password) <= _LONGEST_PASSWORD:
+        raise AccountError(f"A password has {SHORTEST_PASSWORD} to {_LONGEST_PASSWORD:,} characters.")
+    return _HASHER.hash(unicodedata.normalize("NFC", password))
+
+
+def set_password(session: Session, person: Person, password: str) -> None:
+    """A new password; raises AccountError for one that cannot be used."""
+    person.password = hash_password(password)
+    session.flush()
+
+
+def sign_in(sessions: Sessions, email: str, password: str) -> Person | None:
+    """Who that is; None for a wrong email or password, and for one who may not sign in.
+
+    It takes the same work either way, so that nobody learns by it which emails there are; and it takes long, so it is
+    done outside any transaction.
+    """
+    with sessions.begin() as session:
+        person = find_person(session, email)
+    kept = person.password if person is not None and person.disabled_at is None else None
+    right = _matches(kept or _nobodys_hash(), password)
+    if person is None or kept is None or not right:
+        return None
+    if _HASHER.check_needs_rehash(kept):
+        anew = _HASHER.hash(unicodedata.normalize("NFC", password))
+        with sessions.begin() as session:
+            still = (Person.id == person.id, Person.password == kept)
+            session.execute(update(Person).where(*still).values(password=anew))
+    return person
+
+
+def disable(session: Session, person: Person, now: datetime | None = None) -> None:
+    """Nobody can sign in as this person any more, nor with a token of theirs; all they did stays."""
+    person.disabled_at = person.disabled_at or now or datetime.now(UTC)
+    session.flush()
+
+
+def enable(session: Session, person: Person) -> None:
+    """Let a disabled person in again."""
+    person.disabled_at = None
+    session.flush()
+
+
+def create_token(
+    session: Session,
+    person: Person,
+    name: str,
+    *,
+    lifetime: timedelta | None = None,
+    now: datetime | None = None,
+) -> str:
+    """A new token, to be shown once: only its hash is kept. name: what it is for, in its owner's words."""
+    made = now or datetime.now(UTC)
+    token = TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
+    session.add(
+        ApiToken(
+            person_id=person.id,
+            name=_line(name, "name of a token", _LONGEST_TOKEN_NAME),
+            digest=token_digest(token),
+            created_at=made,
+            expires_at=None if lifetime is None else made + lifetime,
+        )
+    )
+    session.flush()
+    return token
+
+
+def find_by_token(session: Session, token: str, *, now: datetime | None = None) -> Person | None:
+    """Whose token it is; None where it is unknown, expired or revoked, or its owner may not come in.
+
+    Its use is noted, at most once a minute: it takes a session that can write.
+    """
+    if not token.startswith(TOKEN_PREFIX):
+        return None
+    moment = now or datetime.now(UTC)
+    found = session.scalar(
+        select(ApiToken)
+        .join(ApiToken.person)
+        .options(contains_eager(ApiToken.person))
+        .where(
+            ApiToken.digest == token_digest(token),
+            ApiToken.revoked_at.is_(None),
+            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > moment),
+            Person.disabled_at.is_(None),
+            Person.erased_at.is_(None),
+        )
+    )
+    if found is None:
+        return None
+    if found.used_at is None or found.used_at < moment - _USE_NOTED_EVERY:
+        # The condition again: of many requests at once one writes, and the others do not wait to write it anew.
+        stale = or_(ApiToken.used_at.is_(None), ApiToken.used_at < moment - _USE_NOTED_EVERY)
+        session.execute(update(ApiToken).where(ApiToken.id == found.id, stale).values(used_at=moment))
+    return found.person
+
+
+def revoke_tokens(
+    session: Session, person: Person, name: str | None = None, now: datetime | None = None
+) -> int:
+    """End all tokens of a person, or those of that name; returns how many were good until now."""
+    which = [ApiToken.person_id == person.id, ApiToken.revoked_at.is_(None)]
+    if name is not None:
+        which.append(ApiToken.name == name)
+    rows = session.scalars(select(ApiToken).where(*which)).all()
+    for row in rows:
+        row.revoked_at = now or datetime.now(UTC)
+    session.flush()
+    return len(rows)
+
+
+def token_digest(token: str) -> str:
+    """What is kept of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _matches(kept: str, password: str) -> bool:
+    if len(password) > _LONGEST_PASSWORD:
+        return False
+    try:
+        return _HASHER.verify(kept, unicodedata.normalize("NFC", password))
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+@cache
+def _nobodys_hash() -> str:
+    return _HASHER.hash(secrets.token_hex(16))
+
+
+def _line(text: str, what: str, longest: int) -> str:
+    """A text that people see in one line; raises AccountError."""
+    line = unicodedata.normalize("NFC", " ".join(text.split()))
+    if not line or len(line) > longest or not line.isprintable():
+        raise AccountError(f"A {what} is one line of 1 to {longest} characters that can be printed.")
+    return line

@@ -1,0 +1,37 @@
+"""Write down who did what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from server.accounts.models import Person
+from server.audit.models import AuditEvent
+
+
+def note(
+    session: Session,
+    actor: Person | None,
+    action: str,
+    subject: str,
+    *,
+    now: datetime | None = None,
+    **detail: Any,
+) -> AuditEvent:
+    """Write down a deed, in the transaction that does it.
+
+    A person is named by number ("person 17"), never by name or email: the record outlives what people may have erased.
+    actor: None for the system, or someone at the command line
+    detail: values that JSON has
+    """
+    event = AuditEvent(
+        at=now or datetime.now(UTC),
+        actor_id=None if actor is None else actor.id,
+        action=action,
+        subject=subject,
+        detail=detail,
+    )
+    session.add(event)
+    return event

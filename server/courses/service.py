@@ -1,0 +1,234 @@
+"""Courses, who is in them, and their assignments."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Select, or_, select
+from sqlalchemy.orm import Session, joinedload
+
+from kernels.devices import devices
+from kernels.exercise import Exercise as Found
+from kernels.exercise import ExerciseError, find_exercise
+from kernels.exercise.schema import DEFINITION
+from server.accounts.models import Person
+from server.courses.models import Assignment, Course, Membership, Role
+from server.grading.models import Exercise
+from worker.architectures import ARCHES
+
+DEFAULT_ARCH = "sm_90"
+_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
+_DEVICE_CLASS = re.compile(r"([a-z0-9][a-z0-9-]{0,47})?")
+_LONGEST_TITLE = 200
+
+
+class CourseError(ValueError):
+    """What was asked for a course cannot be; the text says why, to whoever asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How an exercise is set.
+
+    slug, title: "" for the exercise's own name and title
+    device_class: what it is measured on; "" where it is checked only
+    arch: what it is compiled for; "" for what the device class has, else sm_90
+    tile: None for the exercise's own
+    """
+
+    slug: str = ""
+    title: str = ""
+    device_class: str = ""
+    arch: str = ""
+    tile: int | None = None
+    points: float = 0.0
+    opens_at: datetime | None = None
+    due_at: datetime | None = None
+
+
+def create_course(session: Session, slug: str, title: str, now: datetime | None = None) -> Course:
+    """A new course; raises CourseError where its name is taken or cannot be one."""
+    _check_slug(slug)
+    if find_course(session, slug) is not None:
+        raise CourseError(f"There is a course {slug} already.")
+    course = Course(slug=slug, title=_title(title), created_at=now or datetime.now(UTC))
+    session.add(course)
+    session.flush()
+    return course
+
+
+def find_course(session: Session, slug: str) -> Course | None:
+    """The course of that name in addresses."""
+    return session.scalar(select(Course).where(Course.slug == slug))
+
+
+def courses(session: Session) -> Sequence[Course]:
+    """All courses, the newest first."""
+    return session.scalars(select(Course).order_by(Course.created_at.desc(), Course.slug)).all()
+
+
+def enrol(
+    session: Session, course: Course, person: Person, role: Role = Role.STUDENT, now: datetime | None = None
+) -> Membership:
+    """Take a person into a course; one who is in it already gets the role."""
+    if person.erased_at is not None:
+        raise CourseError("Who was erased cannot be enrolled.")
+    found = session.scalar(
+        select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)
+    )
+    if found is None:
+        found = Membership(course_id=course.id, person_id=person.id, created_at=now or datetime.now(UTC))
+        session.add(found)
+    found.role = role
+    session.flush()
+    return found
+
+
+def members(session: Session, course: Course) -> Sequence[Membership]:
+    """Who is in the course, by email; without those that were erased."""
+    return session.scalars(
+        select(Membership)
+        .join(Membership.person)
+        .options(joinedload(Membership.person))
+        .where(Membership.course_id == course.id, Person.erased_at.is_(None))
+        .order_by(Person.email)
+    ).all()
+
+
+def role_in(session: Session, person_id: int, course_id: int) -> Role | None:
+    """What someone is in a course; None for nothing."""
+    return session.scalar(
+        select(Membership.role).where(Membership.course_id == course_id, Membership.person_id == person_id)
+    )
+
+
+def create_assignment(
+    session: Session,
+    course: Course,
+    exercise: str,
+    terms: Terms | None = None,
+    *,
+    folders: Sequence[Path] = (),
+    now: datetime | None = None,
+) -> Assignment:
+    """Set an exercise, as it is now, in a course; raises CourseError.
+
+    folders: with exercises beside those that come with Tilelab
+    """
+    given = terms or Terms()
+    moment = now or datetime.now(UTC)
+    try:
+        found = find_exercise(exercise, folders)
+    except ExerciseError as error:
+        raise CourseError(str(error)) from error
+    slug = given.slug or found.name
+    _check_slug(slug)
+    _check_terms(given, found)
+    if find_assignment(session, f"{course.slug}/{slug}") is not None:
+        raise CourseError(f"The course {course.slug} has an assignment {slug} already.")
+    assignment = Assignment(
+        course_id=course.id,
+        exercise_digest=keep_exercise(session, found, moment).digest,
+        slug=slug,
+        title=_title(given.title or found.title),
+        device_class=given.device_class,
+        arch=given.arch or arch_of(given.device_class),
+        tile=given.tile,
+        points=given.points,
+        opens_at=given.opens_at,
+        due_at=given.due_at,
+        created_at=moment,
+    )
+    session.add(assignment)
+    session.flush()
+    return assignment
+
+
+def keep_exercise(session: Session, exercise: Found, now: datetime) -> Exercise:
+    """The row of an exercise, by its digest. What only describes it is brought up to date: no verdict rests on it."""
+    row = session.get(Exercise, exercise.digest)
+    if row is None:
+        row = Exercise(digest=exercise.digest, name=exercise.name, added_at=now)
+        session.add(row)
+    row.title = exercise.title
+    row.definition = (exercise.root / DEFINITION).read_text("utf-8")
+    session.flush()
+    return row
+
+
+def find_assignment(session: Session, name: str) -> Assignment | None:
+    """The assignment of that name, such as "demo/tiled"."""
+    course, _, slug = name.partition("/")
+    return session.scalar(
+        select(Assignment)
+        .join(Assignment.course)
+        .where(Course.slug == course, Assignment.slug == slug)
+        .options(joinedload(Assignment.course), joinedload(Assignment.exercise))
+    )
+
+
+def assignments(session: Session, course: Course) -> Sequence[Assignment]:
+    """All of a course, those due first before the others."""
+    query = select(Assignment).where(Assignment.course_id == course.id)
+    return session.scalars(_in_order(query)).all()
+
+
+def visible_assignments(
+    session: Session, person_id: int, now: datetime | None = None
+) -> Sequence[Assignment]:
+    """What a person sees in the courses that go on: students what is open or was, staff everything."""
+    opened = or_(Assignment.opens_at.is_(None), Assignment.opens_at <= (now or datetime.now(UTC)))
+    query = (
+        select(Assignment)
+        .join(Assignment.course)
+        .join(Membership, Membership.course_id == Course.id)
+        .where(Membership.person_id == person_id, Course.archived_at.is_(None))
+        .where(or_(Membership.role != Role.STUDENT, opened))
+        .options(joinedload(Assignment.course), joinedload(Assignment.exercise))
+    )
+    return session.scalars(_in_order(query)).all()
+
+
+def arch_of(device_class: str) -> str:
+    """What to compile for, for a device class; sm_90 for one that is not in the table of devices."""
+    device = devices().get(device_class)
+    return DEFAULT_ARCH if device is None else f"sm_{device.cc.replace('.', '')}"
+
+
+def _in_order(query: Select[Assignment]) -> Select[Assignment]:
+    """By the day due, those without one last; the two databases would put them at different ends."""
+    return query.order_by(Assignment.due_at.is_(None), Assignment.due_at, Assignment.slug, Assignment.id)
+
+
+def _check_slug(slug: str) -> None:
+    if not _SLUG.fullmatch(slug):
+        raise CourseError(
+            f"{slug!r} cannot be a name in addresses: 1 to 60 small letters, digits, dots, hyphens, underscores."
+        )
+
+
+def _check_terms(terms: Terms, exercise: Found) -> None:
+    if not _DEVICE_CLASS.fullmatch(terms.device_class):
+        raise CourseError(f"{terms.device_class!r} is no device class, such as h200.")
+    arch = terms.arch or arch_of(terms.device_class)
+    if arch not in ARCHES:
+        raise CourseError(f"The compiler knows no {arch}; it knows {', '.join(ARCHES)}.")
+    if terms.tile is not None and terms.tile not in exercise.tiles:
+        allowed = ", ".join(map(str, exercise.tiles))
+        raise CourseError(f"The exercise {exercise.name} has no tile {terms.tile}; it has {allowed}.")
+    if not 0 <= terms.points < float("inf"):
+        raise CourseError("Points are 0 or more.")
+    if terms.opens_at is not None and terms.due_at is not None and terms.opens_at >= terms.due_at:
+        raise CourseError("An assignment opens before it is due.")
+
+
+def _title(text: str) -> str:
+    line = unicodedata.normalize("NFC", " ".join(text.split()))
+    if not line or len(line) > _LONGEST_TITLE or not line.isprintable():
+        raise CourseError(f"A title is one line of 1 to {_LONGEST_TITLE} characters that can be printed.")
+    return line
