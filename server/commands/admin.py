@@ -1,0 +1,38 @@
+"""`tilelab admin`: for those who look after a course by hand; its verbs live in modules of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+
+from worker.commands.root import Verbs
+
+_VERBS: Mapping[str, str] = {
+    "backup": "Write the whole database into one file.",
+    "course": "Make courses, enrol people, set exercises.",
+    "jobs": "List jobs, look at one, grade it again, cancel it.",
+    "migrate": "Make the tables, or bring them up to this version.",
+    "restore": "Read a backup into an empty database.",
+    "user": "Make people, passwords and tokens; shut someone out; erase someone.",
+}
+
+
+class AdminVerbs(Verbs):
+    """The verbs of an operator."""
+
+    verbs = _VERBS
+    prefix = "admin_"
+    package = "server.commands"
+
+
+@click.group(cls=AdminVerbs)
+def admin() -> None:
+    """Look after people, courses, jobs and the database that DATABASE_URL names.
+
+    \b
+    Example:
+      tilelab admin migrate
+      tilelab admin course add demo "Demo course"
+      tilelab admin user add ada@university.edu "Ada Lovelace" --course demo --role instructor
+    """  # noqa: D301 - click reads the escape

@@ -1,0 +1,220 @@
+"""`tilelab admin user`: people, their passwords and tokens."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import timedelta
+from typing import Any
+
+import click
+from sqlalchemy.orm import Session
+
+from server.accounts import service
+from server.accounts.models import Person
+from server.audit.service import note
+from server.commands.database import database_in_use
+from server.courses.models import Role
+from server.courses.service import enrol, find_course
+from worker.commands.root import Exit, WrongUse, leave
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def user() -> None:
+    """Make people, passwords and tokens; shut someone out; erase someone.
+
+    \b
+    Example:
+      tilelab admin user add ada@university.edu "Ada Lovelace" --course demo --role instructor --token
+      tilelab admin user list
+    """  # noqa: D301 - click reads the escape
+
+
+@user.command()
+@click.argument("email")
+@click.argument("name")
+@click.option("--course", help="Enrol in this course.")
+@click.option(
+    "--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True
+)
+@click.option(
+    "--password", "with_password", is_flag=True, help="Ask for a password, or read a line of input."
+)
+@click.option("--token", "with_token", is_flag=True, help="Make a token too, and print it, this once.")
+@_as_json
+def add(
+    email: str, name: str, course: str | None, role: str, with_password: bool, with_token: bool, as_json: bool
+) -> None:
+    """Make a person.
+
+    \b
+    Example:
+      tilelab admin user add ada@university.edu "Ada Lovelace" --course demo --role instructor --password
+      echo "$PASSWORD" | tilelab admin user add bob@university.edu "Bob" --course demo --password --token --json
+    """  # noqa: D301 - click reads the escape
+    password = _asked_password() if with_password else None
+    with database_in_use() as sessions, sessions.begin() as session:
+        person = service.create_person(session, email=email, name=name, password=password)
+        note(session, None, "person.created", _subject(person))
+        if course is not None:
+            found = find_course(session, course)
+            if found is None:
+                raise WrongUse(f"There is no course {course}; tilelab admin course list shows them.")
+            enrol(session, found, person, Role(role))
+            note(session, None, "course.enrolled", _subject(person), course=found.slug, role=role)
+        token = service.create_token(session, person, "command line") if with_token else None
+    if as_json:
+        click.echo(json.dumps(_shown(person) | ({} if token is None else {"token": token})))
+    else:
+        click.echo(f"Made {person.name} <{person.email}>, person {person.id}.")
+        if token is not None:
+            click.echo(f"Token, shown this once: {token}")
+    leave(Exit.ACCEPTED)
+
+
+@user.command("list")
+@_as_json
+def list_people(as_json: bool) -> None:
+    """List everyone.
+
+    \b
+    Example:
+      tilelab admin user list --json
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions, sessions.begin() as session:
+        found = service.people(session)
+    if as_json:
+        click.echo(json.dumps([_shown(person) for person in found]))
+    else:
+        for person in found:
+            shut_out = "  (disabled)" if person.disabled_at is not None else ""
+            click.echo(f"{person.id:>6}  {person.email}  {person.name}{shut_out}")
+    leave(Exit.ACCEPTED)
+
+
+@user.command()
+@click.argument("email")
+def password(email: str) -> None:
+    """Set someone's password: asked for twice on a terminal, else one line of standard input.
+
+    \b
+    Example:
+      tilelab admin user password ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions:
+        with sessions.begin() as session:
+            _found(session, email)
+        text = _asked_password()
+        with sessions.begin() as session:
+            person = _found(session, email)
+            service.set_password(session, person, text)
+            note(session, None, "person.password_set", _subject(person))
+    click.echo("The password is set.")
+    leave(Exit.ACCEPTED)
+
+
+@user.command()
+@click.argument("email")
+@click.option("--name", default="command line", show_default=True, help="What it is for.")
+@click.option("--days", type=click.IntRange(1, 3650), help="Until it expires; it never does without.")
+@click.option("--revoke", is_flag=True, help="End all of this person's tokens instead of making one.")
+@_as_json
+def token(email: str, name: str, days: int | None, revoke: bool, as_json: bool) -> None:
+    """Make a token, which a program shows instead of a password, and print it, this once.
+
+    \b
+    Example:
+      tilelab admin user token ada@university.edu --name laptop --days 120
+      tilelab admin user token ada@university.edu --revoke
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions, sessions.begin() as session:
+        person = _found(session, email)
+        if revoke:
+            count = service.revoke_tokens(session, person)
+            note(session, None, "token.revoked", _subject(person), count=count)
+            shown, line = {"revoked": count}, f"Tokens revoked: {count}."
+        else:
+            lifetime = None if days is None else timedelta(days=days)
+            made = service.create_token(session, person, name, lifetime=lifetime)
+            note(session, None, "token.created", _subject(person))
+            shown, line = {"token": made}, made
+    click.echo(json.dumps(shown) if as_json else line)
+    leave(Exit.ACCEPTED)
+
+
+@user.command()
+@click.argument("email")
+@click.option("--enable", is_flag=True, help="Let them in again.")
+def disable(email: str, enable: bool) -> None:
+    """Let someone in no more, neither with a password nor with a token; all they did stays.
+
+    \b
+    Example:
+      tilelab admin user disable bob@university.edu
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions, sessions.begin() as session:
+        person = _found(session, email)
+        (service.enable if enable else service.disable)(session, person)
+        note(session, None, "person.enabled" if enable else "person.disabled", _subject(person))
+    click.echo(f"{person.email} is {'let in again' if enable else 'shut out'}.")
+    leave(Exit.ACCEPTED)
+
+
+@user.command()
+@click.argument("email")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_as_json
+def erase(email: str, yes: bool, as_json: bool) -> None:
+    """Remove everything that names someone, and what they handed in. It cannot be undone.
+
+    Counts, verdicts and measurements stay, without a name; the place on a leaderboard does not. Backups keep what they
+    hold: after you restore one, erase again.
+
+    \b
+    Example:
+      tilelab admin user erase bob@university.edu
+    """  # noqa: D301 - click reads the escape
+    from server.operations.erase import erase_person
+
+    with database_in_use() as sessions:
+        with sessions.begin() as session:
+            person = _found(session, email)
+        if not yes:
+            click.confirm(f"Erase {person.name} <{person.email}> for good?", abort=True, err=True)
+        done = erase_person(sessions, person.id)
+    if as_json:
+        click.echo(json.dumps(done.shown()))
+    else:
+        click.echo(done.text())
+    leave(Exit.ACCEPTED)
+
+
+def _found(session: Session, email: str) -> Person:
+    person = service.find_person(session, email)
+    if person is None:
+        raise WrongUse(f"Nobody has the email {email}; tilelab admin user list shows everyone.")
+    return person
+
+
+def _asked_password() -> str:
+    """Never from an argument: other users of the machine see those."""
+    if sys.stdin.isatty():
+        text: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        return text
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _subject(person: Person) -> str:
+    return f"person {person.id}"
+
+
+def _shown(person: Person) -> dict[str, Any]:
+    return {
+        "id": person.id,
+        "email": person.email,
+        "name": person.name,
+        "disabled": person.disabled_at is not None,
+        "created_at": person.created_at.isoformat(),
+    }

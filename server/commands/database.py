@@ -1,0 +1,47 @@
+"""The database of a command: opened, or one line that says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine
+
+from server.accounts.service import AccountError
+from server.courses.service import CourseError
+from server.database.engine import DatabaseUnavailable, Sessions, connect, sessions
+from server.database.faults import explained
+from server.database.schema import check
+from server.settings import SettingError, read_database_url
+from worker.commands.root import SystemFault, WrongUse
+
+
+@contextmanager
+def engine_in_use() -> Iterator[Engine]:
+    """An engine for DATABASE_URL, whatever its tables; what goes wrong with it ends the command in one line."""
+    with in_one_line():
+        engine = connect(read_database_url())
+        try:
+            with explained(engine):
+                yield engine
+        finally:
+            engine.dispose()
+
+
+@contextmanager
+def database_in_use() -> Iterator[Sessions]:
+    """Sessions on the database of DATABASE_URL, which has to be of this version."""
+    with engine_in_use() as engine:
+        check(engine)
+        yield sessions(engine)
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """What a caller can put right is exit code 2, what the machine has to is 3; each is one line."""
+    try:
+        yield
+    except (AccountError, CourseError) as error:
+        raise WrongUse(str(error)) from error
+    except (DatabaseUnavailable, SettingError) as error:
+        raise SystemFault(str(error)) from error
