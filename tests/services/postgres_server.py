@@ -75,7 +75,7 @@ class PostgresServer:
         self.process: subprocess.Popen[bytes] | None = None
         self._user = unprivileged() if os.geteuid() == 0 else None
         self._programs = postgres_programs()
-        self.sockets = socket_path(folder / "sockets" / SOCKET).parent
+        self.sockets = socket_path(folder / "run" / SOCKET).parent
 
     def url(self, database: str) -> str:
         """Where a database is, for SQLAlchemy."""

@@ -21,7 +21,7 @@ from tests.services.postgres_server import PostgresServer
 from tests.services.processes import children_of
 from tests.services.redis_server import RedisServer
 folder = Path(sys.argv[1])
-redis, postgres = RedisServer(folder / "redis").start(), PostgresServer(folder / "postgres").start()
+redis, postgres = RedisServer(folder / "r").start(), PostgresServer(folder / "p").start()
 print(redis.process.pid, postgres.process.pid, *children_of(postgres.process.pid), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
