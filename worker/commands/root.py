@@ -29,7 +29,7 @@ _SERVER_VERBS: Mapping[str, str] = {
 
 # What only a machine with the database has installed: extra "server" in pyproject.toml.
 _SERVER_PACKAGES = frozenset(
-    {"alembic", "argon2", "flask", "gunicorn", "prometheus_client", "psycopg", "server", "sqlalchemy"}
+    {"alembic", "argon2", "flask", "gunicorn", "prometheus_client", "psycopg", "sqlalchemy"}
 )
 
 
@@ -102,8 +102,9 @@ def _server_installed() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as missing:
-        name = (missing.name or "").partition(".")[0]
-        if name not in _SERVER_PACKAGES:
+        module = missing.name or ""
+        name = module.partition(".")[0]
+        if name not in _SERVER_PACKAGES and module not in {"server", "server.commands"}:
             raise
         raise SystemFault(
             f"the package {name} is not installed, which the server needs; `bin/setup run` installs all it needs"
@@ -121,7 +122,9 @@ class RootVerbs(Verbs):
         return "server.commands" if name in _SERVER_VERBS else self.package
 
 
-@click.group(cls=RootVerbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=RootVerbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(package_name="tilelab", message="tilelab %(version)s")
 def tilelab() -> None:
     """Grade CUDA kernels for tiled matrix multiplication: exactly, line by line, without a GPU.

@@ -1,0 +1,28 @@
+"""Leaderboards, for programs: the fastest kernels of an assignment on one class of devices."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from flask import Blueprint, Response, jsonify
+
+from server.standings.reading import read_board
+from server.web.identity import person_asking
+from server.web.problems import Refused
+from server.web.site import site
+
+leaderboards = Blueprint("leaderboards", __name__)
+
+
+@leaderboards.get("/leaderboards/<course>/<assignment>/<device_class>")
+def show(course: str, assignment: str, device_class: str) -> Response:
+    """The board, for the members of the course: an empty one where nobody was measured on such a device."""
+    person = person_asking().id
+    with site().readers.begin() as session:
+        board = read_board(session, person, course, assignment, device_class)
+    if board is None:
+        raise Refused(
+            404, "no_such_assignment", "There is no such assignment",
+            "It has another name, or you are not in its course. Its address is COURSE/ASSIGNMENT, such as demo/tiled.",
+        )  # fmt: skip
+    return jsonify(asdict(board))

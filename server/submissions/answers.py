@@ -1,0 +1,98 @@
+"""What the API says of a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.grading.models import Job, Step, StepState
+from worker.messages import StepKind
+
+_NOT_RUN = "not_run"
+_CHECK_STEPS = ("compile", "check")
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedAnswer:
+    """What a program gets for what it handed in.
+
+    position: its place in the queue, 0 once it is at work, None where it is over, as one handed in again may be
+    """
+
+    id: str
+    url: str
+    position: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitAnswer:
+    """How long a submission waits for its turn. seconds: None where nobody can tell; reason: why not."""
+
+    seconds: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepAnswer:
+    """A step as its owner sees it.
+
+    state: queued, sent, running, done, failed, cancelled, or not_run where the kernel did not come so far
+    seconds: that it took; None before its end
+    attempt: how often it was given to a worker
+    """
+
+    name: str
+    state: str
+    seconds: float | None
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionAnswer:
+    """A submission and what became of it.
+
+    state: queued, running, done or cancelled; verdict: None until it is final
+    position: its place in the queue, 1 for the next, 0 for one at work; None where it is over, as `wait`
+    result: the object that `tilelab grade --json` prints; None until it is final
+    """
+
+    id: str
+    assignment: str
+    mode: str
+    device_class: str
+    state: str
+    verdict: str | None
+    position: int | None
+    wait: WaitAnswer | None
+    steps: tuple[StepAnswer, ...]
+    result: Mapping[str, Any] | None
+
+
+def step_answers(job: Job, report: Mapping[str, Any] | None) -> tuple[StepAnswer, ...]:
+    """All steps of a job, also those that are still to come.
+
+    A worker compiles and checks in one step; the report tells how long each took.
+    """
+    steps = {step.kind: step for step in job.steps}
+    seconds = (report or {}).get("seconds", {})
+    check = steps.get(StepKind.CHECK)
+    answers = [] if check is None else [_part_of_check(name, check, report, seconds) for name in _CHECK_STEPS]
+    if job.device_class:
+        answers.append(_measure(steps.get(StepKind.MEASURE), over=job.ended_at is not None))
+    return tuple(answers)
+
+
+def _part_of_check(
+    name: str, step: Step, report: Mapping[str, Any] | None, seconds: Mapping[str, float]
+) -> StepAnswer:
+    state = str(step.state)
+    if step.state is StepState.DONE and report is not None and name not in seconds:
+        state = _NOT_RUN
+    return StepAnswer(name, state, seconds.get(name), step.attempt)
+
+
+def _measure(step: Step | None, *, over: bool) -> StepAnswer:
+    if step is None:
+        return StepAnswer("measure", _NOT_RUN if over else str(StepState.QUEUED), None, 0)
+    return StepAnswer("measure", str(step.state), step.seconds, step.attempt)

@@ -1,0 +1,130 @@
+"""Reading what a program hands in: an object of JSON that may hold anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.grading.models import SOURCE_BYTES
+from server.submissions.models import Mode
+from server.web.problems import Refused
+
+_ASSIGNMENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}")
+_DEVICE_CLASS = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+_FIELDS = ("assignment", "source", "mode", "device_class")
+_DEEPEST = "it is nested too deeply"
+
+
+@dataclass(frozen=True, slots=True)
+class NewSubmission:
+    """What was handed in, of the right types and within bounds; whether it may be is another question.
+
+    course, assignment: the names of both in addresses
+    device_class: None for the assignment's own
+    key: of the request, so that one made twice is one submission
+    """
+
+    course: str
+    assignment: str
+    source: bytes
+    mode: Mode
+    device_class: str | None
+    key: str | None
+
+
+def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
+    """What the body asks for; raises Refused, naming the field."""
+    asked = _object(body)
+    unknown = sorted(set(asked) - set(_FIELDS))
+    if unknown:
+        raise _invalid(f"`{_short(unknown[0])}` is no field; there are {', '.join(_FIELDS)}.")
+    course, _, assignment = _assignment(asked).partition("/")
+    return NewSubmission(course, assignment, _source(asked), _mode(asked), _device_class(asked), _key(key))
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        asked = json.loads(body.decode("utf-8"), parse_constant=_no_number)
+    except RecursionError:
+        raise _unreadable(_DEEPEST) from None
+    except UnicodeDecodeError as error:
+        raise _unreadable(f"byte {error.start} is no UTF-8") from None
+    except ValueError as error:
+        raise _unreadable(str(error)) from None
+    if not isinstance(asked, dict):
+        raise _unreadable("an object is needed")
+    return asked
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _assignment(asked: Mapping[str, Any]) -> str:
+    text = asked.get("assignment")
+    if not isinstance(text, str) or not _ASSIGNMENT.fullmatch(text):
+        raise _invalid('`assignment` names course and assignment, such as "demo/tiled".')
+    return text
+
+
+def _source(asked: Mapping[str, Any]) -> bytes:
+    text = asked.get("source")
+    if not isinstance(text, str):
+        raise _invalid("`source` is the text of one .cu file.")
+    try:
+        source = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _invalid(
+            f"`source` has half a character at place {error.start}, which no file can hold."
+        ) from None
+    if len(source) > SOURCE_BYTES:
+        raise Refused(
+            413, "too_large", "The source is too large",
+            f"`source` has {len(source):,} bytes; hand in at most {SOURCE_BYTES:,}.",
+        )  # fmt: skip
+    return source
+
+
+def _mode(asked: Mapping[str, Any]) -> Mode:
+    try:
+        return Mode(asked.get("mode", Mode.RANK))
+    except (ValueError, TypeError):
+        raise _invalid('`mode` is "check" or "rank".') from None
+
+
+def _device_class(asked: Mapping[str, Any]) -> str | None:
+    text = asked.get("device_class")
+    if text is None:
+        return None
+    if not isinstance(text, str) or not _DEVICE_CLASS.fullmatch(text):
+        raise _invalid(
+            '`device_class` is a kind of GPU, such as "h200"; leave it out for the assignment\'s own.'
+        )
+    return text
+
+
+def _key(key: str | None) -> str | None:
+    if key is not None and not _KEY.fullmatch(key):
+        raise Refused(
+            400, "bad_key", "The Idempotency-Key cannot be used",
+            "It is 1 to 200 visible characters of ASCII, new for every submission.",
+        )  # fmt: skip
+    return key
+
+
+def _short(text: str) -> str:
+    return "".join(character for character in text if character.isprintable())[:40]
+
+
+def _unreadable(reason: str) -> Refused:
+    return Refused(
+        400, "no_json", "The body is no JSON that can be read", f"{reason}. Send one object of JSON in UTF-8."
+    )
+
+
+def _invalid(detail: str) -> Refused:
+    return Refused(422, "invalid", "A field has a value that it cannot have", detail)

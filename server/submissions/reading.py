@@ -1,0 +1,58 @@
+"""What became of a submission, for whoever may know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.courses.service import role_in
+from server.grading.models import Job, Result
+from server.grading.queue import place_of
+from server.grading.reports import unpack
+from server.submissions.answers import SubmissionAnswer, WaitAnswer, step_answers
+from server.submissions.models import Submission
+from server.submissions.service import latest_job
+from server.web.identity import is_staff
+
+
+def read_submission(
+    session: Session, person_id: int, public_id: str, now: datetime
+) -> SubmissionAnswer | None:
+    """The submission as its owner or the staff of its course may see it; None for anyone else."""
+    submission = _visible(session, person_id, public_id)
+    if submission is None:
+        return None
+    job = latest_job(session, submission.id)
+    report = _report(session, job)
+    place = place_of(session, job, now)
+    assignment = submission.assignment
+    return SubmissionAnswer(
+        id=submission.public_id,
+        assignment=f"{assignment.course.slug}/{assignment.slug}",
+        mode=submission.mode,
+        device_class=submission.device_class,
+        state=job.state,
+        verdict=job.verdict,
+        position=place.position,
+        wait=None if place.position is None else WaitAnswer(place.seconds, place.reason),
+        steps=step_answers(job, report),
+        result=report,
+    )
+
+
+def _visible(session: Session, person_id: int, public_id: str) -> Submission | None:
+    if not public_id.isascii() or not public_id.isalnum():
+        return None
+    found = session.scalar(select(Submission).where(Submission.public_id == public_id))
+    if found is None or found.person_id == person_id:
+        return found
+    return found if is_staff(role_in(session, person_id, found.assignment.course_id)) else None
+
+
+def _report(session: Session, job: Job) -> Mapping[str, Any] | None:
+    packed = session.scalar(select(Result.report).where(Result.job_id == job.id))
+    return None if packed is None else unpack(packed)

@@ -1,0 +1,1 @@
+"""`tilelab up`: everything on one machine, as the same parts that run on many."""

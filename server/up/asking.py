@@ -1,0 +1,48 @@
+"""Asks the portal over HTTP, as any program would."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+
+class NoAnswer(RuntimeError):
+    """The portal gave none, or none that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """body: an object of JSON."""
+
+    status: int
+    body: Mapping[str, Any]
+
+
+def ask(
+    url: str,
+    method: str,
+    path: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    body: object = None,
+    seconds: float = 10.0,
+) -> Answer:
+    """One request; raises NoAnswer. Goes through no proxy: the portal is on this machine."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=seconds)
+    sent = None if body is None else json.dumps(body).encode()
+    try:
+        connection.request(method, path, sent, {"Content-Type": "application/json", **(headers or {})})
+        response = connection.getresponse()
+        found = json.loads(response.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise NoAnswer(f"{method} {path}: {type(error).__name__}") from error
+    finally:
+        connection.close()
+    if not isinstance(found, dict):
+        raise NoAnswer(f"{method} {path}: no object")
+    return Answer(response.status, found)

@@ -1,0 +1,124 @@
+"""A course to look at: made at the first start, and kept in step with the code and the machine at every other."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from kernels.exercise import find_exercise
+from server import models
+from server.accounts.service import (
+    create_person,
+    create_token,
+    enable,
+    find_by_token,
+    find_person,
+    revoke_tokens,
+    set_password,
+    sign_in,
+)
+from server.courses.models import Course, Role
+from server.courses.service import (
+    Terms,
+    arch_of,
+    create_assignment,
+    create_course,
+    enrol,
+    find_assignment,
+    find_course,
+    keep_exercise,
+)
+from server.database.engine import Sessions
+from server.standings.service import rebuild
+from server.up.demo_file import DemoFile, DemoUser, read_demo, write_demo
+from worker.commands.device import choose
+
+__all__ = ["COURSE", "Demo", "models", "prepare_demo"]
+
+COURSE = "demo"
+_TITLE = "Tiled matrix multiplication, to look at"
+_TOKEN_NAME = "demo.json"  # noqa: S105 - what the token is called
+_PASSWORD_BYTES = 9
+_EXERCISES = ("tiled", "naive", "coarsened")
+_PEOPLE = (
+    ("instructor@demo.example", "Ina Instructor", Role.INSTRUCTOR),
+    ("ada@demo.example", "Ada Student", Role.STUDENT),
+    ("ben@demo.example", "Ben Student", Role.STUDENT),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """Who may sign in, and what the first submission is for."""
+
+    users: Sequence[DemoUser]
+    assignment: str = f"{COURSE}/{_EXERCISES[0]}"
+
+    @property
+    def student(self) -> DemoUser:
+        """Who hands it in."""
+        return next(user for user in self.users if user.role == Role.STUDENT)
+
+
+def prepare_demo(sessions: Sessions, file: Path, url: str) -> Demo:
+    """Make what is missing, in the database and in the file; what is there stays as it is."""
+    now = datetime.now(UTC)
+    known = {user.email: user for user in read_demo(file)}
+    device_class, arch = _device()
+    with sessions.begin() as session:
+        course = find_course(session, COURSE) or create_course(session, COURSE, _TITLE, now)
+        for exercise in _EXERCISES:
+            _set_exercise(session, course, exercise, device_class, arch, now)
+    users = [_user(sessions, email, name, role, known.get(email), now) for email, name, role in _PEOPLE]
+    write_demo(file, DemoFile(url, tuple(users)))
+    return Demo(tuple(users))
+
+
+def _device() -> tuple[str, str]:
+    """The class of this machine's GPU and what to compile for; none where kernels are checked only."""
+    gpu = choose("auto")
+    return ("", arch_of("")) if gpu is None else (gpu.device_class, gpu.arch)
+
+
+def _set_exercise(
+    session: Session, course: Course, name: str, device_class: str, arch: str, now: datetime
+) -> None:
+    """Set it, or bring it up to date: another GPU may be here than at the last start, or another judge."""
+    found = find_assignment(session, f"{course.slug}/{name}")
+    if found is None:
+        due = now + timedelta(days=365)
+        terms = Terms(device_class=device_class, arch=arch, points=10.0, due_at=due)
+        create_assignment(session, course, name, terms, now=now)
+        return
+    found.device_class, found.arch = device_class, arch
+    digest = keep_exercise(session, find_exercise(name), now).digest
+    if found.exercise_digest != digest:
+        found.exercise_digest = digest
+        session.flush()
+        rebuild(session, found)
+
+
+def _user(
+    sessions: Sessions, email: str, name: str, role: Role, known: DemoUser | None, now: datetime
+) -> DemoUser:
+    """One person with a password and a token that are good: those in the file where they are, else new ones."""
+    password = known.password if known and sign_in(sessions, email, known.password) else None
+    with sessions.begin() as session:
+        course = find_course(session, COURSE)
+        assert course is not None
+        person = find_person(session, email) or create_person(session, email=email, name=name, now=now)
+        enable(session, person)
+        enrol(session, course, person, role, now)
+        if password is None:
+            password = secrets.token_urlsafe(_PASSWORD_BYTES)
+            set_password(session, person, password)
+        owner = find_by_token(session, known.token, now=now) if known else None
+        if known is not None and owner is not None and owner.id == person.id:
+            return DemoUser(email, password, known.token, role.value)
+        revoke_tokens(session, person, _TOKEN_NAME, now)
+        return DemoUser(email, password, create_token(session, person, _TOKEN_NAME, now=now), role.value)

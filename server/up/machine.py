@@ -1,0 +1,82 @@
+"""The parts that run on one machine, as the processes that they are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from server.up.embedded_redis import EmbeddedRedis
+from worker.parts import Part
+
+BROKER, DISPATCHER, RECORDER, WEB, WORKER = "redis", "dispatcher", "recorder", "web", "worker"
+
+_COMMAND = (sys.executable, "-P", "-m", "worker.commands")
+_SETTINGS = frozenset({2, 3})
+"""Exit codes of a command that says in its last line why it cannot do what it is for."""
+
+_WORKER_STOP_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the parts have to know.
+
+    redis: None where another one is used
+    descriptor: of the socket that the portal answers at
+    worker_options: of `tilelab worker start`
+    ready: tells of a part, by its name, whether it is ready
+    """
+
+    database_url: str
+    redis_url: str
+    redis: EmbeddedRedis | None
+    descriptor: int
+    worker_options: tuple[str, ...]
+    ready: Callable[[str], bool]
+
+    def parts(self) -> tuple[Part, ...]:
+        """All of them, each after those that it needs.
+
+        The worker ends before the recorder does: what it still finishes is kept.
+        """
+        broker = () if self.redis is None else (BROKER,)
+        parts = [] if self.redis is None else [self._broker(self.redis)]
+        parts += [
+            self._part(WEB, "serve", "web", "--descriptor", str(self.descriptor), "--processes", "1"),
+            self._part(DISPATCHER, "serve", "dispatcher", after=broker),
+            self._part(RECORDER, "serve", "recorder", after=broker),
+            self._part(
+                WORKER, "worker", "start", *self.worker_options, after=(*broker, DISPATCHER, RECORDER)
+            ),
+        ]
+        return tuple(parts)
+
+    def _broker(self, redis: EmbeddedRedis) -> Part:
+        return Part(BROKER, redis.command, environment=_without_secrets(), ready=redis.answers)
+
+    def _part(self, name: str, *words: str, after: tuple[str, ...] = ()) -> Part:
+        watched = name in {WEB, WORKER}
+        return Part(
+            name,
+            (*_COMMAND, *words),
+            environment=self._environment(name),
+            descriptors=(self.descriptor,) if name == WEB else (),
+            after=after,
+            ready=(lambda: self.ready(name)) if watched else None,
+            critical=_SETTINGS,
+            stop_seconds=_WORKER_STOP_SECONDS if name == WORKER else 10.0,
+        )
+
+    def _environment(self, name: str) -> Mapping[str, str]:
+        """A worker never learns where the database is."""
+        told = {"REDIS_URL": self.redis_url, "PYTHONUNBUFFERED": "1"}
+        if name != WORKER:
+            told["DATABASE_URL"] = self.database_url
+        return {**_without_secrets(), **told}
+
+
+def _without_secrets() -> dict[str, str]:
+    names = {"DATABASE_URL", "DATABASE_URL_FILE", "REDIS_URL", "REDIS_URL_FILE"}
+    return {name: value for name, value in os.environ.items() if name not in names}

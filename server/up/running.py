@@ -1,0 +1,169 @@
+"""Runs everything on this machine: prepares what the parts need, keeps them alive, and says what happens."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.database.engine import DatabaseUnavailable, connect, sessions
+from server.database.schema import upgrade
+from server.settings import SettingError, is_set, secret
+from server.up.data_folder import DataFolder, DataFolderError, take
+from server.up.demo import Demo, prepare_demo
+from server.up.demo_submission import DemoSubmission
+from server.up.embedded_redis import EmbeddedRedis, NoRedis, find_redis
+from server.up.machine import BROKER, WEB, WORKER, Machine
+from server.up.telling import Teller, log_to
+from server.up.watching import Watch
+from server.web.serving import CannotListen, listen, url_of
+from worker.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
+from worker.parts import Event
+from worker.supervision import Supervisor
+
+_ASK_SECONDS = 3.0
+
+
+class CannotRun(RuntimeError):
+    """Something that is needed cannot be had; the text says what, and what to do."""
+
+
+_KNOWN = (
+    BrokerUnavailable, BrokerUrlError, CannotListen, DataFolderError, DatabaseUnavailable, NoRedis, SettingError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for on the command line.
+
+    worker: options of `tilelab worker start`
+    """
+
+    data: Path
+    host: str
+    port: int
+    demo: bool
+    verbose: bool
+    worker: tuple[str, ...] = ()
+
+
+def run_everything(options: Options, write: Callable[[str], None]) -> None:
+    """Run until Ctrl-C or SIGTERM; raises CannotRun."""
+    try:
+        folder = take(options.data)
+        with _listening(options) as bound:
+            _run(options, folder, bound, write)
+    except _KNOWN as error:
+        raise CannotRun(str(error)) from error
+
+
+@contextmanager
+def _listening(options: Options) -> Iterator[socket.socket]:
+    with listen(options.host, options.port) as bound:
+        yield bound
+
+
+def _run(options: Options, folder: DataFolder, bound: socket.socket, write: Callable[[str], None]) -> None:
+    database_url = _database_url(folder)
+    redis, redis_url = _broker(folder)
+    url = url_of(bound)
+    demo = _prepare(database_url, folder, url, demo=options.demo)
+    teller = Teller(write, log_to(folder.log), verbose=options.verbose)
+    watch = Watch(url, redis_url)
+    teller.describe = lambda part: _about(part, redis, url, watch)
+    machine = Machine(database_url, redis_url, redis, bound.fileno(), options.worker, watch.ready)
+    supervisor = _supervisor(machine, watch, teller)
+    _say_where(teller, folder, url, demo)
+    with watch.looking():
+        if demo is not None:
+            _hand_in(demo, url, watch, teller)
+        failure = supervisor.run()
+    if failure is not None:
+        raise CannotRun(
+            f"{failure.part} cannot run: {failure.last.removeprefix('tilelab: ') or f'exit code {failure.code}'}"
+        )
+    teller.say("Everything has ended. What was handed in is kept; the next start goes on with it.")
+
+
+def _supervisor(machine: Machine, watch: Watch, teller: Teller) -> Supervisor:
+    parts = machine.parts()
+    waited_for = {part.name for part in parts if part.ready is not None}
+
+    def seen(event: Event) -> None:
+        watch.see(event)
+        teller.event(event, waited_for=event.part in waited_for)
+
+    def ending() -> None:
+        watch.end()
+        teller.say("\nEnding. What is at work is finished, or given back; Ctrl-C again ends at once.")
+
+    supervisor = Supervisor(on_line=teller.line, on_event=seen, on_stop=ending)
+    for part in parts:
+        supervisor.add(part)
+    return supervisor
+
+
+def _database_url(folder: DataFolder) -> str:
+    """The one that is given, or one in the data folder."""
+    return secret(os.environ, "DATABASE_URL") if is_set(os.environ, "DATABASE_URL") else folder.database_url
+
+
+def _broker(folder: DataFolder) -> tuple[EmbeddedRedis | None, str]:
+    """The broker that is given, which has to answer; or one of our own, to be started."""
+    if not is_set(os.environ, "REDIS_URL"):
+        redis = EmbeddedRedis(find_redis(), folder.socket())
+        return redis, redis.url
+    given = secret(os.environ, "REDIS_URL")
+    with connect_redis(given, answer_seconds=_ASK_SECONDS) as client, broker_errors(client):
+        client.ping()
+    return None, given
+
+
+def _prepare(database_url: str, folder: DataFolder, url: str, *, demo: bool) -> Demo | None:
+    """Bring the tables up to date, and make the demo course where it is asked for."""
+    engine = connect(database_url)
+    try:
+        upgrade(engine)
+        return prepare_demo(sessions(engine), folder.demo, url) if demo else None
+    finally:
+        engine.dispose()
+
+
+def _hand_in(demo: Demo, url: str, watch: Watch, teller: Teller) -> None:
+    """Beside everything else, once there is a portal to hand in to and a worker to grade."""
+
+    def hand_in() -> None:
+        if watch.wait(WEB) and watch.wait(WORKER):
+            teller.say("\nA submission:")
+            DemoSubmission(url, demo.student, demo.assignment, teller.say, watch.pause).run()
+            teller.say(f"\nOpen {url} in a browser. Ctrl-C ends everything.")
+
+    threading.Thread(target=hand_in, name="demo", daemon=True).start()
+
+
+def _about(part: str, redis: EmbeddedRedis | None, url: str, watch: Watch) -> str:
+    if part == WEB:
+        return url
+    if part == BROKER and redis is not None:
+        return f"{Path(redis.program).name} at a private socket"
+    record = watch.worker_record
+    if part == WORKER and record is not None:
+        return ", ".join(
+            f"{slot.name} ({slot.device})" if slot.device else slot.name for slot in record.slots
+        )
+    return ""
+
+
+def _say_where(teller: Teller, folder: DataFolder, url: str, demo: Demo | None) -> None:
+    teller.say(f"Tilelab at {url}\nIts data is in {folder.path}, its log in {folder.log.name} there.\n")
+    if demo is not None:
+        teller.say("Sign in to the course `demo` as one of these; their API tokens are in demo.json there:")
+        for user in demo.users:
+            teller.say(f"  {user.role:<11} {user.email:<26} {user.password}")
+        teller.say()
+    teller.say("Parts:")

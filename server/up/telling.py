@@ -1,0 +1,101 @@
+"""What `tilelab up` says on the terminal, and what it keeps in its log."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from kernels.text_safety import safe
+from worker.parts import Event, What
+
+_LOG_BYTES = 8 * 2**20
+_LOGS_KEPT = 2
+_LONGEST_LAST = 160
+
+
+@dataclass(slots=True)
+class Teller:
+    """Prints whole lines, from any thread.
+
+    write: takes a line
+    describe: what else there is to say of a part that is ready
+    log: takes what the parts write
+    verbose: whether that is printed too
+    """
+
+    write: Callable[[str], None]
+    log: logging.Logger
+    describe: Callable[[str], str] = lambda _part: ""
+    verbose: bool = False
+    _died: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def say(self, text: str = "") -> None:
+        """Print something."""
+        with self._lock:
+            for line in text.split("\n"):
+                self.write(line)
+
+    def line(self, part: str, text: str) -> None:
+        """A line that a part wrote."""
+        self.log.info("%s: %s", part, safe(text))
+        if self.verbose:
+            self.say(f"{part}: {safe(text)}")
+
+    def event(self, event: Event, *, waited_for: bool) -> None:
+        """What happened to a part. waited_for: whether it is well only once it is ready."""
+        self.log.info("%s: %s (process %d)", event.part, event.what, event.pid)
+        if event.what is What.DIED:
+            self._died.add(event.part)
+            self._about(event.part, f"{_end_of(event)}; starts again in {event.pause:.1f} s{_last(event)}")
+        elif event.what is What.READY or (event.what is What.STARTED and not waited_for):
+            again = " again" if event.part in self._died else ""
+            more = self.describe(event.part)
+            self._about(
+                event.part, f"{'ready' if waited_for else 'running'}{again}{f': {more}' if more else ''}"
+            )
+        elif event.what is What.FAILED:
+            self._about(event.part, f"cannot run{_last(event)}")
+        elif event.what is What.KILLED:
+            self._about(event.part, "did not end in time, and was killed")
+
+    def _about(self, part: str, text: str) -> None:
+        self.say(f"  {part:<11} {text}")
+
+
+class _Quiet(RotatingFileHandler):
+    """A log on a full disk must not fill the terminal."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        pass
+
+
+def log_to(path: Path) -> logging.Logger:
+    """A log in a file that is taken away in time; what cannot be written is not."""
+    logger = logging.getLogger("tilelab.up")
+    handler = RotatingFileHandler(
+        path, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8", delay=True
+    )
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger.handlers[:] = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    return logger
+
+
+def _end_of(event: Event) -> str:
+    if event.code is None:
+        return "could not be started"
+    if event.code < 0:
+        return f"was ended by {signal.Signals(-event.code).name}"
+    return f"ended with exit code {event.code}"
+
+
+def _last(event: Event) -> str:
+    text = safe(event.last).strip()
+    return f" ({text[:_LONGEST_LAST]})" if text else ""

@@ -1,0 +1,93 @@
+"""Looks from beside whether parts are ready, so that the supervisor never waits for an answer."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+from server.up.asking import NoAnswer, ask
+from server.up.machine import WEB, WORKER
+from worker.broker import connect_redis
+from worker.fleet import WorkerRecord, WorkerState
+from worker.parts import Event, What
+from worker.redis_fleet import RedisFleet
+
+_PAUSE_SECONDS = 0.3
+_ASK_SECONDS = 2.0
+_READY = frozenset({WorkerState.IDLE, WorkerState.BUSY})
+
+
+class Watch:
+    """What is known of the parts. `see` takes what happens to them; `ready` may be asked at any time."""
+
+    def __init__(self, url: str, redis_url: str) -> None:
+        self._url = url
+        self._fleet = RedisFleet(connect_redis(redis_url, answer_seconds=_ASK_SECONDS))
+        self._looks: dict[str, Callable[[int], bool]] = {WEB: self._web, WORKER: self._worker}
+        self._pids: dict[str, int] = {}
+        self._ready: dict[str, int] = {}
+        self._over = threading.Event()
+        self.worker_record: WorkerRecord | None = None
+
+    def see(self, event: Event) -> None:
+        """A part that starts is not ready any more until it was looked at."""
+        if event.what is What.STARTED:
+            self._pids[event.part] = event.pid
+        elif event.what is not What.READY:
+            self._pids.pop(event.part, None)
+
+    def ready(self, part: str) -> bool:
+        """Whether the process that runs now was seen to be ready."""
+        pid = self._pids.get(part)
+        return pid is not None and self._ready.get(part) == pid
+
+    def wait(self, part: str) -> bool:
+        """Until the part is ready; False where everything ends before."""
+        while not self._over.wait(_PAUSE_SECONDS):
+            if self.ready(part):
+                return True
+        return False
+
+    def pause(self, seconds: float) -> bool:
+        """Some time; False where everything ends meanwhile."""
+        return not self._over.wait(seconds)
+
+    @contextlib.contextmanager
+    def looking(self) -> Iterator[None]:
+        """Look while the body runs."""
+        thread = threading.Thread(target=self._look, name="watch", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self.end()
+            thread.join(2 * _ASK_SECONDS)
+
+    def end(self) -> None:
+        """Nobody needs to know any more."""
+        self._over.set()
+
+    def _look(self) -> None:
+        while not self._over.wait(_PAUSE_SECONDS):
+            for part, look in self._looks.items():
+                pid = self._pids.get(part)
+                if pid is not None and self._ready.get(part) != pid and look(pid):
+                    self._ready[part] = pid
+
+    def _web(self, _pid: int) -> bool:
+        try:
+            return ask(self._url, "GET", "/readyz", seconds=_ASK_SECONDS).status == 200
+        except NoAnswer:
+            return False
+
+    def _worker(self, pid: int) -> bool:
+        try:
+            records = self._fleet.workers()
+        except ConnectionError:
+            return False
+        mine = [record for record in records if record.pid == pid and record.state in _READY]
+        if not mine:
+            return False
+        self.worker_record = mine[0]
+        return True

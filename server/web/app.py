@@ -1,0 +1,38 @@
+"""The application that answers browsers and programs."""
+
+from __future__ import annotations
+
+from flask import Flask
+
+from server import models
+from server.settings import Settings
+from server.standings.api import leaderboards
+from server.submissions.api import submissions
+from server.web.headers import add_headers
+from server.web.health import health
+from server.web.pages import pages
+from server.web.problems import answer_errors
+from server.web.site import attach_site
+
+REQUEST_BYTES = 256 * 2**10
+"""Of a whole request: a source of 64 KiB, each of its characters escaped, fits in."""
+
+__all__ = ["REQUEST_BYTES", "create_app", "models"]
+
+
+def create_app(settings: Settings) -> Flask:
+    """The whole application. Opens no connection: it starts, and says that it lives, also where the database is away.
+
+    raise (DatabaseUnavailable): where the address of the database is none
+    """
+    app = Flask("server.web")
+    app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    attach_site(app, settings)
+    answer_errors(app)
+    add_headers(app)
+    app.register_blueprint(pages)
+    app.register_blueprint(health)
+    app.register_blueprint(submissions, url_prefix="/api/v1")
+    app.register_blueprint(leaderboards, url_prefix="/api/v1")
+    return app

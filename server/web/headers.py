@@ -1,0 +1,31 @@
+"""Headers that every answer has: what a browser may do with it, which is next to nothing."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, request
+
+_ALWAYS = {
+    # No script, no frame, nothing from elsewhere: what a student wrote can be shown, and never run.
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def add_headers(app: Flask) -> None:
+    """Set them on every answer, errors included."""
+    app.after_request(_secure)
+
+
+def _secure(response: Response) -> Response:
+    response.headers.update(_ALWAYS)
+    if not request.path.startswith("/static/"):
+        response.headers.setdefault("Cache-Control", "no-store")
+    return response

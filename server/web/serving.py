@@ -1,0 +1,100 @@
+"""The web server's process: gunicorn around the application, on a socket that is bound here.
+
+Binding it ourselves turns every reason why it cannot be bound into one line, and lets `tilelab up` hand in a socket
+that stays open while this process is started anew: then nobody who asks in between is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Any
+
+from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
+from gunicorn.workers.base import Worker
+
+from server.settings import Settings
+from worker.sandbox.lockdown import die_with
+
+THREADS = 8
+_BACKLOG = 512
+_GRACE_SECONDS = 8
+_SILENCE_SECONDS = 60
+
+
+class CannotListen(RuntimeError):
+    """The address cannot be listened at; the text says why and what to do."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket bound to the address and listening; port 0 takes a free one. Raises CannotListen."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise CannotListen(f"{host!r} is no address of this machine; --host takes another.") from error
+    family, kind, protocol, _, address = found[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(_BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise CannotListen(_why(error, host, port)) from error
+    return bound
+
+
+def url_of(bound: socket.socket) -> str:
+    """Where a browser on this machine finds it."""
+    host, port = bound.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(settings: Settings, bound: socket.socket, processes: int) -> None:
+    """Answer requests until SIGTERM or SIGINT; those under way are answered before."""
+    _Gunicorn(settings, bound, processes).run()
+
+
+def _why(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} on {host} is in use by another program; --port takes another."
+    if error.errno == errno.EACCES:
+        return f"port {port} may be used by root only; --port takes another, from 1024."
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"{host} is no address of this machine; --host takes another."
+    return f"port {port} on {host} cannot be listened at ({error.strerror}); --host and --port take another."
+
+
+class _Gunicorn(BaseApplication):
+    def __init__(self, settings: Settings, bound: socket.socket, processes: int) -> None:
+        self._settings = settings
+        self._options: dict[str, Any] = {
+            "bind": [f"fd://{bound.fileno()}"],
+            "workers": processes,
+            "worker_class": "gthread",
+            "threads": THREADS,
+            "timeout": _SILENCE_SECONDS,
+            "graceful_timeout": _GRACE_SECONDS,
+            "control_socket_disable": True,
+            "loglevel": "warning",
+            "proc_name": "tilelab-web",
+            "post_fork": _die_with_arbiter,
+        }
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self._options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        """In the process that answers: connections to the database are never shared between processes."""
+        from server.web.app import create_app
+
+        return create_app(self._settings)
+
+
+def _die_with_arbiter(arbiter: Arbiter, worker: Worker) -> None:
+    """A process that answers must not outlive the one that looks after it: it would keep the port."""
+    die_with(arbiter.pid)
