@@ -79,6 +79,11 @@ class _Handle:
     function: int
 
 
+def open_driver() -> None:
+    """The first half of a start: the driver is there, and no context is made yet."""
+    runtime.getDeviceCount()
+
+
 class CupyBackend:
     """The one GPU that this process sees. It is used for one job; the end of the process gives everything back."""
 

@@ -52,6 +52,9 @@ def environment_for(device: int | None) -> dict[str, str]:
         **passed_on,
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": str(device),
+        # One queue of work is all that is used; the eight of the default make contexts twice as long to begin and to
+        # end, and three times where several begin at once.
+        "CUDA_DEVICE_MAX_CONNECTIONS": "1",
         # nothing is compiled there, and nothing is to be kept in a home folder
         "CUDA_CACHE_DISABLE": "1",
         "CUPY_CACHE_IN_MEMORY": "1",

@@ -42,13 +42,23 @@ def load(device: str) -> Callable[[str], Backend]:
     raise ValueError(f"there is no device of the kind {device!r}")
 
 
+def open_driver(device: str) -> None:
+    """What comes before the context, where the device has one."""
+    if device == GPU:
+        from worker.gpu import cupy_backend
+
+        cupy_backend.open_driver()
+
+
 def warm_up(device: str, compiler: str = "", quiet: Quiet = NOBODY_ELSE) -> Backend:
     """Start the device and load all that a job will need: afterwards nothing can be loaded.
 
     compiler: the version of NVRTC, for the record
-    quiet: in two parts, so that what is timed need not wait for both
+    quiet: in three parts, so that what is timed need not wait for all of them
     """
     steps.warm_up()
+    with quiet.starting():
+        open_driver(device)
     with quiet.starting():
         backend = load(device)(compiler)
     with quiet.starting():

@@ -234,6 +234,7 @@ def test_what_the_driver_is_found_by_is_passed_on_and_the_device_is_chosen(monke
     assert found["LD_LIBRARY_PATH"] == "/opt/driver"
     assert found["CUDA_VISIBLE_DEVICES"] == "3"
     assert found["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert found["CUDA_DEVICE_MAX_CONNECTIONS"] == "1"
     assert not {"HOME", "PATH", "CUDA_PATH"} & set(found)
 
 
