@@ -1,0 +1,137 @@
+"""What is logged: one event a line, as text or as JSON, each with the job that it is about. Passwords never.
+
+TILELAB_LOG is `text` (the default) or `json`, TILELAB_LOG_LEVEL a level such as `info` (the default).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import TextIO
+
+FORMATS = ("text", "json")
+
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+_MARK = "tilelab"
+_LONGEST = 20_000
+
+# Each says for every message that it came and went; what they say of what goes wrong is wanted.
+_WORDY = ("celery.worker.strategy", "celery.app.trace", "celery.bootsteps", "kombu", "alembic", "werkzeug")
+
+# Whatever stands before a host in an address: a library may log one with its password.
+_PERSON = re.compile(r"(://)[^/\s@]*:[^\s@]*@")
+
+_about: ContextVar[Mapping[str, object]] = ContextVar("about", default={})  # noqa: B039 - never changed in place
+_process: dict[str, object] = {}
+
+
+class LogSettingError(ValueError):
+    """TILELAB_LOG or TILELAB_LOG_LEVEL is none that there is; one line."""
+
+
+def configure(
+    form: str = "",
+    level: str = "",
+    stream: TextIO | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Let every log line of this process be written in one form, those of libraries included. Call it once, early.
+
+    form, level: instead of what the environment says; raise LogSettingError where there is no such
+    stream: standard error if not given
+    """
+    given = os.environ if environment is None else environment
+    form = (form or given.get("TILELAB_LOG", "") or "text").lower()
+    level = (level or given.get("TILELAB_LOG_LEVEL", "") or "info").lower()
+    if form not in FORMATS:
+        raise LogSettingError(f"TILELAB_LOG is {form!r}; {' or '.join(FORMATS)} is needed.")
+    if level not in _LEVELS:
+        raise LogSettingError(f"TILELAB_LOG_LEVEL is {level!r}; one of {', '.join(_LEVELS)} is needed.")
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    handler.set_name(_MARK)
+    root = logging.getLogger()
+    for each in [each for each in root.handlers if each.get_name() == _MARK]:
+        root.removeHandler(each)
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name in _WORDY:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    logging.captureWarnings(capture=True)
+
+
+def name_process(**names: object) -> None:
+    """What every line of this process carries, such as its worker's name; in all its threads."""
+    _process.update(names)
+
+
+@contextlib.contextmanager
+def about(**what: object) -> Iterator[None]:
+    """What the lines that this thread logs in the block are about: job, step, attempt."""
+    token = _about.set({**_about.get(), **what})
+    try:
+        yield
+    finally:
+        _about.reset(token)
+
+
+def context() -> Mapping[str, object]:
+    """What a line that is logged here and now carries."""
+    return {**_process, **_about.get()}
+
+
+def without_passwords(text: str) -> str:
+    """The text, with nothing left of the passwords in its addresses."""
+    return _PERSON.sub(r"\1**@", text)
+
+
+class TextLines(logging.Formatter):
+    """For people: time, level, what it is about, text. What follows an exception stands on lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, or more."""
+        named = " ".join(f"{name}={value}" for name, value in context().items())
+        said = _said(record).replace("\n", "\n    ")
+        trace = _trace(record)
+        parts = [_time(record), record.levelname.ljust(7), record.name, f"[{named}]" if named else "", said]
+        return " ".join(part for part in parts if part) + (f"\n{trace}" if trace else "")
+
+
+class JsonLines(logging.Formatter):
+    """For programs: an object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        line: dict[str, object] = {
+            "at": _time(record), "level": record.levelname.lower(), "logger": record.name, "text": _said(record),
+            **context(),
+        }  # fmt: skip
+        if trace := _trace(record):
+            line["trace"] = trace
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+
+
+def _said(record: logging.LogRecord) -> str:
+    try:
+        text = record.getMessage()
+    except (TypeError, ValueError):  # a library's own mistake must not cost the line
+        text = f"{record.msg} {record.args}"
+    return without_passwords(text[:_LONGEST])
+
+
+def _trace(record: logging.LogRecord) -> str:
+    if not record.exc_info or record.exc_info[0] is None:
+        return ""
+    return without_passwords("".join(traceback.format_exception(*record.exc_info)).rstrip()[-_LONGEST:])
