@@ -73,8 +73,8 @@ def _assignment(asked: Mapping[str, Any]) -> str:
 
 def _source(asked: Mapping[str, Any]) -> bytes:
     text = asked.get("source")
-    if not isinstance(text, str):
-        raise _invalid("`source` is the text of one .cu file.")
+    if not isinstance(text, str) or not text:
+        raise _invalid("`source` is the text of one .cu file, and not empty.")
     try:
         source = text.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from server.accounts.models import Person
+from server.accounts.service import create_token
+from server.courses.models import Role
+from server.database.engine import connect, sessions
+from server.database.schema import upgrade
+from server.settings import Settings
+from server.web.app import create_app
+from tests.server.course import ACourse
+
+NOBODY = "redis://127.0.0.1:1/0"
+SOURCE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {}\n"
+
+
+@dataclass
+class Portal:
+    """The application over a real database, with a course."""
+
+    app: Flask
+    course: ACourse
+    client: FlaskClient
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def token(self, name: str, role: Role | None = Role.STUDENT) -> str:
+        """Of the person of that name, made on first mention."""
+        if name not in self.tokens:
+            number = self.course.person(name, role)
+            with self.course.sessions.begin() as session:
+                self.tokens[name] = create_token(session, session.get_one(Person, number), "test")
+        return self.tokens[name]
+
+    def get(self, name: str, path: str) -> TestResponse:
+        return self.client.get(path, headers={"Authorization": f"Bearer {self.token(name)}"})
+
+    def post(
+        self, name: str, body: Any = None, key: str | None = None, data: bytes | None = None
+    ) -> TestResponse:
+        """Hand in; `body` is put over what is good."""
+        headers = {"Authorization": f"Bearer {self.token(name)}"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        if data is not None:
+            return self.client.post(
+                "/api/v1/submissions", data=data, headers=headers, content_type="application/json"
+            )
+        asked = {"assignment": "gpu/tiled", "source": SOURCE} | (body or {})
+        return self.client.post("/api/v1/submissions", json=asked, headers=headers)
+
+
+def settings(database_url: str, redis_url: str = NOBODY) -> Settings:
+    return Settings(database_url=database_url, redis_url=redis_url)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/tilelab.db"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+def portal(database_url: str):
+    engine = connect(database_url)
+    upgrade(engine)
+    app = create_app(settings(database_url))
+    yield Portal(app, ACourse.make(sessions(engine)), app.test_client())
+    app.extensions["tilelab"].engine.dispose()
+    engine.dispose()

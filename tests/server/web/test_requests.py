@@ -1,0 +1,84 @@
+"""What cannot be read, is too large or makes no sense gets an answer that says so: never a fault of ours."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as trying
+from hypothesis import strategies as st
+
+from server.submissions.handing_in import read_new_submission
+from server.web.app import REQUEST_BYTES
+from server.web.problems import Refused
+from tests.server.web.conftest import Portal
+
+FIELDS = [
+    ({"assignment": None}, 422), ({"assignment": 7}, 422), ({"assignment": "tiled"}, 422),
+    ({"assignment": "gpu/tiled/more"}, 422), ({"assignment": "gpu\x00/tiled"}, 422), ({"assignment": "GPU/tiled"}, 422),
+    ({"source": None}, 422), ({"source": ["a"]}, 422), ({"source": ""}, 422), ({"source": "\ud800"}, 422),
+    ({"source": "x" * 65_537}, 413), ({"source": "\N{PILE OF POO}" * 20_000}, 413),
+    ({"mode": "win"}, 422), ({"mode": []}, 422), ({"mode": None}, 422), ({"mode": {}}, 422),
+    ({"device_class": 1}, 422), ({"device_class": "H 200"}, 422), ({"device_class": "\x00"}, 422),
+    ({"mode": "check", "device_class": "h200"}, 422),
+    ({"admin": True}, 422),
+]  # fmt: skip
+BODIES = [
+    (b"", 400), (b"{", 400), (b"[]", 400), (b"null", 400), (b'"text"', 400), (b"\xff\xfe{}", 400), (b"{}", 422),
+    (b"[" * 100_000, 400), (b'{"a":' * 40_000, 400), (b'{"source": NaN}', 400), (b"1" * 5_000, 400),
+    (b'{"\\ud800": 1}', 422), (b"\x00", 400),
+]  # fmt: skip
+
+
+def is_problem(answer: Any, status: int) -> None:
+    assert answer.status_code == status, answer.get_data(as_text=True)
+    assert answer.content_type == "application/problem+json"
+    body = answer.get_json(force=True)
+    assert set(body) == {"type", "title", "status", "code", "detail"}
+    assert body["status"] == status
+    assert len(body["detail"]) > 20, "what to do next"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_bodies_that_cannot_be_used_are_refused_with_a_reason(portal: Portal):
+    for body, status in FIELDS:
+        is_problem(portal.post("ada", body), status)
+    for data, status in BODIES:
+        is_problem(portal.post("ada", data=data), status)
+    for key in ("", "a b", "x" * 201, "schlüssel"):
+        is_problem(portal.post("ada", key=key), 400)
+    is_problem(portal.post("ada", data=b" " * (REQUEST_BYTES + 1)), 413)
+    headers = {"Authorization": f"Bearer {portal.token('ada')}"}
+    is_problem(portal.client.post("/api/v1/submissions", data="source=x", headers=headers), 415)
+    is_problem(portal.client.delete("/api/v1/submissions"), 405)
+    is_problem(portal.client.get("/api/v1/none"), 404)
+
+
+def test_odd_text_in_a_source_is_kept_as_it_came(portal: Portal):
+    for source in ("\x00", "a\x00b", "\r\n\t", "\u202e\u0000\ufeff", "\U0010ffff", "é" * 32_768):
+        assert portal.post("ada", {"source": source}).status_code == 202
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+ASKED = st.fixed_dictionaries(
+    {}, optional={name: JSON for name in ("assignment", "source", "mode", "device_class", "more")}
+)
+
+
+@trying(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    ASKED.map(lambda asked: json.dumps(asked).encode()) | st.binary(max_size=200),
+    st.text(max_size=8) | st.none(),
+)
+def test_no_body_is_too_odd_to_be_read_or_refused(body: bytes, key: str | None):
+    try:
+        read_new_submission(body, key)
+    except Refused as refused:
+        assert refused.status in {400, 413, 422}
+        json.dumps(refused.detail).encode()

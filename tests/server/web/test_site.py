@@ -1,0 +1,94 @@
+"""What holds for every answer, and what is told of the server's own health."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from server.database.engine import connect
+from server.web.app import create_app
+from tests.server.web.conftest import Portal, settings
+
+
+def test_every_answer_shuts_the_browser_in(portal: Portal):
+    for path in ("/", "/healthz", "/api/v1/none", "/none", "/static/tilelab.css", "/api/v1/submissions/a"):
+        with portal.client.get(path) as answer:
+            headers = answer.headers
+        assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert "Access-Control-Allow-Origin" not in headers
+        assert headers["Cache-Control"] == "no-store" or path.startswith("/static/")
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_start_page_says_what_runs_here(portal: Portal):
+    page = portal.client.get("/", headers={"Host": 'a"><script>'})
+    assert page.status_code in {200, 400}
+    page = portal.client.get("/")
+    body = page.get_data(as_text=True)
+    assert page.content_type.startswith("text/html")
+    assert "/healthz" in body
+    assert "/api/v1/submissions" in body
+    assert "width=device-width" in body
+    assert "<script" not in body
+    missing = portal.client.get("/none")
+    assert missing.status_code == 404
+    assert "start page" in missing.get_data(as_text=True)
+
+
+def test_it_is_ready_with_its_database_also_without_a_broker(portal: Portal, redis_url: str):
+    assert portal.client.get("/healthz").get_json() == {"status": "alive"}
+    assert portal.client.get("/readyz").get_json() == {
+        "status": "ready", "database": "current", "broker": "away",
+    }  # fmt: skip
+    app = create_app(settings(portal.app.extensions["tilelab"].settings.database_url, redis_url))
+    assert app.test_client().get("/readyz").get_json()["broker"] == "reachable"
+    app.extensions["tilelab"].engine.dispose()
+
+
+def test_it_is_not_ready_with_a_schema_of_another_version(portal: Portal):
+    with portal.app.extensions["tilelab"].engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'of-tomorrow'"))
+    answer = portal.client.get("/readyz")
+    assert answer.status_code == 503
+    assert "newer" in answer.get_json(force=True)["detail"]
+    assert portal.client.get("/healthz").status_code == 200
+
+
+def test_a_database_that_is_away_costs_nothing_but_time(tmp_path: Path):
+    urls = (f"sqlite:///{tmp_path}/none/tilelab.db", "postgresql://tilelab:geheim@127.0.0.1:1/tilelab")
+    for url in urls:
+        app = create_app(settings(url))
+        client = app.test_client()
+        assert client.get("/healthz").status_code == 200
+        ready = client.get("/readyz")
+        headers = {"Authorization": "Bearer tl_any"}
+        posted = client.post("/api/v1/submissions", json={}, headers=headers)
+        for answer in (ready, posted):
+            assert answer.status_code == 503
+            assert answer.content_type == "application/problem+json"
+            assert int(answer.headers["Retry-After"]) > 0
+            assert "geheim" not in answer.get_data(as_text=True)
+        app.extensions["tilelab"].engine.dispose()
+
+
+def test_a_fault_of_ours_is_told_as_one_and_gives_nothing_away(
+    portal: Portal, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_: object) -> None:
+        raise ValueError("secret detail")
+
+    monkeypatch.setattr("server.submissions.api.read_submission", broken)
+    answer = portal.get("ada", "/api/v1/submissions/abc")
+    assert answer.status_code == 500
+    assert "secret" not in answer.get_data(as_text=True)
+
+
+def test_an_address_of_a_database_that_is_none_is_noticed_at_the_start():
+    from server.database.engine import DatabaseUnavailable
+
+    with pytest.raises(DatabaseUnavailable):
+        create_app(settings("mysql://x"))
+    connect("sqlite://").dispose()

@@ -1,0 +1,153 @@
+"""Handing in and looking up over HTTP, on both databases."""
+
+from __future__ import annotations
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.accounts.service import revoke_tokens
+from server.courses.models import Assignment, Role
+from server.grading.dispatch import take
+from server.grading.record import record
+from tests.server.course import ACourse, check_result, later, measure_result
+from tests.server.web.conftest import SOURCE, Portal
+from worker.messages import CPU_QUEUE
+
+
+def grade(course: ACourse, verdict: Verdict = Verdict.ACCEPTED, *, measure: bool = True) -> None:
+    """Do what a dispatcher, workers and a recorder do with whatever is queued."""
+    with course.sessions.begin() as session:
+        jobs = [step.job_id for step in take(session, CPU_QUEUE, slots=9, cap=9, now=later(1))]
+    for job in jobs:
+        with course.sessions.begin() as session:
+            result = check_result(session, job, verdict)
+        record(course.sessions, result, later(2))
+    if not measure:
+        return
+    with course.sessions.begin() as session:
+        jobs = [step.job_id for step in take(session, "gpu.h200", slots=9, cap=9, now=later(3))]
+    for job in jobs:
+        with course.sessions.begin() as session:
+            result = measure_result(session, job, 5_000.0)
+        record(course.sessions, result, later(4))
+
+
+def test_a_submission_is_accepted_and_followed_to_its_verdict(portal: Portal):
+    answer = portal.post("ada")
+    assert answer.status_code == 202
+    accepted = answer.get_json()
+    assert set(accepted) == {"id", "url", "position"}
+    assert accepted["position"] == 1
+    assert answer.headers["Location"] == accepted["url"] == f"/api/v1/submissions/{accepted['id']}"
+
+    found = portal.get("ada", accepted["url"]).get_json()
+    assert list(found)[:5] == ["id", "assignment", "mode", "device_class", "state"]
+    assert (found["state"], found["verdict"], found["result"]) == ("queued", None, None)
+    assert (found["assignment"], found["mode"], found["device_class"]) == ("gpu/tiled", "rank", "h200")
+    assert found["position"] == 1
+    assert "waits until one comes" in found["wait"]["reason"]
+    assert [(step["name"], step["state"], step["attempt"]) for step in found["steps"]] == [
+        ("compile", "queued", 0), ("check", "queued", 0), ("measure", "queued", 0),
+    ]  # fmt: skip
+
+    grade(portal.course, measure=False)
+    found = portal.get("ada", accepted["url"]).get_json()
+    assert found["verdict"] is None
+    assert [step["state"] for step in found["steps"]] == ["done", "done", "queued"]
+
+    grade(portal.course)
+    found = portal.get("ada", accepted["url"]).get_json()
+    assert (found["state"], found["verdict"], found["position"], found["wait"]) == (
+        "done", "accepted", None, None,
+    )  # fmt: skip
+    assert found["result"]["verdict"] == "accepted"
+    assert found["result"]["measurement"]["gflops"] == 5_000.0
+    assert found["steps"][2] == {"name": "measure", "state": "done", "seconds": 3.0, "attempt": 1}
+
+
+def test_a_wrong_kernel_is_not_measured(portal: Portal):
+    url = portal.post("ada").get_json()["url"]
+    grade(portal.course, Verdict.DATA_RACE)
+    found = portal.get("ada", url).get_json()
+    assert found["verdict"] == "data_race"
+    assert found["steps"][-1]["state"] == "not_run"
+
+
+def test_what_is_only_checked_has_no_step_to_measure(portal: Portal):
+    url = portal.post("ada", {"mode": "check"}).get_json()["url"]
+    found = portal.get("ada", url).get_json()
+    assert [step["name"] for step in found["steps"]] == ["compile", "check"]
+    assert found["device_class"] == ""
+
+
+def test_a_request_made_twice_is_one_submission(portal: Portal):
+    first, second = portal.post("ada", key="once"), portal.post("ada", key="once")
+    assert first.status_code == second.status_code == 202
+    assert first.get_json()["id"] == second.get_json()["id"]
+    assert portal.post("ben", key="once").get_json()["id"] != first.get_json()["id"]
+    other = portal.post("ada", {"source": SOURCE + "// more\n"}, key="once")
+    assert other.status_code == 409
+    assert "new key" in other.get_json()["detail"]
+    grade(portal.course)
+    assert portal.post("ada", key="once").get_json()["position"] is None
+
+
+def test_students_see_their_own_submissions_and_staff_all(portal: Portal):
+    url = portal.post("ada").get_json()["url"]
+    portal.token("ina", Role.INSTRUCTOR)
+    portal.token("eve", None)
+    assert portal.get("ada", url).status_code == 200
+    assert portal.get("ina", url).status_code == 200
+    assert portal.get("ben", url).status_code == 404
+    assert portal.get("eve", url).status_code == 404
+    assert portal.post("eve").get_json() == portal.post("eve", {"assignment": "gpu/none"}).get_json()
+    assert portal.post("eve").status_code == 404
+    assert portal.get("ada", "/api/v1/submissions/no-such-one").status_code == 404
+    assert portal.get("ada", "/api/v1/submissions/%00%ff").status_code == 404
+
+
+def test_a_token_that_is_not_good_is_refused(portal: Portal):
+    token = portal.token("ada")
+    url = portal.post("ada").get_json()["url"]
+    for header in ("", "Bearer", f"Basic {token}", "Bearer tl_wrong", f"Bearer {token}x", "Bearer é" + token):
+        answer = portal.client.get(url, headers={"Authorization": header})
+        assert answer.status_code == 401, header
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+        assert answer.content_type == "application/problem+json"
+    assert portal.client.post("/api/v1/submissions", json={}).status_code == 401
+    with portal.course.sessions.begin() as session:
+        revoke_tokens(session, session.get_one(Person, portal.course.person("ada")))
+    assert portal.get("ada", url).status_code == 401
+
+
+def test_what_is_not_open_is_closed_to_students(portal: Portal):
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).opens_at = later(1e9)
+    assert portal.post("ada").status_code == 403
+    portal.token("ina", Role.INSTRUCTOR)
+    assert portal.post("ina").status_code == 202
+
+
+def test_another_kind_of_gpu_takes_one_that_is_there(portal: Portal):
+    answer = portal.post("ada", {"device_class": "b200"})
+    assert answer.status_code == 422
+    assert "h200" in answer.get_json()["detail"]
+
+
+def test_a_board_shows_students_themselves_and_staff_everyone(portal: Portal):
+    portal.post("ada")
+    portal.post("ben")
+    grade(portal.course)
+    portal.token("ina", Role.INSTRUCTOR)
+    portal.token("eve", None)
+    url = "/api/v1/leaderboards/gpu/tiled/h200"
+    board = portal.get("ada", url).get_json()
+    assert (board["assignment"], board["device_class"], board["metric"]) == ("gpu/tiled", "h200", "gflops")
+    assert [(line["rank"], line["value"], line["you"]) for line in board["lines"]] == [
+        (1, 5_000.0, True), (2, 5_000.0, False),
+    ]  # fmt: skip
+    assert [line["name"] for line in board["lines"]] == ["ada", None]
+    assert board["own"] == board["lines"][0]
+    assert [line["name"] for line in portal.get("ina", url).get_json()["lines"]] == ["ada", "ben"]
+    assert portal.get("eve", url).status_code == 404
+    assert portal.get("ada", "/api/v1/leaderboards/gpu/none/h200").status_code == 404
+    assert portal.get("ada", "/api/v1/leaderboards/gpu/tiled/b200").get_json()["lines"] == []
