@@ -17,6 +17,9 @@ from worker.sandbox.process import Child
 COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**30)
 
 
+_HARDLY = 0.5
+
+
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
     """What kernels.compile.compile_source is called with."""
@@ -41,12 +44,12 @@ def compile_in(child: Child, request: CompileRequest) -> Compilation | tuple[Fin
     """Compile in a child from `start`. A compiler that dies of a file is that file's error.
 
     raise (NVRTCUnavailable): where there is no compiler
-    raise (SandboxFailure): START or ERROR, where the fault is ours
+    raise (SandboxFailure): where the fault is ours, or the machine's
     """
     try:
         response = child.request(asdict(request))
     except SandboxFailure as failure:
-        if failure.kind in _MESSAGES:
+        if failure.kind in _MESSAGES and not _starved(child, failure):
             return (Finding(Verdict.COMPILE_ERROR, _message(failure.kind, child.limits)),)
         nvrtc.library_folder()
         raise
@@ -60,6 +63,14 @@ _MESSAGES = {
     Failure.CRASH: "The compiler crashed on this file. "
     "Look for very deep nesting or recursion, and make it simpler.",
 }
+
+
+def _starved(child: Child, failure: SandboxFailure) -> bool:
+    """Whether the clock stopped a compiler that had hardly computed: the machine is too busy, or stood still."""
+    if failure.kind is not Failure.TIME:
+        return False
+    child.close()  # what it used is known once it has ended
+    return child.cpu_seconds < _HARDLY * child.limits.cpu_seconds
 
 
 def _message(kind: Failure, limits: Limits) -> str:
