@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 from collections.abc import Callable, Iterator
 
@@ -86,7 +87,8 @@ class Watch:
             records = self._fleet.workers()
         except ConnectionError:
             return False
-        mine = [record for record in records if record.pid == pid and record.state in _READY]
+        here = (socket.gethostname(), pid)  # a broker may serve other machines too
+        mine = [record for record in records if (record.host, record.pid) == here and record.state in _READY]
         if not mine:
             return False
         self.worker_record = mine[0]
