@@ -97,14 +97,14 @@ def failed(
     return: whether the job is over
     """
     _close(session, step, outcome, worker, fault, now)
-    step.fault = fault[:FAULT_CHARACTERS]
     if step.attempt < MAX_ATTEMPTS:
         step.state = StepState.QUEUED
+        step.fault = fault[:FAULT_CHARACTERS]
         step.worker = None
         step.started_at = None
         step.queued_at = now
         return False
-    give_up(session, step, now)
+    _give_up(session, step, fault, now)
     return True
 
 
@@ -121,10 +121,16 @@ def given_back(session: Session, step: Step, now: datetime) -> None:
     session.flush()
 
 
-def give_up(session: Session, step: Step, now: datetime) -> None:
-    """End the job in a fault of our own; `step.fault` says which, to staff only."""
+def hopeless(session: Session, step: Step, fault: str, now: datetime, worker: str = "") -> None:
+    """The attempt ended as every other would: end the job in a fault of our own."""
+    _close(session, step, AttemptOutcome.FAULT, worker, fault, now)
+    _give_up(session, step, fault, now)
+
+
+def _give_up(session: Session, step: Step, fault: str, now: datetime) -> None:
+    """End the job; `step.fault` says why, to staff only."""
     step.state = StepState.FAILED
-    step.token = None
+    step.fault = fault[:FAULT_CHARACTERS]
     step.ended_at = now
     job = locked_job(session, step.job_id)
     finish(session, job, _our_fault(job), now)

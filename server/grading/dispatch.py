@@ -1,18 +1,16 @@
 """Give queued steps out: first in the database, then to the broker.
 
 An attempt is in the database, with its token, before anybody hears of it. What is killed in between has sent nothing,
-and the message is sent anew later, with the same token: see server.grading.watch.
+and the message is sent anew later, with the same token: see server.grading.reap.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from server.grading.attempts import begin, ticket_of
 from server.grading.models import Step, StepState
@@ -21,14 +19,6 @@ from worker.messages import CheckWork, ExerciseText, MeasureWork, MessageError, 
 
 WITHOUT_WORKERS = 2
 """Messages that lie in a queue for which no worker is known: one may be there whose record is lost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parcel:
-    """A message and the queue it goes to."""
-
-    queue: str
-    message: StepMessage
 
 
 class Unsendable(ValueError):
@@ -71,25 +61,6 @@ def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> l
 def _sent(session: Session, queue: str) -> int:
     query = select(func.count()).where(Step.queue == queue, IN_FLIGHT, Step.state == StepState.SENT)
     return session.scalar(query) or 0
-
-
-def parcels(
-    session: Session, steps: Sequence[int], lease_seconds: float
-) -> tuple[list[Parcel], dict[int, str]]:
-    """The messages of those steps that are sent and not begun, in the given order.
-
-    return: them, and by step why there can be none
-    """
-    query = select(Step).where(Step.id.in_(steps), IN_FLIGHT, Step.state == StepState.SENT)
-    found = {step.id: step for step in session.scalars(query.options(undefer(Step.work)))}
-    made: list[Parcel] = []
-    unsendable: dict[int, str] = {}
-    for step in (found[number] for number in steps if number in found):
-        try:
-            made.append(Parcel(step.queue, message_of(step, lease_seconds)))
-        except Unsendable as error:
-            unsendable[step.id] = str(error)
-    return made, unsendable
 
 
 def message_of(step: Step, lease_seconds: float) -> StepMessage:

@@ -19,8 +19,8 @@ from server.grading.attempts import (
     completed,
     failed,
     finish,
-    give_up,
     given_back,
+    hopeless,
     locked_current,
     locked_job,
 )
@@ -28,6 +28,7 @@ from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
 from server.grading.refusal import Refusal, check_result
 from server.grading.turns import Turns
 from server.standings.service import stand
+from worker.logging import about
 from worker.messages import (
     MeasureWork,
     MessageError,
@@ -95,17 +96,32 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime) -> 
     except Refusal as refusal:
         over = failed(session, step, AttemptOutcome.FAULT, str(refusal), now, result.worker)
         return Recorded.GIVEN_UP if over else Recorded.AGAIN
+    work = None
+    if result.measure is not None:
+        try:
+            work = _packed(result.measure)
+        except MessageError as error:
+            hopeless(session, step, f"what is to be measured cannot be sent: {error}", now, result.worker)
+            return Recorded.GIVEN_UP
     completed(session, step, result.worker, _seconds(result.seconds), now)
     job = locked_job(session, step.job_id)
-    if result.measure is None:
+    if work is None:
         kept = finish(session, job, report, now)
         session.flush()
         stand(session, job, kept, report)
         return Recorded.FINAL
-    return _queue_measure(session, step, job, result.measure, now)
+    _queue_measure(session, job, work, now)
+    return Recorded.GOES_ON
 
 
-def _queue_measure(session: Session, step: Step, job: Job, work: MeasureWork, now: datetime) -> Recorded:
+def _packed(work: MeasureWork) -> bytes:
+    packed = encode(work).encode()
+    if len(packed) > WORK_BYTES:
+        raise MessageError(f"it has {len(packed):,} bytes, {WORK_BYTES:,} are allowed")
+    return packed
+
+
+def _queue_measure(session: Session, job: Job, work: bytes, now: datetime) -> None:
     queue = gpu_queue(job.device_class)
     measure = Step(
         job_id=job.id,
@@ -114,23 +130,10 @@ def _queue_measure(session: Session, step: Step, job: Job, work: MeasureWork, no
         person_id=job.person_id,
         priority=job.priority,
         turn=Turns(session, queue, job.priority).next(job.person_id),
+        work=work,
         queued_at=now,
     )
-    try:
-        measure.work = encode(work).encode()
-    except MessageError as error:
-        return _too_large(session, step, str(error), now)
-    if len(measure.work) > WORK_BYTES:
-        return _too_large(session, step, f"{len(measure.work):,} bytes of work to measure", now)
     session.add(measure)
-    return Recorded.GOES_ON
-
-
-def _too_large(session: Session, step: Step, why: str, now: datetime) -> Recorded:
-    """The next attempt would come to the same."""
-    step.fault = f"what is to be measured is too large to be sent: {why}"
-    give_up(session, step, now)
-    return Recorded.GIVEN_UP
 
 
 def _over(session: Session, ticket: Ticket) -> Recorded:
@@ -144,8 +147,9 @@ def _seconds(said: float) -> float | None:
 
 
 def _log(ticket: Ticket, attempt: int, outcome: Recorded, worker: str, fault: str) -> None:
-    level = (
-        logging.WARNING if outcome in {Recorded.AGAIN, Recorded.GIVEN_UP, Recorded.FENCED} else logging.INFO
-    )
-    extra = {"job": ticket.job, "step": ticket.kind.value, "attempt": attempt, "worker": worker}
-    logger.log(level, "result %s%s", outcome.value, f": {fault}" if fault else "", extra=extra)
+    level = logging.INFO if outcome in _WELL else logging.WARNING
+    with about(job=ticket.job, step=ticket.kind.value, attempt=attempt):
+        logger.log(level, "result of %s: %s%s", worker, outcome.value, f" ({fault})" if fault else "")
+
+
+_WELL = frozenset({Recorded.FINAL, Recorded.GOES_ON, Recorded.REPEATED})

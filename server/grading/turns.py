@@ -123,7 +123,7 @@ def people_in_flight(session: Session, queue: str) -> dict[int, int]:
     query = (
         select(Step.person_id, func.count()).where(Step.queue == queue, IN_FLIGHT).group_by(Step.person_id)
     )
-    return dict(session.execute(query).tuples().all())
+    return dict(session.execute(query).all())
 
 
 def advance(session: Session, queue: str, turns: Mapping[int, int]) -> None:

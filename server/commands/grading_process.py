@@ -1,0 +1,39 @@
+"""How the dispatcher and the recorder start: settings, log, and a database that may still be away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worker.commands.root import SystemFault
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from server.settings import Settings
+
+
+def database_from(process: str) -> tuple[Settings, Engine]:
+    """The settings and the database of this process; raises SystemFault for a setting that cannot be used."""
+    from server.database.engine import DatabaseUnavailable, connect
+    from server.settings import SettingError, read_settings
+    from worker.logging import LogSettingError, configure, name_process
+
+    try:
+        settings = read_settings()
+        configure()
+        engine = connect(settings.database_url)
+    except (SettingError, LogSettingError, DatabaseUnavailable) as error:
+        raise SystemFault(str(error)) from error
+    name_process(process=process)
+    return settings, engine
+
+
+def redis_address(settings: Settings) -> str:
+    """REDIS_URL, read once to see that it can be; raises SystemFault."""
+    from worker.broker import BrokerUrlError, celery_app
+
+    try:
+        celery_app(settings.redis_url)
+    except BrokerUrlError as error:
+        raise SystemFault(str(error)) from error
+    return settings.redis_url

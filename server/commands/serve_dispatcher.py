@@ -1,0 +1,36 @@
+"""`tilelab serve dispatcher`: sends queued steps to workers, and takes back what they lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from server.commands.grading_process import database_from, redis_address
+
+
+@click.command(epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting cannot be used.")
+@click.option(
+    "--heartbeat",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file to touch with every round, a few times a second; old means that it hangs.",
+)
+def dispatcher(heartbeat: Path | None) -> None:
+    """Send queued steps to workers, and take back what they lost, until SIGTERM or Ctrl-C.
+
+    Waits for a database or a broker that is away. More than one may run.
+
+    \b
+    Example:
+      tilelab serve dispatcher --heartbeat /run/tilelab/dispatcher
+    """  # noqa: D301 - click reads the escape
+    from server.grading.dispatcher import Dispatcher
+    from server.grading.running import Heartbeat, Rounds, on_signals
+    from server.grading.wires import wires_to
+
+    settings, engine = database_from("dispatcher")
+    rounds = Rounds(Dispatcher(engine, wires_to(redis_address(settings)), settings), Heartbeat(heartbeat))
+    on_signals(rounds.stop)
+    click.echo("dispatching", err=True)
+    rounds.run()
+    engine.dispose()

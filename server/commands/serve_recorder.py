@@ -1,0 +1,55 @@
+"""`tilelab serve recorder`: writes what workers send back into the database."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from pathlib import Path
+
+import click
+
+from server.commands.grading_process import database_from, redis_address
+
+
+@click.command(epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting cannot be used.")
+@click.option(
+    "--heartbeat",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file to touch every second; old means that it is frozen.",
+)
+def recorder(heartbeat: Path | None) -> None:
+    """Write what workers send back into the database, until SIGTERM or Ctrl-C.
+
+    Waits for a database or a broker that is away. More than one may run.
+
+    \b
+    Example:
+      tilelab serve recorder --heartbeat /run/tilelab/recorder
+    """  # noqa: D301 - click reads the escape
+    from server.grading.recorder import Recorder
+    from server.grading.running import Heartbeat, wait_for_database
+    from worker.broker import celery_app, connect_redis
+    from worker.consuming import consume, stop_consuming
+    from worker.messages import RESULTS_QUEUE
+    from worker.redis_claims import RedisClaims
+
+    settings, engine = database_from("recorder")
+    address = redis_address(settings)
+    app = celery_app(address)
+    beat = Heartbeat(heartbeat)
+    stop = threading.Event()
+    Recorder(engine, RedisClaims(connect_redis(address)), beat, stop).register(app)
+
+    def end(*_: object) -> None:
+        stop.set()
+        stop_consuming()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    click.echo("recording", err=True)
+    beat.keep(stop)
+    if wait_for_database(engine, stop, beat):
+        consume(app, RESULTS_QUEUE, f"recorder-{os.getpid()}@{socket.gethostname()}")
+    engine.dispose()

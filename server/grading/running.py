@@ -1,0 +1,125 @@
+"""What the processes of grading share: to outlast what is away, to say so once, and to show that they live."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from server.database.engine import DatabaseUnavailable
+from server.database.schema import check
+from server.grading.dispatcher import Dispatcher
+
+TICK_SECONDS = 0.2
+LONGEST_WAIT = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Outage:
+    """Something that is away now and then: one line when it goes, one when it is back, and longer and longer waits."""
+
+    what: str
+    _since: float | None = None
+    _wait: float = 0.0
+
+    def failed(self, error: Exception) -> float:
+        """It is away; returns the seconds to wait before the next try."""
+        if self._since is None:
+            self._since = time.monotonic()
+            self._wait = TICK_SECONDS
+            logger.warning("%s is away, waiting for it: %s", self.what, error)
+        else:
+            self._wait = min(2 * self._wait, LONGEST_WAIT)
+        return self._wait
+
+    def over(self) -> None:
+        """It works."""
+        if self._since is not None:
+            logger.info("%s is back after %.1f s", self.what, time.monotonic() - self._since)
+            self._since = None
+
+
+@dataclass(slots=True)
+class Heartbeat:
+    """A file whose time of change says that the process goes round; None for none."""
+
+    file: Path | None
+
+    def beat(self) -> None:
+        """Now."""
+        if self.file is None:
+            return
+        try:
+            self.file.touch()
+        except OSError as error:
+            logger.warning("the heartbeat file cannot be written: %s", error)
+            self.file = None
+
+    def keep(self, stop: threading.Event) -> None:
+        """Beat once a second in a thread of its own, until the event is set."""
+
+        def go_on() -> None:
+            while not stop.wait(1.0):
+                self.beat()
+
+        self.beat()
+        threading.Thread(target=go_on, name="heartbeat", daemon=True).start()
+
+
+def wait_for_database(engine: Engine, stop: threading.Event, heartbeat: Heartbeat) -> bool:
+    """Wait until the database is there, with the tables of this version; False where `stop` came first."""
+    outage = Outage("the database")
+    while not stop.is_set():
+        heartbeat.beat()
+        try:
+            check(engine)
+        except DatabaseUnavailable as error:
+            stop.wait(outage.failed(error))
+        else:
+            outage.over()
+            return True
+    return False
+
+
+@dataclass(slots=True)
+class Rounds:
+    """A dispatcher, round after round."""
+
+    dispatcher: Dispatcher
+    heartbeat: Heartbeat
+    stop: threading.Event = field(default_factory=threading.Event)
+    _database: Outage = field(default_factory=lambda: Outage("the database"))
+    _broker: Outage = field(default_factory=lambda: Outage("the broker"))
+
+    def run(self) -> None:
+        """Until `stop` is set."""
+        wait_for_database(self.dispatcher.engine, self.stop, self.heartbeat)
+        while not self.stop.is_set():
+            wait = self._round()
+            self.heartbeat.beat()
+            self.stop.wait(wait)
+
+    def _round(self) -> float:
+        """One round; returns the seconds to wait after it."""
+        try:
+            self.dispatcher.tick()
+        except DatabaseUnavailable as error:
+            return self._database.failed(error)
+        except ConnectionError as error:
+            return self._broker.failed(error)
+        self._database.over()
+        self._broker.over()
+        return TICK_SECONDS
+
+
+def on_signals(stop: threading.Event) -> None:
+    """Let SIGTERM and SIGINT set the event; call it in the main thread."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())

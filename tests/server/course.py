@@ -1,0 +1,163 @@
+"""A course in a database: people, an assignment, and what workers would say of submissions to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.exercise import find_exercise
+from kernels.measurement import Environment, Measurement
+from kernels.plan import make_plan
+from kernels.report import Report
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.courses.models import Assignment, Course, Membership, Role
+from server.database.engine import Sessions
+from server.grading.attempts import ticket_of
+from server.grading.models import Exercise, Job, Result, Step
+from server.submissions.models import Mode, Submission
+from server.submissions.service import Accepted, HandedIn, accept
+from worker.gpu.messages import MeasureRequest
+from worker.messages import CPU_QUEUE, MeasureWork, StepKind, StepResult
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+SOURCE = b"__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {}\n"
+DIGEST = "d" * 64
+WORKER = "host-1-abc"
+
+
+@dataclass
+class ACourse:
+    """The course, with `assignment` for all to hand in to."""
+
+    sessions: Sessions
+    course: int
+    assignment: int
+    people: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def make(cls, sessions: Sessions, **assignment: Any) -> ACourse:
+        with sessions.begin() as session:
+            exercise = _exercise()
+            session.add(Exercise(**exercise))
+            course = Course(slug="gpu", title="GPU", created_at=NOW)
+            session.add(course)
+            session.flush()
+            given: dict[str, Any] = {"slug": "tiled", "device_class": "h200", "arch": "sm_90"}
+            set_one = Assignment(
+                course_id=course.id, exercise_digest=exercise["digest"], title="Tiled", created_at=NOW,
+                **(given | assignment),
+            )  # fmt: skip
+            session.add(set_one)
+            session.flush()
+            return cls(sessions, course.id, set_one.id)
+
+    def person(self, name: str, role: Role | None = Role.STUDENT) -> int:
+        """The person of that name, made on first mention."""
+        if name not in self.people:
+            with self.sessions.begin() as session:
+                made = Person(email=f"{name}@example.edu", name=name, created_at=NOW)
+                session.add(made)
+                session.flush()
+                if role is not None:
+                    session.add(
+                        Membership(course_id=self.course, person_id=made.id, role=role, created_at=NOW)
+                    )
+                self.people[name] = made.id
+        return self.people[name]
+
+    def hand_in(
+        self,
+        name: str,
+        source: bytes = SOURCE,
+        mode: Mode = Mode.RANK,
+        *,
+        now: datetime = NOW,
+        key: str | None = None,
+        device_class: str | None = None,
+    ) -> Accepted:
+        asked = HandedIn(self.person(name), self.assignment, source, mode, device_class, key)
+        return accept(self.sessions, asked, now)
+
+    def job(self, name: str, **more: Any) -> int:
+        """The number of the job of what that person hands in."""
+        accepted = self.hand_in(name, **more)
+        with self.sessions.begin() as session:
+            return session.scalars(
+                select(Job.id).where(Job.submission_id == accepted.submission.id).order_by(Job.id.desc())
+            ).first() or 0
+
+
+@cache
+def _exercise() -> dict[str, Any]:
+    exercise = find_exercise("tiled")
+    definition = (exercise.root / "exercise.toml").read_text("utf-8")
+    return {
+        "digest": exercise.digest, "name": exercise.name, "title": exercise.title, "definition": definition,
+        "added_at": NOW,
+    }  # fmt: skip
+
+
+def step_of(session: Session, job: int, kind: StepKind = StepKind.CHECK) -> Step:
+    return session.scalars(select(Step).where(Step.job_id == job, Step.kind == kind)).one()
+
+
+def result_of(session: Session, job: int) -> Result | None:
+    return session.get(Result, job)
+
+
+def report_for(job: Job, verdict: Verdict = Verdict.ACCEPTED, **more: Any) -> Report:
+    """A report on the job, as its worker would write it."""
+    given: dict[str, Any] = {
+        "verdict": verdict, "message": "So it is.", "exercise": job.exercise.name, "device": "cpu",
+        "arch": job.arch, "tile": 16, "seed": job.seed,
+    }  # fmt: skip
+    return Report(**(given | more))
+
+
+def measured(gflops: float, device_class: str = "h200", **more: Any) -> Measurement:
+    ms = 2 * 2048**3 / gflops / 1e6
+    environment = Environment(
+        device="NVIDIA H200", device_class=device_class, cc="9.0", multiprocessors=132, memory_bytes=1 << 37,
+        max_sm_mhz=1980, driver="570", cupy="14", compiler="13",
+    )  # fmt: skip
+    given: dict[str, Any] = {
+        "sizes": {"Width": 2048}, "ms_median": ms, "ci": (ms, ms), "spread": (ms, ms), "repeats": 9,
+        "settled": True, "gflops": gflops, "cublas_share": 0.1, "metric": "gflops", "environment": environment,
+        "ptx_digest": DIGEST,
+    }  # fmt: skip
+    return Measurement(**(given | more))
+
+
+def measure_work(job: Job, report: Report) -> MeasureWork:
+    plan = make_plan(find_exercise(job.exercise.name), None, job.tile, job.seed)
+    request = MeasureRequest(plan, (), None, (), "gflops")
+    return MeasureWork(request, report, (DIGEST,), compared=True)
+
+
+def check_result(session: Session, job: int, verdict: Verdict = Verdict.ACCEPTED, **more: Any) -> StepResult:
+    """What comes back of a job's check step that is under way."""
+    step = step_of(session, job)
+    report = report_for(step.job, verdict)
+    goes_on = step.job.device_class and verdict is Verdict.ACCEPTED
+    measure = measure_work(step.job, report) if goes_on else None
+    return replace(StepResult(ticket_of(step), WORKER, report, measure, seconds=2.0), **more)
+
+
+def measure_result(session: Session, job: int, gflops: float, **more: Any) -> StepResult:
+    """What comes back of a job's measure step that is under way."""
+    step = step_of(session, job, StepKind.MEASURE)
+    report = report_for(step.job, device=step.job.device_class, measurement=measured(gflops))
+    return replace(StepResult(ticket_of(step), WORKER, report, seconds=3.0, busy_ms=900.0), **more)
+
+
+def later(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+__all__ = ["CPU_QUEUE", "ACourse", "Submission"]
