@@ -6,6 +6,7 @@ may use `readers`: on SQLite it then waits for no writer, and no writer for it.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sqlite3
 import time
@@ -72,12 +73,19 @@ def connect(url: str) -> Engine:
 
 def sessions(engine: Engine) -> Sessions:
     """A factory of sessions; `with made.begin() as session:` is one transaction."""
+    _know_all_tables()
     return sessionmaker(engine, expire_on_commit=False)
 
 
 def readers(engine: Engine) -> Sessions:
     """A factory of sessions that see the database as it was when they began to read, and cannot write."""
+    _know_all_tables()
     return sessionmaker(snapshots(engine), expire_on_commit=False, autoflush=False)
+
+
+def _know_all_tables() -> None:
+    """A class of one table refers to others by name: a session can use none before all of them are loaded."""
+    importlib.import_module("server.models")
 
 
 def snapshots(engine: Engine) -> Engine:

@@ -11,7 +11,6 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from kernels.exercise import find_exercise
-from server import models
 from server.accounts.service import (
     create_person,
     create_token,
@@ -37,8 +36,6 @@ from server.database.engine import Sessions
 from server.standings.service import rebuild
 from server.up.demo_file import DemoFile, DemoUser, read_demo, write_demo
 from worker.commands.device import choose
-
-__all__ = ["COURSE", "Demo", "models", "prepare_demo"]
 
 COURSE = "demo"
 _TITLE = "Tiled matrix multiplication, to look at"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flask import Flask
 
-from server import models
 from server.settings import Settings
 from server.standings.api import leaderboards
 from server.submissions.api import submissions
@@ -16,8 +15,6 @@ from server.web.site import attach_site
 
 REQUEST_BYTES = 256 * 2**10
 """Of a whole request: a source of 64 KiB, each of its characters escaped, fits in."""
-
-__all__ = ["REQUEST_BYTES", "create_app", "models"]
 
 
 def create_app(settings: Settings) -> Flask:
