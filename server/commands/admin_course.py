@@ -20,7 +20,7 @@ from worker.commands.root import Exit, WrongUse, leave
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-class Moment(click.ParamType):
+class Moment(click.ParamType[datetime]):
     """A day or a moment in ISO 8601; UTC where it names no zone."""
 
     name = "TIME"

@@ -134,7 +134,8 @@ def token(email: str, name: str, days: int | None, revoke: bool, as_json: bool) 
         if revoke:
             count = service.revoke_tokens(session, person)
             note(session, None, "token.revoked", _subject(person), count=count)
-            shown, line = {"revoked": count}, f"Tokens revoked: {count}."
+            shown: dict[str, Any] = {"revoked": count}
+            line = f"Tokens revoked: {count}."
         else:
             lifetime = None if days is None else timedelta(days=days)
             made = service.create_token(session, person, name, lifetime=lifetime)

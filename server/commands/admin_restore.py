@@ -1,0 +1,35 @@
+"""`tilelab admin restore`: a backup into an empty database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from server.commands.database import engine_in_use
+from worker.commands.progress import Progress
+from worker.commands.root import Exit, SystemFault, WrongUse, leave
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def restore(file: Path) -> None:
+    """Read a backup into the empty database that DATABASE_URL names: all of it, or nothing.
+
+    Tables are made where there are none. Erase those again whom you erased since the backup was made.
+
+    \b
+    Example:
+      DATABASE_URL=postgresql://tilelab@db/new tilelab admin restore tilelab-2026-03-01.zip
+    """  # noqa: D301 - click reads the escape
+    from server.operations.restore import RestoreRefused, restore
+
+    with engine_in_use() as engine, Progress() as progress:
+        try:
+            manifest = restore(engine, file, lambda table: progress.show(f"reading {table}"))
+        except RestoreRefused as error:
+            raise SystemFault(str(error)) from error
+        except OSError as error:
+            raise WrongUse(f"{file} cannot be read: {error.strerror or error}.") from error
+    click.echo(f"Restored {manifest.rows:,} rows, of {manifest.made_at}.")
+    leave(Exit.ACCEPTED)

@@ -1,0 +1,1 @@
+"""What an operator does to the database as a whole: back it up, restore it, erase a person from it."""

@@ -1,0 +1,222 @@
+"""Erase a person: remove what names them and what they wrote; keep the numbers that a course is measured by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.orm import Session
+
+from server.accounts.models import ApiToken, Person
+from server.audit.service import note
+from server.database.engine import Sessions
+from server.experiments.models import Experiment
+from server.grading.accept import keep_source
+from server.grading.attempts import cancelled
+from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
+from server.operations.compacting import compact
+from server.operations.mentions import erase_mentions, mentions
+from server.operations.numbers import only_numbers
+from server.standings.models import Standing
+from server.submissions.models import Submission
+from worker.messages import Ticket
+
+ERASED_NAME = "erased"
+_REMOVED = "removed with the person"
+_NO_SOURCE = hashlib.sha256(b"").hexdigest()
+_OPEN = (JobState.QUEUED, JobState.RUNNING)
+_SOME = 500
+
+
+class NobodyToErase(ValueError):
+    """There is no such person."""
+
+
+@dataclass(slots=True)
+class Erased:
+    """What was removed.
+
+    cancelled: jobs that were not over; tickets: of their attempts under way, whose results will be refused
+    shared: sources that stay, because others handed in the same
+    left: where the name or email still stands, for someone to look at: the title of a course may name its teacher
+    compacted: whether the file of the database was made anew without what was removed; None where it is no file
+    """
+
+    person: int
+    submissions: int = 0
+    sources: int = 0
+    shared: int = 0
+    reports: int = 0
+    tokens: int = 0
+    cancelled: int = 0
+    left: list[str] = field(default_factory=list)
+    tickets: list[Ticket] = field(default_factory=list)
+    compacted: bool | None = None
+
+    def shown(self) -> dict[str, Any]:
+        """As an object of JSON."""
+        names = (
+            "person", "submissions", "sources", "shared", "reports", "tokens", "cancelled", "left", "compacted",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}
+
+    def text(self) -> str:
+        """In a few lines."""
+        counts = f"{self.submissions} submissions without source, {self.reports} reports without text"
+        lines = [
+            f"Erased person {self.person}: {counts}, {self.tokens} tokens removed, {self.cancelled} jobs cancelled."
+        ]
+        if self.shared:
+            lines.append(f"Sources that others handed in too, and which stay: {self.shared}.")
+        if self.left:
+            lines.append(
+                f"The name or email still stands in: {', '.join(self.left)}. See whether it is theirs."
+            )
+        if self.compacted is False:
+            lines.append(
+                "The database was in use, so its file may hold remains: stop the server and run VACUUM on it."
+            )
+        lines.append("Backups made before keep what they hold.")
+        return "\n".join(lines)
+
+
+def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None) -> Erased:
+    """Erase a person for good; raises NobodyToErase."""
+    moment = now or datetime.now(UTC)
+    done = Erased(person_id)
+    with sessions.begin() as session:
+        person = session.get(Person, person_id, with_for_update=True)
+        if person is None or person.erased_at is not None:
+            raise NobodyToErase(f"There is no person {person_id}, or they are erased already.")
+        names = (person.email, person.name)
+        _erase_account(session, person, moment, done)
+        _erase_work(session, person_id, moment, done)
+        erase_mentions(session, names)
+        note(session, None, "person.erased", f"person {person_id}", now=moment, submissions=done.submissions)
+    with sessions.begin() as session:
+        # A request that was under way has waited for the row of its person, and handed in after all.
+        _erase_work(session, person_id, moment, done)
+        done.left = mentions(session, names)
+        engine = session.get_bind().engine
+    done.compacted = compact(engine)
+    return done
+
+
+def _erase_account(session: Session, person: Person, now: datetime, done: Erased) -> None:
+    removed = session.execute(delete(ApiToken).where(ApiToken.person_id == person.id).returning(ApiToken.id))
+    done.tokens = len(removed.all())
+    # Nobody can have this address: mail to it goes nowhere, and create_person refuses it.
+    person.email = f"erased-{person.id}@erased.invalid"
+    person.name = ERASED_NAME
+    person.password = None
+    person.disabled_at = person.disabled_at or now
+    person.erased_at = now
+    session.execute(delete(Standing).where(Standing.person_id == person.id))
+    session.flush()
+
+
+def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> None:
+    """What they handed in, and everything that quotes it."""
+    own = select(Submission.id).where(Submission.person_id == person)
+    started = select(Experiment.id).where(Experiment.person_id == person)
+    theirs = or_(Job.submission_id.in_(own), Job.experiment_id.in_(started))
+    sources = _sources(session, person, theirs)
+    gone = [digest for digest in sources if not _handed_in_by_others(session, digest, person)]
+    jobs = _jobs(session, theirs, gone)
+    if not jobs and not sources:
+        return
+    none = keep_source(session, b"", now)
+    for some in _parts(jobs):
+        _cancel(session, some, now, done)
+        _strip(session, some, done)
+        session.execute(update(Job).where(Job.id.in_(some)).values(source_digest=none))
+    changed = session.execute(
+        update(Submission)
+        .where(Submission.person_id == person, Submission.source_digest != none)
+        .values(source_digest=none, idempotency_key=None, request_digest=None)
+        .returning(Submission.id)
+    )
+    done.submissions += len(changed.all())
+    for some in _parts(gone):
+        session.execute(delete(Source).where(Source.digest.in_(some)))
+    done.sources += len(gone)
+    done.shared += len(sources) - len(gone)
+
+
+def _sources(session: Session, person: int, theirs: Any) -> list[str]:
+    """All that they handed in, or had measured."""
+    handed_in = session.scalars(select(Submission.source_digest).where(Submission.person_id == person))
+    measured = session.scalars(select(Job.source_digest).where(theirs))
+    return sorted({*handed_in, *measured} - {_NO_SOURCE})
+
+
+def _handed_in_by_others(session: Session, digest: str, person: int) -> bool:
+    submitted = select(Submission.id).where(
+        Submission.source_digest == digest, Submission.person_id != person
+    )
+    if session.scalar(submitted.limit(1)) is not None:
+        return True
+    own = select(Submission.id).where(Submission.source_digest == digest, Submission.person_id == person)
+    if session.scalar(own.limit(1)) is not None:
+        return False
+    # Only measured by them: it stays where an experiment of someone else has it too.
+    others = (
+        select(Job.id)
+        .join(Experiment, Experiment.id == Job.experiment_id)
+        .where(Job.source_digest == digest, Experiment.person_id != person)
+    )
+    return session.scalar(others.limit(1)) is not None
+
+
+def _jobs(session: Session, theirs: Any, gone: Sequence[str]) -> list[int]:
+    """Their jobs, and those of others that grade a source of theirs."""
+    found = set(session.scalars(select(Job.id).where(theirs, Job.source_digest != _NO_SOURCE)))
+    for some in _parts(gone):
+        found |= set(session.scalars(select(Job.id).where(Job.source_digest.in_(some))))
+    return sorted(found)
+
+
+def _cancel(session: Session, jobs: Sequence[int], now: datetime, done: Erased) -> None:
+    """End what is not over. Steps are locked before their jobs, as everywhere."""
+    steps = session.scalars(
+        select(Step)
+        .where(Step.job_id.in_(jobs), Step.state.in_((StepState.QUEUED, StepState.SENT, StepState.RUNNING)))
+        .order_by(Step.id)
+        .with_for_update()
+    ).all()
+    for step in steps:
+        ticket = cancelled(session, step, now)
+        if ticket is not None:
+            done.tickets.append(ticket)
+    session.flush()
+    ended = session.execute(
+        update(Job)
+        .where(Job.id.in_(jobs), Job.state.in_(_OPEN))
+        .values(state=JobState.CANCELLED, ended_at=now)
+        .returning(Job.id)
+    )
+    done.cancelled += len(ended.all())
+
+
+def _strip(session: Session, jobs: Sequence[int], done: Erased) -> None:
+    """Take out of results, steps and attempts what quotes a source."""
+    for job in jobs:
+        packed = session.scalar(select(Result.report).where(Result.job_id == job).with_for_update())
+        if packed is not None:
+            session.execute(update(Result).where(Result.job_id == job).values(report=only_numbers(packed)))
+            done.reports += 1
+    steps = select(Step.id).where(Step.job_id.in_(jobs))
+    session.execute(update(Step).where(Step.job_id.in_(jobs), Step.fault.is_not(None)).values(fault=_REMOVED))
+    session.execute(update(Step).where(Step.job_id.in_(jobs)).values(work=None))
+    session.execute(
+        update(Attempt).where(Attempt.step_id.in_(steps), Attempt.fault.is_not(None)).values(fault=_REMOVED)
+    )
+
+
+def _parts(items: Sequence[Any]) -> list[Sequence[Any]]:
+    """A few at a time: a query has room for so many."""
+    return [items[start : start + _SOME] for start in range(0, len(items), _SOME)]
