@@ -83,8 +83,9 @@ def code_text(code: int | None) -> str:
 
 
 def _record(part: str, text: str, level: str) -> str:
+    """With the names that worker.logging gives to what it writes."""
     when = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return json.dumps({"time": when, "level": level, "part": part, "message": text})
+    return json.dumps({"at": when, "level": level, "part": part, "text": text})
 
 
 def _is_object(line: str) -> bool:

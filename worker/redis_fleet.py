@@ -56,7 +56,7 @@ class RedisFleet:
     def tell(self, record: WorkerRecord) -> Wanted:
         text = json.dumps(to_plain(record), separators=(",", ":"))
         # Redis may have forgotten what an operator wanted; the worker still does it, so it is wanted still
-        draining = record.state in {WorkerState.DRAINING, WorkerState.DRAINED}
+        draining = record.state in {WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT}
         remembered = Wanted.DRAIN.value if draining else ""
         keys = [_BOARD, _record_key(record.id), _wanted_key(record.id)]
         with broker_errors(self._client):

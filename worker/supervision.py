@@ -84,6 +84,10 @@ class Supervisor:
         if kept := self._kept.get(name):
             self._end(kept, time.monotonic())
 
+    def has(self, name: str) -> bool:
+        """Whether there is such a part, be it that it is on its way out."""
+        return name in self._kept
+
     def pids(self) -> dict[str, int]:
         """The parts that run, with their processes' numbers."""
         return {name: kept.process.pid for name, kept in self._kept.items() if kept.process is not None}
@@ -284,7 +288,9 @@ class Supervisor:
         try:
             signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
             for each in _ASKS:
-                if before[each] is not signal.SIG_IGN:  # as `nohup` wants it
+                # `nohup` ignores the first for us; a shell ignores SIGINT for what it starts beside others, which
+                # must not keep a script from ending us
+                if each is not signal.SIGHUP or before[each] is not signal.SIG_IGN:
                     signal.signal(each, asked)
             yield
         finally:

@@ -23,10 +23,10 @@ def choose(device: str) -> GpuFacts | None:
         raise WrongUse(f"--device {device!r}: it is auto, cpu or cuda:N.")
     if device == "cpu":
         return None
-    from worker.gpu.nvml import NoGPU, gpus
+    from worker.gpu.nvml import NoGPU
 
     try:
-        found = _with_cupy(gpus())
+        found = usable_gpus()
     except NoGPU as reason:
         if device == "auto":
             return None
@@ -38,9 +38,11 @@ def choose(device: str) -> GpuFacts | None:
     return found[number]
 
 
-def _with_cupy(found: tuple[GpuFacts, ...]) -> tuple[GpuFacts, ...]:
-    from worker.gpu.nvml import NoGPU
+def usable_gpus() -> tuple[GpuFacts, ...]:
+    """The GPUs of this machine, where there is also what drives them; raises NoGPU."""
+    from worker.gpu.nvml import NoGPU, gpus
 
+    found = gpus()
     if importlib.util.find_spec("cupy") is None:
         raise NoGPU(
             "the package cupy is not installed, by which a GPU is driven; `make run` installs it where one is."

@@ -10,7 +10,11 @@ from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
     "bench": "Measure how many verdicts a minute this worker gives, and how well its figures repeat.",
+    "drain": "Let a worker finish its steps and take no more; it stays, and `resume` lets it go on.",
+    "resume": "Let a worker take work again that was drained, or that took itself out.",
     "selftest": "Grade kernels whose verdicts are known, and show what isolation holds here.",
+    "start": "Take work from the broker until Ctrl-C, which lets steps in work end.",
+    "status": "Show every worker of the last hour: its devices, what they are at, jobs done, failures, last beat.",
 }
 
 
@@ -28,4 +32,5 @@ def worker() -> None:
     \b
     Example:
       tilelab worker selftest
+      tilelab worker start --redis redis://broker:6379/0
     """  # noqa: D301 - click reads the escape

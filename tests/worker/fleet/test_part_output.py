@@ -32,7 +32,7 @@ def test_json_lines_pass_and_others_become_json():
     assert [(each["part"], each["level"]) for each in found] == [
         ("web", "info"), ("web", "info"), ("tilelab", "warning"),
     ]  # fmt: skip
-    assert found[-1]["message"] == "web died (exit code 1: why); it starts again in 0.2 s"
+    assert found[-1]["text"] == "web died (exit code 1: why); it starts again in 0.2 s"
 
 
 def test_nobody_reading_ends_nothing():

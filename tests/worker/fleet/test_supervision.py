@@ -11,7 +11,7 @@ import pytest
 
 from tests.marks import linux
 from tests.worker.fleet.watched import Watched, gone, wait_until
-from worker.parts import Failure, Part, What
+from worker.parts import Event, Failure, Part, What
 from worker.supervision import Supervisor
 
 STAYS = "import time; print('here', flush=True); time.sleep(1000)"
@@ -62,7 +62,7 @@ def test_a_program_that_is_not_there_is_told_and_tried_again():
 
 
 def test_a_folder_that_is_not_there_is_told_and_tried_again(tmp_path):
-    table = {"name": "one", "command": ["true"], "folder": str(tmp_path / "none")}
+    table: dict[str, object] = {"name": "one", "command": ["true"], "folder": str(tmp_path / "none")}
     with supervising(table) as watched:
         watched.wait_for("one died (it was never there", 2)
 
@@ -152,7 +152,7 @@ while not pathlib.Path({str(seen)!r}).exists():
     time.sleep(0.01)
 sys.exit(3)
 """
-    table = {"name": "one", "command": python(code), "critical": [3], "ready": str(ready)}
+    table: dict[str, object] = {"name": "one", "command": python(code), "critical": [3], "ready": str(ready)}
     with supervising(table) as watched:
         watched.wait_for("one is ready")
         seen.touch()
@@ -172,13 +172,13 @@ def test_what_a_part_tells_comes_line_by_line_beside_its_output():
 def test_other_threads_add_parts_let_them_go_and_stop():
     events: list[tuple[str, What]] = []
     begun, gone_one = threading.Event(), threading.Event()
-    supervisor = Supervisor(
-        on_line=lambda _name, _line: begun.set(),
-        on_event=lambda event: (
-            events.append((event.part, event.what)),
-            gone_one.set() if event.what is What.ENDED else None,
-        )[0],
-    )
+
+    def happened(event: Event) -> None:
+        events.append((event.part, event.what))
+        if event.what is What.ENDED:
+            gone_one.set()
+
+    supervisor = Supervisor(on_line=lambda _name, _line: begun.set(), on_event=happened)
 
     def other() -> None:
         supervisor.call(lambda: supervisor.add(Part("one", tuple(python(STAYS)))))

@@ -1,0 +1,71 @@
+"""Where the broker is, for commands that need nothing else: an option, or the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from worker.commands.root import SystemFault, WrongUse
+
+if TYPE_CHECKING:
+    from worker.fleet import WorkerRecord
+    from worker.redis_fleet import RedisFleet
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+SILENT_SECONDS = 15.0
+"""A worker that did not beat for so long is called silent; it beats every two seconds."""
+
+
+def redis_option(command: Command) -> Command:
+    """`--redis`, which is passed on as `redis`."""
+    option = click.option(
+        "--redis",
+        metavar="URL",
+        help="Where the broker is; else REDIS_URL, or the file that REDIS_URL_FILE names.",
+    )
+    return option(command)
+
+
+def broker_url(given: str | None) -> str:
+    """The broker's address; raises SystemFault where there is none, or one that cannot be."""
+    from worker.broker import BrokerUrlError, read_redis_url
+
+    try:
+        return read_redis_url(os.environ if given is None else {"REDIS_URL": given})
+    except BrokerUrlError as error:
+        raise SystemFault(str(error)) from error
+
+
+@contextmanager
+def board(given: str | None) -> Iterator[RedisFleet]:
+    """The workers' board; raises SystemFault, also where Redis goes away in the block."""
+    from worker.broker import BrokerUnavailable, connect_redis
+    from worker.redis_fleet import RedisFleet
+
+    url = broker_url(given)
+    try:
+        with connect_redis(url) as client:
+            yield RedisFleet(client)
+    except BrokerUnavailable as error:
+        raise SystemFault(str(error)) from error
+
+
+def chosen(records: Sequence[WorkerRecord], name: str | None, *, everyone: bool) -> list[WorkerRecord]:
+    """Those that are meant: all, or the one whose id begins with the name; raises WrongUse with the list."""
+    if everyone == (name is not None):
+        raise WrongUse("name one worker, or give --all.")
+    if everyone or name is None:
+        return list(records)
+    exact = [record for record in records if record.id == name]
+    found = exact or [record for record in records if record.id.startswith(name)]
+    if len(found) == 1:
+        return found
+    known = ", ".join(sorted(record.id for record in found or records)) or "none"
+    if found:
+        raise WrongUse(f"{name}: several workers begin so: {known}.")
+    raise WrongUse(f"{name}: there is no such worker; there are: {known}.")

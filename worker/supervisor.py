@@ -1,0 +1,250 @@
+"""The parent of a worker's slots: tests the machine, starts them, keeps them alive, and answers for them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
+
+from worker.board import Board
+from worker.fitness import Fitness, Test, Testing
+from worker.fleet import Fleet, Wanted, WorkerRecord, WorkerState
+from worker.part_output import PartOutput, code_text
+from worker.part_process import TELL
+from worker.parts import Event, Part, What
+from worker.slot_account import SlotAccount
+from worker.slot_plan import Slot
+from worker.supervision import Supervisor
+
+MOST_FAULTS = 5
+"""In a row, on one slot: then the worker takes itself out, because what it does is of no use."""
+
+_WRONGLY_CALLED = 2
+_LEAVE_SECONDS, _KILL_SECONDS = 10.0, 5.0
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a worker runs.
+
+    grace_seconds: for steps in work, when it is asked to end
+    environment: of its slots
+    cache: folder for what is compiled once
+    workplace: MODULE:FACTORY of what does the steps instead, for tests and benches
+    """
+
+    slots: tuple[Slot, ...]
+    environment: Mapping[str, str]
+    cache: Path
+    grace_seconds: float = 30.0
+    most_faults: int = MOST_FAULTS
+    workplace: str = ""
+
+
+def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
+    """What starts a slot's process."""
+    words = [
+        sys.executable, "-P", "-m", "worker.slot", "--name", slot.name, "--queue", slot.queue, "--worker", worker,
+        "--device", slot.device, "--cache", str(options.cache), "--tell", TELL, "--parent", str(os.getpid()),
+        "--grace-seconds", str(options.grace_seconds), "--leave-seconds", str(_LEAVE_SECONDS),
+    ]  # fmt: skip
+    if slot.gpu is not None:
+        words += ["--gpu", str(slot.gpu.index), "--arch", slot.gpu.arch]
+    if options.workplace:
+        words += ["--workplace", options.workplace]
+    return tuple(words)
+
+
+def new_id() -> str:
+    """Of the host, the process, and a random part, so that it is new at each start."""
+    host = "".join(char if char.isalnum() or char in "-." else "-" for char in socket.gethostname())
+    return f"{host[:40] or 'host'}-{os.getpid()}-{secrets.token_hex(2)}"
+
+
+@dataclass(slots=True)
+class WorkerParent:
+    """A worker, from its self-test to its end. `run` is for the main thread.
+
+    test: says whether the machine is fit
+    command: starts a slot's process
+    """
+
+    options: Options
+    fleet: Fleet
+    output: PartOutput
+    test: Test
+    command: Callable[[Slot, str, Options], tuple[str, ...]] = slot_command
+    id: str = field(default_factory=new_id)
+    _accounts: dict[str, SlotAccount] = field(init=False)
+    _started: dict[str, float] = field(default_factory=dict)
+    _supervisor: Supervisor = field(init=False)
+    _board: Board = field(init=False)
+    _begun: float = field(default_factory=time.time)
+    _fit: bool = False
+    _wanted: Wanted = Wanted.WORK
+    _out: str = ""
+    _stopping: bool = False
+    _refusal: str = ""
+
+    def __post_init__(self) -> None:
+        self._accounts = {slot.name: SlotAccount(slot) for slot in self.options.slots}
+        self._supervisor = Supervisor(self.output.line, self._happened, self._ending)
+        self._board = Board(self.fleet, self.record, self._answered, self.output.say)
+
+    def run(self) -> str:
+        """Work until asked to stop. Why the worker cannot work, or nothing where it was asked to end."""
+        self.output.say(f"{self.id} with {', '.join(map(_named, self.options.slots))}")
+        self.output.say("testing this machine")
+        self._board.start()
+        testing = Testing(self.test, lambda found: self._supervisor.call(partial(self._tested, found)))
+        try:
+            failure = self._supervisor.run()
+        finally:
+            testing.give_up()
+            self._board.close()
+        if failure is not None:
+            self._refusal = f"{failure.part} cannot run ({code_text(failure.code)}: {failure.last})"
+        self.output.say("stopped")
+        return self._refusal
+
+    def record(self) -> WorkerRecord:
+        """What the board is told. From any thread."""
+        gpus = [slot.gpu for slot in self.options.slots if slot.gpu is not None]
+        return WorkerRecord(
+            id=self.id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            state=self._state(),
+            slots=tuple(account.record for account in self._accounts.values()),
+            started=self._begun,
+            reason=self._out,
+            device_classes={gpu.device_class: gpu.arch for gpu in gpus},
+            versions=_versions(gpus[0].driver if gpus else ""),
+        )
+
+    def _state(self) -> WorkerState:
+        if self._stopping:
+            return WorkerState.STOPPING
+        if self._out:
+            return WorkerState.OUT
+        if self._wanted is Wanted.DRAIN:
+            some = any(self._supervisor.has(name) for name in self._accounts)
+            return WorkerState.DRAINING if some else WorkerState.DRAINED
+        states = {account.record.state for account in self._accounts.values()}
+        if WorkerState.BUSY in states:
+            return WorkerState.BUSY
+        return WorkerState.IDLE if WorkerState.IDLE in states else WorkerState.STARTING
+
+    # -- in the main thread --------------------------------------------------------------------------------------------
+
+    def _tested(self, found: Fitness) -> None:
+        for warning in found.warnings:
+            self.output.say(f"warning: {warning}", "warning")
+        if found.problems:
+            more = f" ({len(found.problems) - 1} more; `tilelab worker selftest` shows all)"
+            self._refusal = found.problems[0] + (more if found.problems[1:] else "")
+            self._supervisor.stop()
+            return
+        self.output.say("this machine is fit")
+        self._fit = True
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Have the slots run that should, and no others."""
+        work = self._fit and self._wanted is Wanted.WORK and not self._out and not self._stopping
+        for name in self._accounts:
+            if work and not self._supervisor.has(name):
+                self._supervisor.add(self._part(name))
+            elif not work and self._supervisor.has(name):
+                self._supervisor.let_go(name)
+        self._board.changed()
+
+    def _part(self, name: str) -> Part:
+        slot = self._accounts[name].slot
+        return Part(
+            name,
+            self.command(slot, self.id, self.options),
+            environment=self.options.environment,
+            critical=frozenset({_WRONGLY_CALLED}),
+            stop_seconds=self.options.grace_seconds + _LEAVE_SECONDS + _KILL_SECONDS,
+            told=partial(self._told, name),
+        )
+
+    def _told(self, name: str, line: str) -> None:
+        self._accounts[name].told(line)
+        self._judge(name, "")
+        self._board.changed()
+
+    def _happened(self, event: Event) -> None:
+        self.output.event(event)
+        account = self._accounts[event.part]
+        if event.what is What.STARTED:
+            self._started[event.part] = time.monotonic()
+        elif event.what is What.DIED:
+            account.died(time.monotonic() - self._started.get(event.part, time.monotonic()))
+            self._judge(event.part, f": {code_text(event.code)}, {event.last}")
+        else:
+            account.gone()
+            if self._wanted is Wanted.DRAIN and self._state() is WorkerState.DRAINED:
+                self.output.say("drained; `tilelab worker resume` lets this worker go on")
+            self._arrange()
+        self._board.changed()
+
+    def _judge(self, name: str, how: str) -> None:
+        """Take the worker out if a slot only fails."""
+        failed = self._accounts[name].failed_in_row
+        if failed < self.options.most_faults or self._out:
+            return
+        self._out = f"{name} failed {failed} times in a row{how}"[:_LONGEST_REASON]
+        self.output.say(
+            f"out: {self._out}. This worker takes no work until `tilelab worker resume {self.id}`; "
+            "`tilelab worker selftest` says whether the machine is well",
+            "error",
+        )
+        self._arrange()
+
+    def _answered(self, state: WorkerState, wanted: Wanted) -> None:
+        self._supervisor.call(partial(self._obey, state, wanted))
+
+    def _obey(self, state: WorkerState, wanted: Wanted) -> None:
+        """Do what the board wants; state: what it was told of us when it said so."""
+        if self._out:
+            # only what was said after the board heard of it can be meant for a worker that is out
+            if wanted is Wanted.WORK and state is WorkerState.OUT:
+                self._out, self._wanted = "", wanted
+                for account in self._accounts.values():
+                    account.forgive()
+                self.output.say("resumed")
+                self._arrange()
+        elif wanted is not self._wanted and not self._stopping:
+            self._wanted = wanted
+            self.output.say(
+                "draining: steps in work come to their end" if wanted is Wanted.DRAIN else "resumed"
+            )
+            self._arrange()
+
+    def _ending(self) -> None:
+        self._stopping = True
+        self.output.say("stopping: steps in work come to their end, or are given back")
+        self._board.changed()
+
+
+def _named(slot: Slot) -> str:
+    if slot.gpu is None:
+        return slot.name
+    return f"{slot.name} ({slot.gpu.name}, {slot.gpu.device_class}, {slot.gpu.uuid})"
+
+
+@cache
+def _versions(driver: str) -> Mapping[str, str]:
+    found = {"tilelab": version("tilelab"), "python": platform.python_version()}
+    return {**found, "driver": driver} if driver else found
