@@ -1,0 +1,203 @@
+"""`tilelab admin jobs`: what is graded, and what staff can do about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import click
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.commands.admin_jobs_text import lines_of, shown
+from server.commands.database import database_in_use
+from server.courses.models import Assignment
+from server.courses.service import find_assignment
+from server.grading.changes import NotPossible, cancel, regrade, retry
+from server.grading.listing import Filter, whole_job
+from server.grading.listing import jobs as find_jobs
+from server.grading.models import Job, JobState
+from worker.commands.root import Exit, WrongUse, leave
+from worker.messages import Ticket
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@click.group()
+def jobs() -> None:
+    """List jobs, look at one, grade it again, cancel it.
+
+    \b
+    Example:
+      tilelab admin jobs list --verdict system_error
+      tilelab admin jobs retry 17 18
+    """  # noqa: D301 - click reads the escape
+
+
+@jobs.command("list")
+@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only these.")
+@click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only these.")
+@click.option("--person", "email", help="Only of the person with this address.")
+@click.option("--assignment", help="Only for COURSE/ASSIGNMENT.")
+@click.option("--older-than", help="Only those queued longer ago than this, such as 90s, 10m, 2h or 3d.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
+@_as_json
+def list_jobs(
+    state: str | None,
+    verdict: str | None,
+    email: str | None,
+    assignment: str | None,
+    older_than: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List jobs, the latest first.
+
+    \b
+    Examples:
+      tilelab admin jobs list --state queued --older-than 10m
+      tilelab admin jobs list --person ada@university.edu --assignment demo/tiled --json
+    """  # noqa: D301 - click reads the escape
+    now = datetime.now(UTC)
+    with database_in_use() as sessions, sessions.begin() as session:
+        wanted = Filter(
+            state=None if state is None else JobState(state),
+            verdict=None if verdict is None else Verdict(verdict),
+            email=email,
+            assignment=None if assignment is None else _assignment(session, assignment).id,
+            older_than=None if older_than is None else _span(older_than),
+        )
+        found = find_jobs(session, wanted, limit, now)
+    if as_json:
+        lines = [asdict(line) | {"queued_at": line.queued_at.isoformat(timespec="seconds")} for line in found]
+        click.echo(json.dumps(lines))
+    elif found:
+        click.echo("\n".join(lines_of(found)))
+    else:
+        click.echo("There are no such jobs.")
+    leave(Exit.ACCEPTED)
+
+
+@jobs.command()
+@click.argument("job", type=int)
+@_as_json
+def show(job: int, as_json: bool) -> None:
+    """Show one job with its steps and attempts.
+
+    \b
+    Example:
+      tilelab admin jobs show 17
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions, sessions.begin() as session:
+        found = whole_job(session, job, datetime.now(UTC))
+    if found is None:
+        raise WrongUse(_no_job(job))
+    click.echo(json.dumps(found) if as_json else "\n".join(shown(found)))
+    leave(Exit.ACCEPTED)
+
+
+@jobs.command("retry")
+@click.argument("numbers", metavar="JOB...", nargs=-1, type=int)
+@click.option("--assignment", help="Instead of jobs: grade all submissions to COURSE/ASSIGNMENT again.")
+@_as_json
+def retry_jobs(numbers: tuple[int, ...], assignment: str | None, as_json: bool) -> None:
+    """Grade again: each JOB as a new job, with attempts of its own.
+
+    \b
+    Examples:
+      tilelab admin jobs retry 17
+      tilelab admin jobs retry --assignment demo/tiled
+    """  # noqa: D301 - click reads the escape
+    if bool(numbers) == (assignment is not None):
+        raise WrongUse("Give either numbers of jobs or --assignment.")
+    with database_in_use() as sessions, sessions.begin() as session:
+        if assignment is not None:
+            made = regrade(session, _assignment(session, assignment), None)
+            lines = [f"Queued {len(made):,} jobs."]
+        else:
+            made = [_retried(session, number) for number in numbers]
+            lines = [
+                f"Job {old} is graded again as job {new}." for old, new in zip(numbers, made, strict=True)
+            ]
+    click.echo(json.dumps({"jobs": made}) if as_json else "\n".join(lines))
+    leave(Exit.ACCEPTED)
+
+
+@jobs.command("cancel")
+@click.argument("numbers", metavar="JOB...", nargs=-1, required=True, type=int)
+@_as_json
+def cancel_jobs(numbers: tuple[int, ...], as_json: bool) -> None:
+    """End each JOB without a verdict. A worker that is at it stops, where REDIS_URL says how to reach it.
+
+    \b
+    Example:
+      tilelab admin jobs cancel 17
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions:
+        for number in numbers:
+            with sessions.begin() as session:
+                tickets = _cancelled(session, number)
+            _revoke(tickets)
+    click.echo(json.dumps({"cancelled": list(numbers)}) if as_json else f"Cancelled: {_numbers(numbers)}.")
+    leave(Exit.ACCEPTED)
+
+
+def _retried(session: Session, number: int) -> int:
+    _check_there(session, number)
+    try:
+        return retry(session, number, None).id
+    except NotPossible as error:
+        raise WrongUse(str(error)) from error
+
+
+def _cancelled(session: Session, number: int) -> list[Ticket]:
+    _check_there(session, number)
+    try:
+        return cancel(session, number, None)
+    except NotPossible as error:
+        raise WrongUse(str(error)) from error
+
+
+def _revoke(tickets: list[Ticket]) -> None:
+    """Let workers hear of it at once. One that does not works in vain: the database takes no result any more."""
+    if not tickets:
+        return
+    from worker.broker import BrokerUrlError, connect_redis, read_redis_url
+    from worker.redis_claims import RedisClaims
+
+    with suppress(BrokerUrlError, ConnectionError):
+        claims = RedisClaims(connect_redis(read_redis_url(os.environ)))
+        for ticket in tickets:
+            claims.revoke(ticket)
+
+
+def _check_there(session: Session, number: int) -> None:
+    if session.get(Job, number) is None:
+        raise WrongUse(_no_job(number))
+
+
+def _no_job(number: int) -> str:
+    return f"There is no job {number}; tilelab admin jobs list shows them."
+
+
+def _assignment(session: Session, name: str) -> Assignment:
+    found = find_assignment(session, name)
+    if found is None:
+        raise WrongUse(f"There is no assignment {name}; it is named COURSE/ASSIGNMENT, such as demo/tiled.")
+    return found
+
+
+def _span(text: str) -> timedelta:
+    matched = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    if matched is None:
+        raise WrongUse(f"--older-than is {text!r}; a number with s, m, h or d is needed, such as 10m.")
+    return timedelta(seconds=int(matched[1]) * _UNITS[matched[2]])
+
+
+def _numbers(numbers: tuple[int, ...]) -> str:
+    return ", ".join(f"job {number}" for number in numbers)

@@ -1,0 +1,124 @@
+"""What staff do to jobs: have one graded again, have all of an assignment graded again, cancel."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.audit.service import note
+from server.courses.models import Assignment
+from server.grading.accept import Work, queue_job
+from server.grading.attempts import cancelled, locked_job, locked_step
+from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState
+from server.grading.turns import Turns, in_state
+from server.submissions.models import Submission
+from worker.messages import CPU_QUEUE, StepKind, Ticket
+
+_OVER = frozenset({JobState.DONE, JobState.CANCELLED})
+
+
+class NotPossible(ValueError):
+    """The job is not in a state for that; the text says in which it is."""
+
+
+def retry(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> Job:
+    """Grade the same once more, as a new job with attempts of its own: the old one stays as it ended.
+
+    One that ended in a fault of our own, or was cancelled, keeps its place before others; any other is a regrade.
+    raise (NotPossible): where it is not over, or a later job of the same submission is there
+    """
+    moment = now or datetime.now(UTC)
+    old = locked_job(session, number)
+    if old.state not in _OVER:
+        raise NotPossible(f"Job {old.id} is {old.state.value}: it can be retried once it is over.")
+    if old.submission_id is not None:
+        latest = session.scalar(select(func.max(Job.id)).where(Job.submission_id == old.submission_id))
+        if latest != old.id:
+            raise NotPossible(f"Job {latest} grades the same submission, later: retry that one.")
+    failed = old.verdict is Verdict.SYSTEM_ERROR or old.state is JobState.CANCELLED
+    work = Work(
+        kind=JobKind.REGRADE if old.submission_id is not None else JobKind.EXPERIMENT,
+        priority=Priority(old.priority) if failed else max(Priority(old.priority), Priority.REGRADE),
+        person=old.person_id,
+        source=old.source_digest,
+        exercise=old.exercise_digest,
+        arch=old.arch,
+        device_class=old.device_class,
+        tile=old.tile,
+        submission=old.submission_id,
+        experiment=old.experiment_id,
+    )
+    new = queue_job(session, work, moment)
+    session.flush()
+    note(session, actor, "job.retried", f"job {old.id}", now=moment, job=new.id)
+    return new
+
+
+def regrade(
+    session: Session, assignment: Assignment, actor: Person | None, now: datetime | None = None
+) -> list[int]:
+    """Grade all submissions to an assignment again, as the assignment is now; returns the numbers of the new jobs.
+
+    Left out is what waits to be graded in just this way.
+    """
+    moment = now or datetime.now(UTC)
+    turns = Turns(session, CPU_QUEUE, Priority.REGRADE)
+    made: list[Job] = []
+    for submission, job in _latest_jobs(session, assignment):
+        if job.state not in _OVER and job.exercise_digest == assignment.exercise_digest:
+            continue
+        same_device = submission.device_class in {"", assignment.device_class}
+        work = Work(
+            kind=JobKind.REGRADE,
+            priority=Priority.REGRADE,
+            person=submission.person_id,
+            source=submission.source_digest,
+            exercise=assignment.exercise_digest,
+            arch=assignment.arch if same_device else job.arch,
+            device_class=submission.device_class,
+            tile=assignment.tile,
+            submission=submission.id,
+        )
+        with session.no_autoflush:
+            made.append(queue_job(session, work, moment, turns))
+    session.flush()
+    note(session, actor, "assignment.regraded", f"assignment {assignment.id}", now=moment, jobs=len(made))
+    return [job.id for job in made]
+
+
+def cancel(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> list[Ticket]:
+    """End a job without a verdict; returns the tickets to revoke once that is committed.
+
+    raise (NotPossible): where it is over
+    """
+    moment = now or datetime.now(UTC)
+    # Whoever records the check holds this row: after that, a measure step that it queued can be seen.
+    locked_step(session, number, StepKind.CHECK)
+    open_states = in_state(StepState.QUEUED, StepState.SENT, StepState.RUNNING)
+    query = select(Step).where(Step.job_id == number, open_states).order_by(Step.id).with_for_update()
+    steps = session.scalars(query.execution_options(populate_existing=True)).all()
+    job = locked_job(session, number)
+    if job.state in _OVER:
+        raise NotPossible(f"Job {job.id} is {job.state.value}: there is nothing to cancel.")
+    tickets = [cancelled(session, step, moment) for step in steps]
+    job.state = JobState.CANCELLED
+    job.ended_at = moment
+    note(session, actor, "job.cancelled", f"job {job.id}", now=moment)
+    return [ticket for ticket in tickets if ticket is not None]
+
+
+def _latest_jobs(session: Session, assignment: Assignment) -> list[tuple[Submission, Job]]:
+    latest = (
+        select(func.max(Job.id))
+        .join(Submission, Submission.id == Job.submission_id)
+        .where(Submission.assignment_id == assignment.id)
+        .group_by(Job.submission_id)
+    )
+    query = (
+        select(Submission, Job).join(Job, Job.submission_id == Submission.id).where(Job.id.in_(latest))
+    ).order_by(Submission.created_at, Submission.id)
+    return [(submission, job) for submission, job in session.execute(query).all()]
