@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -53,8 +54,8 @@ def place(tmp_path):
     assert children() <= before
 
 
-def done(place: CpuWorkplace, *given: object, **changes: object) -> StepResult:
-    return place.do(check_message(*given, **changes), WORKER, lambda _: None)
+def done(place: CpuWorkplace, text: str | bytes = SOLUTION, **changes: Any) -> StepResult:
+    return place.do(check_message(text, **changes), WORKER, lambda _: None)
 
 
 def same(report: Report) -> Report:
@@ -207,8 +208,8 @@ def test_what_was_prepared_and_died_is_replaced(place):
 
 
 def test_the_next_jobs_processes_are_started_while_one_is_at_work(place):
-    assert place._ahead is None
     done(place, evidence=False)
+    assert place._ahead is not None
     assert place._ahead.alive()
 
 

@@ -6,7 +6,9 @@ import base64
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kernels.exercise import Exercise, find_exercise, read_exercise
 from kernels.exercise.schema import DEFINITION
@@ -31,19 +33,19 @@ def small() -> Exercise:
     return read_exercise("tiled", SMALL_TEXT)
 
 
-def check_work(text: str | bytes = SOLUTION, **changes: object) -> CheckWork:
+def check_work(text: str | bytes = SOLUTION, **changes: Any) -> CheckWork:
     source = text.encode() if isinstance(text, str) else text
-    values: dict[str, object] = {
-        "source": base64.b64encode(source).decode(),
-        "exercise": ExerciseText("tiled", SMALL_TEXT, small().digest),
-        "arch": "sm_90",
-        "device_class": "stand-in",
-        "seed": SEED,
-    }
-    return CheckWork(**values | changes)
+    work = CheckWork(
+        source=base64.b64encode(source).decode(),
+        exercise=ExerciseText("tiled", SMALL_TEXT, small().digest),
+        arch="sm_90",
+        device_class="stand-in",
+        seed=SEED,
+    )
+    return replace(work, **changes)
 
 
-def check_message(text: str | bytes = SOLUTION, **changes: object) -> StepMessage:
+def check_message(text: str | bytes = SOLUTION, **changes: Any) -> StepMessage:
     return StepMessage(
         Ticket(7, StepKind.CHECK, "a token"), 1, lease_seconds=10.0, check=check_work(text, **changes)
     )

@@ -1,0 +1,211 @@
+"""What goes over the broker: real messages come back whole, and hostile ones end in MessageError and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import zlib
+from typing import Any
+
+import pytest
+
+from kernels.verdict import Verdict
+from kernels.wire import to_plain
+from tests.marks import linux
+from tests.worker.workplaces import check_message, measure_message
+from worker import messages
+from worker.messages import (
+    MESSAGE_BYTES,
+    PLAIN_BYTES,
+    VERSION,
+    CheckWork,
+    MeasureWork,
+    MessageError,
+    StepMessage,
+    StepResult,
+    UnreadableError,
+    decode,
+    encode,
+    gpu_queue,
+)
+from worker.workplace_cpu import CpuWorkplace
+
+pytestmark = linux
+
+
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory) -> StepResult:
+    """What the check step says of a right kernel, with its evidence and what is left to a GPU."""
+    place = CpuWorkplace(tmp_path_factory.mktemp("cache"))
+    try:
+        return place.do(check_message(), "a worker", lambda _: None)
+    finally:
+        place.close()
+
+
+def packed(plain: object) -> str:
+    return squeezed(json.dumps(plain).encode())
+
+
+def squeezed(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data)).decode()
+
+
+def test_an_accepted_kernel_comes_back_whole_with_its_evidence(accepted):
+    assert accepted.report is not None
+    assert accepted.report.verdict is Verdict.ACCEPTED
+    assert accepted.report.evidence.totals is not None
+    assert accepted.report.evidence.lines
+    text = encode(accepted)
+    assert decode(StepResult, text) == accepted
+    assert len(text) < 200_000
+
+
+def test_every_kind_of_message_comes_back_whole(accepted):
+    sent = check_message(tile=8, evidence=False)
+    assert decode(StepMessage, encode(sent)) == sent
+    assert accepted.measure is not None
+    again = measure_message(accepted.measure)
+    assert decode(StepMessage, encode(again)) == again
+    assert decode(MeasureWork, encode(accepted.measure)) == accepted.measure
+    assert sent.check is not None
+    assert decode(CheckWork, encode(sent.check)) == sent.check
+    fault = StepResult(sent.ticket, "a worker", None, fault="für „staff“ \ud800\0", seconds=1.5)
+    assert decode(StepResult, encode(fault)) == fault
+
+
+def test_the_queue_of_a_device_class():
+    assert gpu_queue("h200") == "gpu.h200"
+
+
+def test_a_message_that_is_cut_off_anywhere_is_refused(accepted):
+    text = encode(accepted)
+    for length in (0, 1, 4, 40, len(text) // 2, len(text) - 4, len(text) - 1):
+        with pytest.raises(MessageError):
+            decode(StepResult, text[:length])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        7,
+        b"bytes",
+        {"ticket": 1},
+        "",
+        "{}",
+        "ünreadable",
+        "AAAA",
+        squeezed(b""),
+        squeezed(b"{"),
+        squeezed(b"\xff\xfe\x00"),
+        squeezed(b"[" * 200_000),
+        squeezed(b'{"a":' * 200_000),
+        squeezed(b"9" * 10_000),
+        squeezed(b"NaN"),
+        squeezed(b"[]"),
+        squeezed(b"null"),
+        squeezed(b'"text"'),
+    ],
+)
+def test_what_is_no_message_is_refused(text):
+    for cls in (StepMessage, StepResult, MeasureWork):
+        with pytest.raises(MessageError):
+            decode(cls, text)
+
+
+def test_a_bomb_is_never_unpacked_whole():
+    bomb = squeezed(b" " * (PLAIN_BYTES + 1))
+    assert len(bomb) < MESSAGE_BYTES / 100
+    with pytest.raises(MessageError, match="longer than allowed"):
+        decode(StepMessage, bomb)
+
+
+def test_bounds_hold_at_both_ends(monkeypatch):
+    text = encode(check_message())
+    monkeypatch.setattr(messages, "MESSAGE_BYTES", len(text))
+    assert encode(check_message()) == text
+    assert decode(StepMessage, text) == check_message()
+    monkeypatch.setattr(messages, "MESSAGE_BYTES", len(text) - 1)
+    with pytest.raises(
+        MessageError, match=f"StepMessage has {len(text):,} bytes, {len(text) - 1:,} are allowed"
+    ):
+        encode(check_message())
+    with pytest.raises(MessageError, match="too long"):
+        decode(StepMessage, text)
+    monkeypatch.setattr(messages, "PLAIN_BYTES", 100)
+    with pytest.raises(MessageError, match="100 are allowed"):
+        encode(check_message())
+
+
+@pytest.mark.parametrize("version", [VERSION + 1, 0, str(VERSION), None, [1], {"x": "y" * 1000}])
+def test_another_version_is_refused_and_says_whose_attempt_it_was(version):
+    plain = to_plain(check_message()) | {"version": version, "more": "fields"}
+    with pytest.raises(UnreadableError, match="is known here") as raised:
+        decode(StepMessage, packed(plain))
+    assert raised.value.ticket == check_message().ticket
+    assert len(str(raised.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"attempt": "1"},
+        {"attempt": 1.5},
+        {"attempt": True},
+        {"lease_seconds": "10"},
+        {"check": []},
+        {"check": {}},
+        {"more": 1},
+        {"ticket": None},
+        {"ticket": {"job": 7, "kind": "cook", "token": "a token"}},
+        {"ticket": {"job": 7, "kind": ["check"], "token": "a token"}},
+        {"ticket": {"job": "7", "kind": "check", "token": "a token"}},
+        {"ticket": {"job": 7, "kind": "check"}},
+    ],
+)
+def test_fields_that_do_not_fit_are_refused(change):
+    with pytest.raises(MessageError):
+        decode(StepMessage, packed(to_plain(check_message()) | change))
+
+
+def test_one_message_is_not_taken_for_another(accepted):
+    with pytest.raises(MessageError):
+        decode(StepMessage, encode(accepted))
+    with pytest.raises(MessageError):
+        decode(StepResult, encode(check_message()))
+
+
+def test_whatever_is_changed_within_it_is_read_or_refused(accepted):
+    """A worker that was taken over may answer anything."""
+    chance = random.Random(5)
+    whole = to_plain(accepted)
+    ours = decode(StepResult, packed(whole))
+    refused = 0
+    for _ in range(150):
+        plain = json.loads(json.dumps(whole))
+        _spoil(plain, chance)
+        try:
+            read = decode(StepResult, packed(plain))
+        except MessageError:
+            refused += 1
+        else:
+            assert isinstance(read, StepResult)
+            assert decode(StepResult, encode(read)) == read or "NaN" in json.dumps(plain)
+    assert ours == accepted
+    assert refused > 50
+
+
+def _spoil(plain: Any, chance: random.Random) -> None:
+    """Change one value somewhere inside."""
+    while True:
+        keys = list(plain) if isinstance(plain, dict) else list(range(len(plain)))
+        key = chance.choice(keys)
+        inner = plain[key]
+        if not (isinstance(inner, (dict, list)) and inner and chance.random() < 0.9):
+            break
+        plain = inner
+    plain[key] = chance.choice(
+        [None, True, -1, 10**30, 0.5, float("nan"), "", "\0", "x" * 1000, [], [[]], {}]
+    )

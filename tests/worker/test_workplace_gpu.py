@@ -1,0 +1,263 @@
+"""The measure step as a slot does it: the CPU device stands in for the GPU, or a probe for the judge in it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernels.measurement import Measurement
+from kernels.report import Report, to_json
+from kernels.verdict import Verdict
+from tests.marks import linux
+from tests.worker.gpu import runners
+from tests.worker.workplaces import (
+    SEED,
+    SOLUTION,
+    check_message,
+    children,
+    gone,
+    measure_message,
+    small,
+    wait_until,
+)
+from worker import workplace_gpu
+from worker.gpu.judge_code import judge_code
+from worker.grading import Job, grade
+from worker.messages import MeasureWork, StepMessage, StepResult, decode, encode
+from worker.sandbox.limits import Failure, SandboxFailure
+from worker.stages import SandboxedStages
+from worker.workplace import ABORTED
+from worker.workplace_cpu import CpuWorkplace
+from worker.workplace_gpu import GpuWorkplace
+
+pytestmark = linux
+
+WORKER = "a worker"
+CLASS = "stand-in"
+ARCH = "sm_90"
+HANGS = ("sleep", 60)
+NOTHING: tuple[object, ...] = ("each", [])
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory) -> Path:
+    """With the judge's kernels in it."""
+    folder: Path = tmp_path_factory.mktemp("cache")
+    judge_code(ARCH, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def checked(cache) -> StepResult:
+    """What the check step says of the solution."""
+    place = CpuWorkplace(cache)
+    try:
+        return place.do(check_message(), WORKER, lambda _: None)
+    finally:
+        place.close()
+
+
+@pytest.fixture
+def place(cache) -> Iterator[GpuWorkplace]:
+    before = children()
+    found = GpuWorkplace(None, CLASS, ARCH, cache)
+    yield found
+    found.close()
+    found.close()
+    assert children() <= before
+
+
+@pytest.fixture
+def probe(monkeypatch) -> None:
+    """In the judge's place, in every runner."""
+    runners.put_before(monkeypatch, runners.PROBE)
+
+
+def probing(checked: StepResult, *order: object, digests: tuple[str, ...] = ()) -> StepMessage:
+    """A step that makes the probe do something."""
+    assert checked.report is not None
+    request = runners.request(str(order[0]), *order[1:])
+    return measure_message(MeasureWork(request, checked.report, digests, compared=True))
+
+
+def done(place: GpuWorkplace, message: StepMessage) -> StepResult:
+    return place.do(message, WORKER, lambda _: None)
+
+
+def comparable(report: Report) -> object:
+    """All but what depends on how fast this machine is: seconds, and how often something was repeated in its time."""
+    plain = to_json(replace(report, seconds={}))
+    measured = plain["measurement"]
+    for part in (measured, *measured["curve"]):
+        part["repeats"] = part["busy_ms"] = 0
+        part["settled"] = False
+    return plain
+
+
+def test_check_and_measure_give_the_report_of_a_grade(place, checked, cache):
+    told: list[str] = []
+    passed = decode(StepResult, encode(checked)).measure
+    assert passed is not None
+    sent = decode(StepMessage, encode(measure_message(passed)))
+    place.prepare()
+    result = place.do(sent, WORKER, told.append)
+    job = Job(SOLUTION.encode(), small(), ARCH, SEED, cache, evidence=True, gpu=CLASS)
+    with SandboxedStages() as stages:
+        stages.open_gpu(None, ARCH, cache)
+        report = grade(job, stages)
+
+    assert (result.fault, result.ticket, result.measure) == ("", sent.ticket, None)
+    assert result.report is not None
+    assert isinstance(result.report.measurement, Measurement)
+    assert result.report.device == CLASS
+    assert comparable(result.report) == comparable(report)
+    assert set(result.report.seconds) == set(report.seconds)
+    assert result.busy_ms > 0
+    assert told == ["measuring"]
+    assert decode(StepResult, encode(result)) == result
+
+
+def test_a_kernel_that_hangs_is_at_its_time_limit_and_the_next_is_measured(cache, checked, probe):
+    place = GpuWorkplace(None, CLASS, ARCH, cache, wall_seconds=0.5)
+    try:
+        result = done(place, probing(checked, *HANGS))
+        assert result.fault == ""
+        assert result.report is not None
+        assert result.report.verdict is Verdict.TIME_LIMIT
+        assert result.report.environment is None
+        assert done(place, probing(checked, *NOTHING)).report is not None
+    finally:
+        place.close()
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (("fail",), "ZeroDivisionError"),
+        (("crash",), "A process that grades died."),
+        (("numbers", 1), "Another kernel was measured than the one that was checked"),
+    ],
+)
+def test_a_process_that_fails_is_a_fault_and_the_next_is_measured(place, checked, probe, order, words):
+    result = done(place, probing(checked, *order))
+    assert result.report is None
+    assert words in result.fault
+    assert "\n" not in result.fault
+    assert done(place, probing(checked, *NOTHING)).fault == ""
+
+
+def test_a_gpu_that_does_not_start_is_a_fault_until_it_does(place, checked, monkeypatch, probe):
+    with monkeypatch.context() as at_times:
+        broken = "from worker.gpu import runner; runner.load = lambda *_: lambda *_: 1 // 0; "
+        runners.put_before(at_times, runners.PROBE + broken)
+        place.prepare()
+        result = done(place, probing(checked, *NOTHING))
+        assert result.report is None
+        assert "The sandbox process did not start." in result.fault
+        assert "ZeroDivisionError" in result.fault
+    assert done(place, probing(checked, *NOTHING)).fault == ""
+
+
+def test_judge_kernels_that_cannot_be_made_are_a_fault_and_no_crash(place, checked, monkeypatch, caplog):
+    def fail(*_: object) -> None:
+        raise SandboxFailure(Failure.START, "no room")
+
+    monkeypatch.setattr(workplace_gpu, "preparation", fail)
+    place.prepare()
+    assert "nothing is prepared for the next measurement: start: no room" in caplog.text
+    assert "no room" in done(place, probing(checked, *NOTHING)).fault
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"verdict": Verdict.DATA_RACE}, "the check ended with data_race"),
+        ({"arch": "sm_120"}, "compiled for sm_120, and this slot's GPU takes sm_90"),
+    ],
+)
+def test_what_is_not_to_be_measured_here_is_a_fault(place, checked, changes, words):
+    message = probing(replace(checked, report=replace(checked.report, **changes)), *NOTHING)
+    assert words in done(place, message).fault
+
+
+def test_a_step_of_another_kind_is_a_fault(place):
+    assert "a step of the kind check came to it" in done(place, check_message()).fault
+
+
+def test_what_does_not_hold_the_process_with_the_gpu_is_told_beside_the_rest(
+    place, checked, probe, monkeypatch
+):
+    monkeypatch.setattr(
+        "worker.sandbox.limits.DeviceIsolation.missing", lambda _: ("it reads files", "a gap")
+    )
+    message = probing(replace(checked, report=replace(checked.report, isolation=("a gap",))), *NOTHING)
+    report = done(place, message).report
+    assert report is not None
+    assert report.isolation == ("a gap", "it reads files")
+
+
+def test_an_abort_ends_a_measurement_at_once(place, checked, probe):
+    ended: list[float] = []
+    pids: list[int] = []
+
+    def end() -> None:
+        time.sleep(0.2)
+        pids.append(place._at_work._child._process.pid)
+        ended.append(time.monotonic())
+        place.abort()
+
+    thread = threading.Thread(target=end)
+    result = place.do(probing(checked, *HANGS), WORKER, lambda _: thread.start())
+    took = time.monotonic() - ended[0]
+    thread.join()
+
+    assert (result.report, result.fault) == (None, ABORTED)
+    assert took < 5
+    assert done(place, probing(checked, *NOTHING)).fault == ""
+    assert all(map(gone, pids))
+
+
+def test_an_abort_before_the_process_is_there_costs_no_process(place, checked, probe, monkeypatch):
+    start = GpuWorkplace._start
+
+    def started(self: GpuWorkplace) -> object:
+        self.abort()
+        return start(self)
+
+    with monkeypatch.context() as at_times:
+        at_times.setattr(GpuWorkplace, "_start", started)
+        assert done(place, probing(checked, *NOTHING)).fault == ABORTED
+    kept = place._kept
+    assert kept.usable
+    assert done(place, probing(checked, *NOTHING)).fault == ""
+    wait_until(lambda: kept.closed)
+
+
+def test_one_that_was_kept_and_died_is_replaced(place, checked, probe):
+    place._kept = place._start().take()
+    os.kill(place._kept._child._process.pid, signal.SIGKILL)
+    wait_until(lambda: not place._kept.usable)
+    assert done(place, probing(checked, *NOTHING)).fault == ""
+
+
+def test_an_abort_of_nothing_changes_nothing(place, checked, probe):
+    place.abort()
+    assert done(place, probing(checked, *NOTHING)).fault == ""
+    place.abort()
+    assert done(place, probing(checked, *NOTHING)).fault == ""
+
+
+def test_nothing_is_left_of_a_workplace_that_is_closed_at_work(cache, checked, probe):
+    before = children()
+    place = GpuWorkplace(None, CLASS, ARCH, cache)
+    done(place, probing(checked, *NOTHING))
+    place.prepare()
+    place.close()
+    assert children() <= before
