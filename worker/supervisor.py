@@ -17,6 +17,7 @@ from pathlib import Path
 from worker.board import Board
 from worker.fitness import Fitness, Test, Testing
 from worker.fleet import Fleet, Wanted, WorkerRecord, WorkerState
+from worker.heartbeat import Heartbeat
 from worker.part_output import PartOutput, code_text
 from worker.part_process import TELL
 from worker.parts import Event, Part, What
@@ -40,6 +41,7 @@ class Options:
     environment: of its slots
     cache: folder for what is compiled once
     workplace: MODULE:FACTORY of what does the steps instead, for tests and benches
+    heartbeat: a file to touch as long as the worker goes round
     """
 
     slots: tuple[Slot, ...]
@@ -48,6 +50,7 @@ class Options:
     grace_seconds: float = 30.0
     most_faults: int = MOST_FAULTS
     workplace: str = ""
+    heartbeat: Path | None = None
 
 
 def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
@@ -94,11 +97,13 @@ class WorkerParent:
     _out: str = ""
     _stopping: bool = False
     _refusal: str = ""
+    _heartbeat: Heartbeat = field(init=False)
 
     def __post_init__(self) -> None:
         self._accounts = {slot.name: SlotAccount(slot) for slot in self.options.slots}
         self._supervisor = Supervisor(self.output.line, self._happened, self._ending)
-        self._board = Board(self.fleet, self.record, self._answered, self.output.say)
+        self._heartbeat = Heartbeat(self.options.heartbeat)
+        self._board = Board(self.fleet, self._round, self._answered, self.output.say)
 
     def run(self) -> str:
         """Work until asked to stop. Why the worker cannot work, or nothing where it was asked to end."""
@@ -115,6 +120,11 @@ class WorkerParent:
             self._refusal = f"{failure.part} cannot run ({code_text(failure.code)}: {failure.last})"
         self.output.say("stopped")
         return self._refusal
+
+    def _round(self) -> WorkerRecord:
+        """Called by the board every few seconds. The beat is left to the main thread: both have to go round."""
+        self._supervisor.call(self._heartbeat.beat)
+        return self.record()
 
     def record(self) -> WorkerRecord:
         """What the board is told. From any thread."""

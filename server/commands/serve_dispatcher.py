@@ -25,8 +25,9 @@ def dispatcher(heartbeat: Path | None) -> None:
       tilelab serve dispatcher --heartbeat /run/tilelab/dispatcher
     """  # noqa: D301 - click reads the escape
     from server.grading.dispatcher import Dispatcher
-    from server.grading.running import Heartbeat, Rounds, on_signals
+    from server.grading.running import Rounds, on_signals
     from server.grading.wires import wires_to
+    from worker.heartbeat import Heartbeat
 
     settings, engine = database_from("dispatcher")
     rounds = Rounds(Dispatcher(engine, wires_to(redis_address(settings)), settings), Heartbeat(heartbeat))

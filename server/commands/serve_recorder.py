@@ -29,9 +29,10 @@ def recorder(heartbeat: Path | None) -> None:
       tilelab serve recorder --heartbeat /run/tilelab/recorder
     """  # noqa: D301 - click reads the escape
     from server.grading.recorder import Recorder
-    from server.grading.running import Heartbeat, wait_for_database
+    from server.grading.running import wait_for_database
     from worker.broker import celery_app, connect_redis
     from worker.consuming import consume, stop_consuming
+    from worker.heartbeat import Heartbeat
     from worker.messages import RESULTS_QUEUE
     from worker.redis_claims import RedisClaims
 

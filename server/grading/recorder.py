@@ -18,9 +18,10 @@ from sqlalchemy import Engine
 from server.database.engine import DatabaseUnavailable, Sessions, sessions
 from server.database.faults import explained
 from server.grading.record import read_result, record, record_unreadable
-from server.grading.running import Heartbeat, Outage
+from server.grading.running import Outage
 from worker.broker import RECORD_TASK
 from worker.claims import Claims
+from worker.heartbeat import Heartbeat
 from worker.messages import MessageError, StepResult, Ticket
 
 SETTLE_TRIES = 3

@@ -7,13 +7,13 @@ import signal
 import threading
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from sqlalchemy import Engine
 
 from server.database.engine import DatabaseUnavailable
 from server.database.schema import check
 from server.grading.dispatcher import Dispatcher
+from worker.heartbeat import Heartbeat
 
 TICK_SECONDS = 0.2
 LONGEST_WAIT = 5.0
@@ -44,33 +44,6 @@ class Outage:
         if self._since is not None:
             logger.info("%s is back after %.1f s", self.what, time.monotonic() - self._since)
             self._since = None
-
-
-@dataclass(slots=True)
-class Heartbeat:
-    """A file whose time of change says that the process goes round; None for none."""
-
-    file: Path | None
-
-    def beat(self) -> None:
-        """Now."""
-        if self.file is None:
-            return
-        try:
-            self.file.touch()
-        except OSError as error:
-            logger.warning("the heartbeat file cannot be written: %s", error)
-            self.file = None
-
-    def keep(self, stop: threading.Event) -> None:
-        """Beat once a second in a thread of its own, until the event is set."""
-
-        def go_on() -> None:
-            while not stop.wait(1.0):
-                self.beat()
-
-        self.beat()
-        threading.Thread(target=go_on, name="heartbeat", daemon=True).start()
 
 
 def wait_for_database(engine: Engine, stop: threading.Event, heartbeat: Heartbeat) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Take work though some isolation is missing.",
 )
+@click.option(
+    "--heartbeat",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file to touch every two seconds; old means that it hangs.",
+)
 @redis_option
 def start(
     queues: str | None,
@@ -49,6 +55,7 @@ def start(
     grace: float,
     faults: int,
     allow_gaps: bool,
+    heartbeat: Path | None,
     redis: str | None,
 ) -> None:
     """Take work from the broker until Ctrl-C, which lets steps in work end.
@@ -76,7 +83,7 @@ def start(
     except PlanError as error:
         raise WrongUse(str(error)) from error
     output = PartOutput(sys.stdout, "worker", as_json=as_json)
-    options = Options(slots, _environment(url), cache_folder(), grace, faults)
+    options = Options(slots, _environment(url), cache_folder(), grace, faults, heartbeat=heartbeat)
     tests = DeviceTests(slots, DEFAULT_ARCH, cache_folder(), allow_gaps)
     try:
         with held([slot.gpu for slot in slots if slot.gpu is not None]), connect_redis(url) as client:
