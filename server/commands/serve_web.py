@@ -7,6 +7,7 @@ import socket
 
 import click
 
+from server.commands.grading_process import database_from
 from worker.commands.root import SystemFault
 
 
@@ -33,15 +34,13 @@ def web(host: str, port: int, processes: int | None, descriptor: int | None) -> 
     Example:
       tilelab serve web --host 0.0.0.0 --port 8000
     """  # noqa: D301 - click reads the escape
-    from server.database.engine import DatabaseUnavailable, connect
-    from server.settings import SettingError, read_settings
     from server.web.serving import CannotListen, listen, serve, url_of
 
+    settings, engine = database_from("web")
+    engine.dispose()
     try:
-        settings = read_settings()
-        connect(settings.database_url).dispose()
         bound = listen(host, port) if descriptor is None else socket.socket(fileno=descriptor)
-    except (SettingError, DatabaseUnavailable, CannotListen, OSError) as error:
+    except (CannotListen, OSError) as error:
         raise SystemFault(str(error)) from error
     click.echo(f"listening at {url_of(bound)}", err=True)
     serve(settings, bound, processes or min(4, os.cpu_count() or 1))

@@ -23,7 +23,13 @@ from worker.commands.root import SystemFault
     "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
 )
 @click.option("--verbose", is_flag=True, help="Show what the parts write, too; it is in the log in any case.")
-def up(demo: bool, data: Path | None, host: str, port: int, verbose: bool) -> None:
+@click.option(
+    "--allow-missing-isolation",
+    "allow_gaps",
+    is_flag=True,
+    help="Grade though some isolation is missing here.",
+)
+def up(demo: bool, data: Path | None, host: str, port: int, verbose: bool, allow_gaps: bool) -> None:
     """Run everything on this machine, until Ctrl-C: portal, queue, workers and a database.
 
     Keeps its data in one folder, in SQLite, and starts a Redis of its own, unless DATABASE_URL or REDIS_URL say
@@ -39,7 +45,8 @@ def up(demo: bool, data: Path | None, host: str, port: int, verbose: bool) -> No
     from server.up.data_folder import default_folder
     from server.up.running import CannotRun, Options, run_everything
 
-    options = Options(data or default_folder(), host, port, demo=demo, verbose=verbose)
+    worker = ("--allow-missing-isolation",) if allow_gaps else ()
+    options = Options(data or default_folder(), host, port, demo=demo, verbose=verbose, worker=worker)
     try:
         run_everything(options, click.echo)
     except CannotRun as error:

@@ -89,7 +89,8 @@ class DemoSubmission:
 def _verdict(found: Mapping[str, Any], where: str) -> str:
     result = found.get("result") or {}
     checks = [check.get("status") for check in result.get("checks", [])]
-    cases = f", {checks.count('passed')} of {len(checks)} cases passed" if checks else ""
+    ran = [status for status in checks if status != "not_run"]
+    cases = f", {ran.count('passed')} of {len(ran)} cases passed" if ran else ""
     measured = result.get("measurement") or {}
     speed = f", {measured['gflops']:,.0f} GFLOPS" if isinstance(measured.get("gflops"), float) else ""
     return f"graded: {found.get('verdict')}{cases}{speed}\n  {where}"

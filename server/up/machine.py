@@ -16,7 +16,11 @@ _COMMAND = (sys.executable, "-P", "-m", "worker.commands")
 _SETTINGS = frozenset({2, 3})
 """Exit codes of a command that says in its last line why it cannot do what it is for."""
 
-_WORKER_STOP_SECONDS = 20.0
+_GRACE_SECONDS = 5
+"""For steps in work when everything is to end: who waits at a terminal wants it back, and a step that is given back is
+done at the next start."""
+
+_WORKER_STOP_SECONDS = _GRACE_SECONDS + 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,10 @@ class Machine:
             self._part(DISPATCHER, "serve", "dispatcher", after=broker),
             self._part(RECORDER, "serve", "recorder", after=broker),
             self._part(
-                WORKER, "worker", "start", *self.worker_options, after=(*broker, DISPATCHER, RECORDER)
+                WORKER, "worker", "start", "--grace", str(_GRACE_SECONDS), *self.worker_options,
+                after=(*broker, DISPATCHER, RECORDER),
             ),
-        ]
+        ]  # fmt: skip
         return tuple(parts)
 
     def _broker(self, redis: EmbeddedRedis) -> Part:
