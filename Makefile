@@ -1,17 +1,22 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types check format docs lock fuzz bench bench-gpu test-gpu clean
+.PHONY: help install run test lint types check format docs lock fuzz bench bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
 T ?=
+PORT ?= 8000
+DATA ?=
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## install what the command needs, grade one right and one broken kernel
+install: ## install what the command needs, and start nothing
 	@bin/setup run
-	@bin/demo
+
+run: ## install, then run everything on this machine with a demo course, until Ctrl-C (PORT=8000 DATA=folder)
+	@bin/setup run
+	@exec .venv/bin/tilelab up --demo --port $(PORT) $(if $(DATA),--data "$(DATA)")
 
 test: ## every test that this machine can run (T=path or T="-k word" for some of them)
 	@bin/setup dev

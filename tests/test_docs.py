@@ -16,7 +16,7 @@ from kernels.occupancy.by_driver import MeasuredOccupancy
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.marks import linux
-from worker.commands.root import tilelab
+from worker.commands.root import SERVER_VERBS, tilelab
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = pages()
@@ -96,26 +96,46 @@ def test_unknown_verbs_and_options_would_be_noticed():
 
 def test_every_verb_and_option_is_described_for_students():
     text = (ROOT / "docs" / "students.md").read_text()
-    for name in tilelab.list_commands(click.Context(tilelab)):
+    names = [name for name in tilelab.list_commands(click.Context(tilelab)) if name not in SERVER_VERBS]
+    assert not [name for name in names if f"tilelab {name}" not in text]
+    for name in names:
         command = tilelab.get_command(click.Context(tilelab), name)
         assert command is not None
-        assert f"tilelab {name}" in text
-        for parameter in command.params:
-            if isinstance(parameter, click.Option):
-                assert any(option in text for option in parameter.opts), f"{name} {parameter.name}"
+        assert not options_not_in(text, command)
 
 
 def test_every_verb_and_option_of_a_worker_is_described_for_operators():
-    text = (ROOT / "docs" / "operators.md").read_text()
-    worker = tilelab.get_command(click.Context(tilelab), "worker")
-    assert isinstance(worker, click.Group)
-    for name in worker.list_commands(click.Context(worker)):
-        command = worker.get_command(click.Context(worker), name)
-        assert command is not None
-        assert f"tilelab worker {name}" in text
-        for parameter in command.params:
-            if isinstance(parameter, click.Option):
-                assert any(option in text for option in parameter.opts), f"{name} {parameter.name}"
+    assert not undescribed("worker", "operators.md")
+
+
+@pytest.mark.parametrize("verb", ["serve", "up"])
+def test_every_verb_and_option_of_the_server_is_described(verb):
+    assert not undescribed(verb, "server.md")
+
+
+def undescribed(verb: str, page: str) -> list[str]:
+    """What a page does not say of a verb, or of the verbs of a group."""
+    text = (ROOT / "docs" / page).read_text()
+    command = tilelab.get_command(click.Context(tilelab), verb)
+    assert command is not None
+    if not isinstance(command, click.Group):
+        return [verb] * (f"tilelab {verb}" not in text) + options_not_in(text, command)
+    missing = []
+    for name in command.list_commands(click.Context(command)):
+        member = command.get_command(click.Context(command), name)
+        assert member is not None
+        missing += [name] * (f"tilelab {verb} {name}" not in text) + options_not_in(text, member)
+    return missing
+
+
+def options_not_in(text: str, command: click.Command) -> list[str]:
+    return [
+        f"{command.name} {option.name}"
+        for option in command.params
+        if isinstance(option, click.Option)
+        and not option.hidden
+        and not any(each in text for each in option.opts)
+    ]
 
 
 def test_every_verdict_is_explained_to_students():

@@ -21,7 +21,7 @@ _VERBS: Mapping[str, str] = {
     "worker": "Run and test a machine that grades for others.",
 }
 
-_SERVER_VERBS: Mapping[str, str] = {
+SERVER_VERBS: Mapping[str, str] = {
     "admin": "Look after people, courses, jobs and the database.",
     "serve": "Run one part of the server: web, dispatcher or recorder.",
     "up": "Run everything on this machine, until Ctrl-C.",
@@ -115,11 +115,11 @@ def _server_installed() -> Iterator[None]:
 class RootVerbs(Verbs):
     """All verbs; those that need the database are the server's."""
 
-    verbs: Mapping[str, str] = {**_VERBS, **_SERVER_VERBS}
+    verbs: Mapping[str, str] = {**_VERBS, **SERVER_VERBS}
 
     def package_of(self, name: str) -> str:
         """The server's verbs live with the server."""
-        return "server.commands" if name in _SERVER_VERBS else self.package
+        return "server.commands" if name in SERVER_VERBS else self.package
 
 
 @click.group(

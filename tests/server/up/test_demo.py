@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -86,6 +87,9 @@ class Up:
         log = (self.data / "tilelab.log").read_text()
         started = [line for line in log.splitlines() if f" {part}: started (process " in line]
         return int(started[-1].rpartition(" ")[2].rstrip(")"))
+
+    def replaced(self, part: str, before: int) -> bool:
+        return self.pid(part) != before
 
     def descendants(self) -> set[int]:
         parents = {}
@@ -159,7 +163,7 @@ def test_everything_runs_comes_back_and_goes_on(tmp_path: Path):
         for part in PARTS:
             before = first.pid(part)
             os.kill(before, signal.SIGKILL)
-            until(lambda part=part, before=before: first.pid(part) != before, f"{part} again")
+            until(partial(first.replaced, part, before), f"{part} again")
         wrong = first.hand_in(WRONG)
         assert first.verdict(wrong) == "data_race"
         assert sum("was ended by SIGKILL" in line for line in first.lines) >= len(PARTS)
