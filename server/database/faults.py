@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,11 +70,9 @@ def check_file(url: URL) -> None:
 
 def _about_the_database(error: DBAPIError) -> bool:
     """Whether it is the database that is at fault, not what was asked of it."""
-    return (
-        isinstance(error, OperationalError)
-        or error.connection_invalidated
-        or "not a database" in str(error.orig)
-    )
+    if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+        return False  # a statement that is wrong, which SQLite's driver calls an operational error too
+    return isinstance(error, OperationalError) or error.connection_invalidated or "not a database" in str(error.orig)
 
 
 def _reason(url: URL, text: str) -> str:

@@ -1,0 +1,154 @@
+"""Courses, memberships and assignments."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from kernels.devices import devices
+from kernels.exercise import find_exercise, read_exercise
+from server.accounts.service import create_person
+from server.courses import service
+from server.courses.models import Course, Membership, Role
+from server.courses.service import CourseError, Terms
+from server.database.engine import Sessions
+from server.grading.models import Exercise
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def course(made: Sessions) -> Course:
+    with made.begin() as session:
+        return service.create_course(session, "gpu", " GPU   programming ", NOW)
+
+
+def person(made: Sessions, name: str) -> int:
+    with made.begin() as session:
+        return create_person(session, email=f"{name}@example.edu", name=name).id
+
+
+def test_a_course_has_a_name_of_its_own(made: Sessions, course: Course) -> None:
+    assert course.title == "GPU programming"
+    with pytest.raises(CourseError, match="already"), made.begin() as session:
+        service.create_course(session, "gpu", "Another")
+
+
+@pytest.mark.parametrize("slug", ["", "GPU", "a b", "-a", "a/b", "x" * 61, "ä"])
+def test_what_is_no_name_of_a_course(made: Sessions, slug: str) -> None:
+    with pytest.raises(CourseError, match="name in addresses"), made.begin() as session:
+        service.create_course(session, slug, "Title")
+
+
+def test_enrolling_twice_changes_the_role(made: Sessions, course: Course) -> None:
+    with made.begin() as session:
+        ada = create_person(session, email="ada@example.edu", name="Ada")
+        service.enrol(session, course, ada)
+        service.enrol(session, course, ada, Role.ASSISTANT)
+    with made.begin() as session:
+        (entry,) = service.members(session, course)
+        assert (entry.person.name, entry.role) == ("Ada", Role.ASSISTANT)
+        assert service.role_in(session, ada.id, course.id) is Role.ASSISTANT
+        assert service.role_in(session, 99, course.id) is None
+        assert session.scalar(select(func.count()).select_from(Membership)) == 1
+
+
+def test_an_assignment_holds_the_exercise_as_it_is(made: Sessions, course: Course) -> None:
+    with made.begin() as session:
+        service.create_assignment(session, course, "tiled", now=NOW)
+    with made.begin() as session:
+        found = service.find_assignment(session, "gpu/tiled")
+        assert found is not None
+        exercise = find_exercise("tiled")
+        assert (found.title, found.arch, found.device_class) == (exercise.title, "sm_90", "")
+        kept = found.exercise
+        assert read_exercise(kept.name, kept.definition, kept.digest).digest == exercise.digest
+        assert service.find_assignment(session, "gpu/naive") is None
+        assert service.find_assignment(session, "gpu") is None
+
+
+def test_an_exercise_that_is_only_described_anew_is_the_same_row(
+    made: Sessions, course: Course, tmp_path: Path
+) -> None:
+    shutil.copytree(find_exercise("tiled").root, tmp_path / "tiled")
+    with made.begin() as session:
+        service.create_assignment(session, course, "tiled", Terms(slug="one"))
+    definition = tmp_path / "tiled" / "exercise.toml"
+    definition.write_text(definition.read_text().replace("title = ", 'title = "Anew" #', 1))
+    with made.begin() as session:
+        service.create_assignment(session, course, "tiled", Terms(slug="two"), folders=(tmp_path,))
+    with made.begin() as session:
+        assert session.scalars(select(Exercise.title)).all() == ["Anew"]
+
+
+@pytest.mark.parametrize("device", [name for name, it in devices().items() if it.cc != "7.0"])
+def test_it_is_compiled_for_what_it_is_measured_on(made: Sessions, course: Course, device: str) -> None:
+    with made.begin() as session:
+        made_one = service.create_assignment(session, course, "tiled", Terms(device_class=device))
+        assert made_one.arch == f"sm_{devices()[device].cc.replace('.', '')}"
+
+
+def test_a_device_class_that_is_in_no_table_is_taken_too(made: Sessions, course: Course) -> None:
+    with made.begin() as session:
+        assert (
+            service.create_assignment(session, course, "tiled", Terms(device_class="gb999")).arch == "sm_90"
+        )
+
+
+@pytest.mark.parametrize(
+    ("exercise", "terms", "words"),
+    [
+        ("nope", Terms(), "no such exercise"),
+        ("tiled", Terms(slug="A b"), "name in addresses"),
+        ("tiled", Terms(device_class="H 200"), "device class"),
+        ("tiled", Terms(device_class="v100"), "knows no sm_70"),
+        ("tiled", Terms(arch="sm_1"), "knows no sm_1"),
+        ("tiled", Terms(tile=7), "no tile 7"),
+        ("tiled", Terms(points=-1), "0 or more"),
+        ("tiled", Terms(points=float("nan")), "0 or more"),
+        ("tiled", Terms(opens_at=NOW, due_at=NOW), "before it is due"),
+        ("tiled", Terms(title="x" * 201), "title"),
+    ],
+)
+def test_what_cannot_be_set(made: Sessions, course: Course, exercise: str, terms: Terms, words: str) -> None:
+    with pytest.raises(CourseError, match=words), made.begin() as session:
+        service.create_assignment(session, course, exercise, terms)
+
+
+def test_an_assignment_has_a_name_of_its_own_in_its_course(made: Sessions, course: Course) -> None:
+    with made.begin() as session:
+        service.create_assignment(session, course, "tiled")
+        other = service.create_course(session, "other", "Other")
+        service.create_assignment(session, other, "tiled")
+    with pytest.raises(CourseError, match="already"), made.begin() as session:
+        service.create_assignment(session, course, "tiled")
+
+
+def test_students_see_what_is_open_and_staff_everything(made: Sessions, course: Course) -> None:
+    student, teacher, stranger = (person(made, name) for name in ("student", "teacher", "stranger"))
+    day = timedelta(days=1)
+    with made.begin() as session:
+        for number, role in ((student, Role.STUDENT), (teacher, Role.INSTRUCTOR)):
+            session.add(Membership(course_id=course.id, person_id=number, role=role, created_at=NOW))
+        for slug, opens, due in (
+            ("later", NOW + day, NOW + 2 * day), ("second", None, NOW + 2 * day), ("first", NOW - day, NOW + day),
+            ("any-time", None, None),
+        ):  # fmt: skip
+            terms = Terms(slug=slug, opens_at=opens, due_at=due)
+            service.create_assignment(session, course, "tiled", terms)
+
+    def seen(number: int) -> list[str]:
+        with made.begin() as session:
+            return [it.slug for it in service.visible_assignments(session, number, NOW)]
+
+    assert seen(student) == ["first", "second", "any-time"]
+    assert seen(teacher) == ["first", "later", "second", "any-time"]
+    assert seen(stranger) == []
+    with made.begin() as session:
+        assert len(service.assignments(session, course)) == 4
+        session.get_one(Course, course.id).archived_at = NOW
+    assert seen(teacher) == []

@@ -1,0 +1,121 @@
+"""Transactions side by side: on SQLite a writer waits for the other, a reader for none, and nobody is refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, func, select, text, update
+from sqlalchemy.exc import StatementError
+
+from server.accounts.models import Person
+from server.accounts.service import create_person
+from server.audit.models import AuditEvent
+from server.audit.service import note
+from server.database.engine import connect, readers, sessions
+from server.grading.models import QueueClock
+from server.models import Base
+
+ROOT = Path(__file__).resolve().parents[3]
+
+WRITER = """
+import sys
+from sqlalchemy import update
+from server.database.engine import connect, sessions
+from server.grading.models import QueueClock
+made = sessions(connect(sys.argv[1]))
+for _ in range(int(sys.argv[2])):
+    with made.begin() as session:
+        found = session.get(QueueClock, ("cpu", 2))
+        session.execute(update(QueueClock).values(turn=found.turn + 1))
+"""
+
+
+def test_a_reader_waits_for_no_writer_and_sees_one_state(engine: Engine) -> None:
+    made, reading = sessions(engine), readers(engine)
+    with made.begin() as session:
+        create_person(session, email="ada@example.edu", name="Ada")
+    with made.begin() as writing, reading.begin() as session:
+        writing.execute(update(Person).values(name="Augusta"))
+        assert session.scalar(select(Person.name)) == "Ada"
+        writing.commit()
+        assert session.scalar(select(Person.name)) == "Ada"
+    with reading.begin() as session:
+        assert session.scalar(select(Person.name)) == "Augusta"
+
+
+def test_a_reader_cannot_write_and_the_next_to_use_its_connection_can(engine: Engine) -> None:
+    with pytest.raises(Exception, match=r"(?i)read-?only"), readers(engine).begin() as session:
+        session.execute(update(Person).values(name="Eve"))
+    with sessions(engine).begin() as session:
+        create_person(session, email="ada@example.edu", name="Ada")
+    with readers(engine).begin() as session:
+        assert session.scalar(select(func.count()).select_from(Person)) == 1
+
+
+def test_processes_that_read_and_then_write_are_never_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/tilelab.db"
+    engine = connect(url)
+    Base.metadata.create_all(engine)
+    made = sessions(engine)
+    with made.begin() as session:
+        session.add(QueueClock(queue="cpu", priority=2, turn=0))
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, url, "60"], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    stop, counts = threading.Event(), []
+
+    def read() -> None:
+        while not stop.wait(0.002):
+            with readers(engine).begin() as session:
+                counts.append(session.scalar(select(QueueClock.turn)))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(20):
+        with made.begin() as session:
+            note(session, None, "test", "nothing")
+    errors = [process.communicate(timeout=120)[1] for process in started]
+    stop.set()
+    reader.join()
+    assert errors == [""] * 3
+    assert counts == sorted(counts)
+    with made.begin() as session:
+        assert session.scalar(select(QueueClock.turn)) == 180
+        assert session.scalar(select(func.count()).select_from(AuditEvent)) == 20
+    engine.dispose()
+
+
+def test_a_new_file_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/tilelab.db"
+
+    def opened(_: int) -> str:
+        engine = connect(url)
+        with engine.begin() as connection:
+            mode = str(connection.execute(text("PRAGMA journal_mode")).scalar())
+        engine.dispose()
+        return mode
+
+    with ThreadPoolExecutor(12) as pool:
+        assert set(pool.map(opened, range(48))) == {"wal"}
+
+
+def test_no_database_takes_what_is_not_json(made) -> None:
+    with pytest.raises((StatementError, ValueError)), made.begin() as session:
+        note(session, None, "test", "nothing", value=float("nan"))
+
+
+def test_documents_come_back_as_they_were(made) -> None:
+    detail = {"b": 1, "a": [None, 1.5, "ü", {"c": True}]}
+    with made.begin() as session:
+        note(session, None, "test", "nothing", **detail)
+    with made.begin() as session:
+        assert session.scalars(select(AuditEvent.detail)).one() == json.loads(json.dumps(detail))

@@ -1,0 +1,267 @@
+"""The tables by migrations: the same as by the models, made once however many make them, and never half."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, inspect, text
+
+from server.accounts.models import Person
+from server.database import schema
+from server.database.engine import DatabaseUnavailable, connect, sessions
+from server.database.schema import NoSchema, SchemaTooNew, SchemaTooOld, check, upgrade
+from server.models import Base
+from tests.server.course import ACourse
+
+ADDS_A_COLUMN = """
+import sqlalchemy as sa
+from alembic import op
+
+revision, down_revision = "0002", "0001"
+
+
+def upgrade():
+    with op.batch_alter_table("people") as people:
+        people.add_column(sa.Column("nickname", sa.String(20), nullable=False, server_default="none"))
+        people.create_check_constraint("nickname_short", "length(nickname) < 20")
+
+
+def downgrade():
+    pass
+"""
+
+
+@pytest.fixture
+def newer_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Code with one more migration than there is; its file can be written anew."""
+    folder = tmp_path / "migrations"
+    shutil.copytree(schema.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    file = folder / "versions" / "0002_more.py"
+    file.write_text(ADDS_A_COLUMN)
+    yield file
+    monkeypatch.undo()
+    forget()
+
+
+def forget() -> None:
+    schema.newest.cache_clear()
+    schema._script.cache_clear()
+
+
+def take_newer(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    monkeypatch.setattr(schema, "FOLDER", file.parents[1])
+    forget()
+
+
+def test_there_is_one_newest_version() -> None:
+    assert ScriptDirectory(str(schema.FOLDER)).get_heads() == [schema.newest()]
+
+
+def test_tables_are_made_once(empty: Engine) -> None:
+    with pytest.raises(NoSchema, match="tilelab admin migrate"):
+        check(empty)
+    assert upgrade(empty)
+    check(empty)
+    assert not upgrade(empty)
+
+
+def test_a_database_file_is_its_owner_s_alone(tmp_path: Path) -> None:
+    file = tmp_path / "tilelab.db"
+    engine = connect(f"sqlite:///{file}")
+    upgrade(engine)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+    engine.dispose()
+
+
+def test_migrations_and_models_do_not_differ(empty: Engine) -> None:
+    upgrade(empty)
+    with empty.connect() as connection:
+        options = schema.compared_as(connection.dialect.name)
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_migrations_make_what_the_models_make_to_the_last_constraint(
+    empty: Engine, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    upgrade(empty)
+    by_migrations = written_out(empty)
+    if empty.dialect.name == "sqlite":
+        by_models = connect(f"sqlite:///{tmp_path}/models.db")
+    else:
+        with empty.begin() as connection:
+            connection.execute(text("DROP SCHEMA public CASCADE"))
+            connection.execute(text("CREATE SCHEMA public"))
+        by_models = empty
+    Base.metadata.create_all(by_models)
+    assert written_out(by_models) == by_migrations
+    by_models.dispose()
+
+
+def written_out(engine: Engine) -> set[str]:
+    """Every column, constraint and index, as the database itself writes it."""
+    with engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            return {
+                *connection.scalars(text(
+                    "SELECT concat_ws(' ', table_name, column_name, data_type, character_maximum_length, is_nullable, "
+                    "column_default) FROM information_schema.columns "
+                    "WHERE table_schema = 'public' AND table_name <> 'alembic_version'"
+                )),
+                *connection.scalars(text(
+                    "SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint "
+                    "WHERE connamespace = 'public'::regnamespace AND conrelid::regclass::text <> 'alembic_version'"
+                )),
+                *connection.scalars(text(
+                    "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
+                )),
+            }  # fmt: skip
+        rows = connection.execute(
+            text(
+                "SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name <> 'alembic_version'"
+            )
+        ).all()
+    return {
+        f"{table} {part.strip().rstrip(',')}"
+        for table, sql in rows
+        for part in sql.splitlines()
+        if part.strip()
+    }
+
+
+def test_many_processes_may_start_at_once(empty_url: str) -> None:
+    program = (
+        "import sys; from server.database.engine import connect; from server.database.schema import check, upgrade\n"
+        "engine = connect(sys.argv[1]); print(upgrade(engine)); check(engine)"
+    )
+    root = Path(__file__).resolve().parents[3]
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, empty_url],
+            cwd="/",
+            env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    ended = [process.communicate(timeout=120) for process in started]
+    assert [error for _, error in ended] == [""] * 4
+    assert sorted(output.strip() for output, _ in ended) == ["False", "False", "False", "True"]
+
+
+def test_an_older_database_is_brought_up_with_all_that_is_in_it(
+    empty: Engine, newer_code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade(empty)
+    course = ACourse.make(sessions(empty))
+    job = course.job("ada")
+    take_newer(monkeypatch, newer_code)
+    with pytest.raises(SchemaTooOld, match="tilelab admin migrate"):
+        check(empty)
+    assert upgrade(empty)
+    check(empty)
+    with empty.connect() as connection:
+        assert connection.scalar(text("SELECT nickname FROM people")) == "none"
+        assert connection.scalar(text("SELECT id FROM jobs")) == job
+        with pytest.raises(Exception, match=r"(?i)foreign key"):
+            connection.execute(text("DELETE FROM people"))
+
+
+def test_a_newer_database_is_left_alone(
+    empty: Engine, newer_code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_newer(monkeypatch, newer_code)
+    upgrade(empty)
+    monkeypatch.undo()
+    forget()
+    for call in (check, upgrade):
+        with pytest.raises(SchemaTooNew, match="Update the code") as told:
+            call(empty)
+        assert "\n" not in str(told.value)
+
+
+def test_a_migration_that_fails_leaves_nothing(
+    empty: Engine, newer_code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade(empty)
+    newer_code.write_text(
+        ADDS_A_COLUMN.replace("def downgrade", "    raise KeyError('half-way')\n\n\ndef downgrade")
+    )
+    take_newer(monkeypatch, newer_code)
+    with pytest.raises(KeyError):
+        upgrade(empty)
+    assert "nickname" not in {column["name"] for column in inspect(empty).get_columns("people")}
+    with pytest.raises(SchemaTooOld):
+        check(empty)
+
+
+def test_a_migration_does_not_wait_behind_a_table_in_use(
+    postgres_url: str, newer_code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = connect(postgres_url)
+    upgrade(engine)
+    take_newer(monkeypatch, newer_code)
+    monkeypatch.setattr(schema, "_WAIT_FOR_A_TABLE", "100ms")
+    with engine.connect() as other:
+        other.execute(text("SELECT * FROM people"))
+        with pytest.raises(DatabaseUnavailable, match="nothing was"):
+            upgrade(engine)
+    assert upgrade(engine)
+    engine.dispose()
+
+
+def test_tables_of_something_else_are_left_alone(empty: Engine) -> None:
+    with empty.begin() as connection:
+        connection.execute(text("CREATE TABLE people (id INTEGER)"))
+    for call in (check, upgrade):
+        with pytest.raises(DatabaseUnavailable, match="people"):
+            call(empty)
+
+
+def test_the_first_version_can_be_taken_back(empty: Engine) -> None:
+    upgrade(empty)
+    with empty.begin() as connection:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        command.downgrade(config, "base")
+    assert inspect(empty).get_table_names() == ["alembic_version"]
+
+
+def test_a_version_of_the_tables_is_a_number_in_a_row() -> None:
+    names = [script.revision for script in ScriptDirectory(str(schema.FOLDER)).walk_revisions()]
+    assert all(re.fullmatch(r"\d{4}", name) for name in names)
+    assert names == sorted(names, reverse=True)
+
+
+def test_either_database_refuses_the_same(made, engine: Engine) -> None:
+    course = ACourse.make(made)
+    job = course.job("ada")
+    for statement in (
+        "UPDATE people SET email = 'Ada@x.edu'",
+        f"UPDATE jobs SET verdict = 'accepted' WHERE id = {job}",
+        "UPDATE jobs SET verdict = 'splendid', state = 'done', ended_at = queued_at",
+        "UPDATE jobs SET state = 'lost'",
+        "UPDATE steps SET attempt = 4",
+        "UPDATE steps SET state = 'sent'",
+        "UPDATE submissions SET idempotency_key = 'x'",
+        "UPDATE submissions SET person_id = 99",
+        "INSERT INTO people (email, name, created_at) SELECT email, name, created_at FROM people",
+    ):
+        with pytest.raises(Exception, match=r"(?i)constraint"), engine.begin() as connection:
+            connection.execute(text(statement))
+    with made.begin() as session:
+        assert session.get_one(Person, course.person("ada")).created_at.utcoffset() is not None
