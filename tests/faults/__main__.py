@@ -1,0 +1,55 @@
+"""`make faults`: hand in hundreds of kernels while every part dies again and again, and count what is lost."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.faults.campaign import Plan, run
+from tests.faults.house import House
+from tests.faults.parts import parts
+from tests.faults.text import text_of
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--submissions", type=int, default=500)
+    parser.add_argument("--faults", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument(
+        "--seconds", type=float, default=0.0, help="over which faults are spread; 0: by their number"
+    )
+    parser.add_argument("--database", choices=["postgresql", "sqlite"], default="postgresql")
+    parser.add_argument("--control", action="store_true", help="publish after commit instead, and lose some")
+    parser.add_argument("--keep", type=Path, help="folder for logs and database, kept")
+    options = parser.parse_args()
+    seconds = options.seconds or 2.5 * options.faults
+    plan = Plan(options.submissions, options.faults, options.seed, seconds)
+    print(
+        f"seed {plan.seed}: {plan.submissions} submissions, {plan.faults} faults, {plan.seconds:.0f} s",
+        flush=True,
+    )
+    begun = time.monotonic()
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    with tempfile.TemporaryDirectory(prefix="tilelab-faults-") as own:
+        folder = options.keep or Path(own)
+        folder.mkdir(parents=True, exist_ok=True)
+        with House(folder, students=plan.students, database=options.database) as house:
+            if not house.disk_is_small:
+                print("no disk can be mounted here, so none is filled")
+            house.start(parts(house, control=options.control))
+            outcome = run(house, plan, say)
+    print(text_of(outcome))
+    print(f"{time.monotonic() - begun:.0f} s in all")
+    return 0 if outcome.good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

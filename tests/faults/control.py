@@ -1,0 +1,71 @@
+"""The design that Tilelab does not have, to show that a campaign notices what it loses.
+
+The portal itself publishes, after its commit, and nobody publishes a step anew: what most platforms do. All else is
+Tilelab's own, the taking back from workers that are gone included. Run like `python -m worker.commands`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+import server.submissions.api
+import server.submissions.service
+from server.database.engine import Sessions
+from server.grading import attempts
+from server.grading.accept import Work, queue_job
+from server.grading.dispatch import message_of
+from server.grading.models import Job, Step
+from server.grading.reap import Watch
+from server.submissions.service import Accepted, HandedIn, accept
+from server.web.site import site
+from tests.faults.house import LEASE_SECONDS
+from worker.broker import StepSender, celery_app
+from worker.commands import main
+
+logger = logging.getLogger(__name__)
+
+
+def _queue_as_sent(session: Session, work: Work, now: datetime, *rest: Any) -> Job:
+    """The step counts as sent from the start: no dispatcher sends it."""
+    job = queue_job(session, work, now, *rest)
+    session.flush()
+    attempts.begin(session, job.steps[0], now)
+    return job
+
+
+def _accept_and_publish(sessions: Sessions, handed_in: HandedIn) -> Accepted:
+    accepted = accept(sessions, handed_in, datetime.now(UTC))
+    if not accepted.repeated:
+        try:
+            _publish(accepted.submission.id)
+        except ConnectionError as error:
+            logger.warning("not published: %s", error)
+    return accepted
+
+
+def _publish(submission: int) -> None:
+    with site().readers.begin() as session:
+        step = session.scalars(select(Step).join(Job).where(Job.submission_id == submission)).one()
+        queue, message = step.queue, message_of(step, LEASE_SECONDS)
+    sender = StepSender(celery_app(os.environ["REDIS_URL"]))
+    try:
+        sender.send(queue, message)
+    finally:
+        sender.close()
+
+
+def _nothing_anew(*_arguments: object) -> list[object]:
+    return []
+
+
+if __name__ == "__main__":
+    vars(server.submissions.service)["queue_job"] = _queue_as_sent
+    vars(server.submissions.api)["accept"] = _accept_and_publish
+    Watch._to_send_again = _nothing_anew  # type: ignore[method-assign, assignment]
+    main()

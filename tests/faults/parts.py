@@ -1,0 +1,29 @@
+"""The processes of Tilelab in a campaign, by name: each is started, killed and kept alive by itself."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.faults.house import STAND_IN, House
+from worker.messages import gpu_queue
+
+WORKERS = ("worker-a", "worker-gpu")
+
+
+def parts(house: House, *, control: bool = False) -> dict[str, list[str]]:
+    """Server and workers. control: with a portal that publishes, and a dispatcher that publishes nothing anew."""
+    python = sys.executable
+    serve = [python, "-m", "tests.faults.control" if control else "worker.commands", "serve"]
+    return {
+        "portal": [*serve, "web", "--port", str(house.port), "--processes", "2"],
+        "dispatcher": [*serve, "dispatcher"],
+        "recorder": [python, "-m", "worker.commands", "serve", "recorder"],
+        "worker-a": [
+            python, "-m", "worker.commands", "worker", "start", "--cpu-slots", "2", "--gpus", "none",
+            "--grace", "5",
+        ],
+        "worker-gpu": [
+            python, "-m", "worker.slot", "--name", "gpu-0", "--queue", gpu_queue(STAND_IN), "--arch", "sm_90",
+            "--worker", "stand-in", "--cache", str(house.folder / "cache"), "--grace-seconds", "5",
+        ],
+    }  # fmt: skip
