@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -17,6 +20,8 @@ _LOG = "tilelab.log"
 # The kernel takes 108 bytes for the path of a socket, its end included.
 _LONGEST_SOCKET_PATH = 100
 _SOCKET = "redis.sock"
+_SHORT = "/tmp"  # noqa: S108 - the folder made there has a name of its own, and is for its owner alone
+_PLAIN = re.compile(r"[\w./-]+", re.ASCII)
 
 
 class DataFolderError(RuntimeError):
@@ -51,17 +56,21 @@ class DataFolder:
         """What all parts write."""
         return self.path / _LOG
 
-    def socket(self) -> Path:
+    @contextmanager
+    def socket(self) -> Iterator[Path]:
         """A place for the broker's socket, in a folder that nobody else may enter.
 
-        A short folder elsewhere where this one's path is longer than the kernel takes.
+        It is in a folder elsewhere, gone afterwards, where this one's path is longer than the kernel takes, or has
+        characters that mean something in an address.
         """
         folder = self.path / "run"
-        if len(os.fsencode(folder / _SOCKET)) > _LONGEST_SOCKET_PATH:
-            return Path(tempfile.mkdtemp(prefix="tilelab-")) / _SOCKET
+        if len(os.fsencode(folder / _SOCKET)) > _LONGEST_SOCKET_PATH or not _PLAIN.fullmatch(str(folder)):
+            with tempfile.TemporaryDirectory(prefix="tilelab-", dir=_SHORT) as made:
+                yield Path(made) / _SOCKET
+            return
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
-        return folder / _SOCKET
+        yield folder / _SOCKET
 
 
 def take(path: Path) -> DataFolder:

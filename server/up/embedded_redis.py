@@ -8,7 +8,6 @@ import shutil
 import socket
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 _SERVERS = ("redis-server", "valkey-server")
 _ASK_SECONDS = 0.5
@@ -28,7 +27,7 @@ class EmbeddedRedis:
     @property
     def url(self) -> str:
         """The address as redis-py takes it."""
-        return f"unix://{quote(str(self.socket))}"
+        return f"unix://{self.socket}"
 
     @property
     def command(self) -> tuple[str, ...]:

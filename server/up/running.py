@@ -56,21 +56,21 @@ def run_everything(options: Options, write: Callable[[str], None]) -> None:
     """Run until Ctrl-C or SIGTERM; raises CannotRun."""
     try:
         folder = take(options.data)
-        with _listening(options) as bound:
-            _run(options, folder, bound, write)
+        with listen(options.host, options.port) as bound, _broker(folder) as (redis, redis_url):
+            _run(options, folder, bound, redis, redis_url, write)
     except _KNOWN as error:
         raise CannotRun(str(error)) from error
 
 
-@contextmanager
-def _listening(options: Options) -> Iterator[socket.socket]:
-    with listen(options.host, options.port) as bound:
-        yield bound
-
-
-def _run(options: Options, folder: DataFolder, bound: socket.socket, write: Callable[[str], None]) -> None:
+def _run(
+    options: Options,
+    folder: DataFolder,
+    bound: socket.socket,
+    redis: EmbeddedRedis | None,
+    redis_url: str,
+    write: Callable[[str], None],
+) -> None:
     database_url = _database_url(folder)
-    redis, redis_url = _broker(folder)
     url = url_of(bound)
     demo = _prepare(database_url, folder, url, demo=options.demo)
     teller = Teller(write, log_to(folder.log), verbose=options.verbose)
@@ -113,15 +113,19 @@ def _database_url(folder: DataFolder) -> str:
     return secret(os.environ, "DATABASE_URL") if is_set(os.environ, "DATABASE_URL") else folder.database_url
 
 
-def _broker(folder: DataFolder) -> tuple[EmbeddedRedis | None, str]:
+@contextmanager
+def _broker(folder: DataFolder) -> Iterator[tuple[EmbeddedRedis | None, str]]:
     """The broker that is given, which has to answer; or one of our own, to be started."""
-    if not is_set(os.environ, "REDIS_URL"):
-        redis = EmbeddedRedis(find_redis(), folder.socket())
-        return redis, redis.url
-    given = secret(os.environ, "REDIS_URL")
-    with connect_redis(given, answer_seconds=_ASK_SECONDS) as client, broker_errors(client):
-        client.ping()
-    return None, given
+    if is_set(os.environ, "REDIS_URL"):
+        given = secret(os.environ, "REDIS_URL")
+        with connect_redis(given, answer_seconds=_ASK_SECONDS) as client, broker_errors(client):
+            client.ping()
+        yield None, given
+    else:
+        program = find_redis()
+        with folder.socket() as place:
+            redis = EmbeddedRedis(program, place)
+            yield redis, redis.url
 
 
 def _prepare(database_url: str, folder: DataFolder, url: str, *, demo: bool) -> Demo | None:
@@ -141,7 +145,8 @@ def _hand_in(demo: Demo, url: str, watch: Watch, teller: Teller) -> None:
         if watch.wait(WEB) and watch.wait(WORKER):
             teller.say("\nA submission:")
             DemoSubmission(url, demo.student, demo.assignment, teller.say, watch.pause).run()
-            teller.say(f"\nOpen {url} in a browser. Ctrl-C ends everything.")
+            if watch.pause(0):
+                teller.say(f"\nOpen {url} in a browser. Ctrl-C ends everything.")
 
     threading.Thread(target=hand_in, name="demo", daemon=True).start()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import signal
 import threading
@@ -37,7 +38,10 @@ class Teller:
 
     def say(self, text: str = "") -> None:
         """Print something."""
-        with self._lock:
+        with (
+            self._lock,
+            contextlib.suppress(OSError, ValueError),
+        ):  # a reader that is gone must not end a server
             for line in text.split("\n"):
                 self.write(line)
 

@@ -1,0 +1,62 @@
+"""The demo's course and file: made once, kept, and repaired where a part of it is gone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from server.accounts.service import find_by_token, sign_in
+from server.courses.service import find_assignment
+from server.database.engine import Sessions, connect, sessions
+from server.database.schema import upgrade
+from server.up.demo import prepare_demo
+from server.up.demo_file import DemoUser
+
+URL = "http://127.0.0.1:8000"
+
+
+@pytest.fixture
+def made(tmp_path: Path):
+    engine = connect(f"sqlite:///{tmp_path}/tilelab.db")
+    upgrade(engine)
+    yield sessions(engine)
+    engine.dispose()
+
+
+def may_come_in(made: Sessions, user: DemoUser) -> bool:
+    with made.begin() as session:
+        owner = find_by_token(session, user.token)
+    person = sign_in(made, user.email, user.password)
+    return owner is not None and person is not None and owner.id == person.id
+
+
+def test_it_is_made_once_and_kept(made: Sessions, tmp_path: Path):
+    file = tmp_path / "demo.json"
+    first = prepare_demo(made, file, URL)
+    assert all(may_come_in(made, user) for user in first.users)
+    second = prepare_demo(made, file, "http://127.0.0.1:9")
+    assert second.users == first.users
+    assert json.loads(file.read_text())["url"] == "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"url": 1, "users": []}', "[]"])
+def test_a_file_that_is_lost_is_written_anew_with_new_secrets(made: Sessions, tmp_path: Path, text: str):
+    file = tmp_path / "demo.json"
+    first = prepare_demo(made, file, URL)
+    file.write_text(text)
+    second = prepare_demo(made, file, URL)
+    assert all(may_come_in(made, user) for user in second.users)
+    assert not any(may_come_in(made, user) for user in first.users)
+
+
+def test_another_gpu_is_another_device_class(made: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "demo.json"
+    for device in (("h200", "sm_90"), ("b200", "sm_100"), ("", "sm_90")):
+        monkeypatch.setattr("server.up.demo._device", lambda device=device: device)
+        demo = prepare_demo(made, file, URL)
+        with made.begin() as session:
+            assignment = find_assignment(session, demo.assignment)
+            assert assignment is not None
+            assert (assignment.device_class, assignment.arch) == device
