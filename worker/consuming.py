@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from celery import Celery
 from celery.app import trace
+from celery.exceptions import CPendingDeprecationWarning
 from celery.worker import WorkController, state
+from celery.worker.request import Request
 
 
 def consume(app: Celery, queue: str, name: str) -> bool:
     """Take the messages of a queue, one after the other; waits for the broker as long as it takes.
 
-    Ends after `stop_consuming`, when the task in work has ended; says whether that was why. Handles no signals, and
-    changes nothing about logging: both are the caller's.
+    Ends after `stop_consuming`, when the task in work has ended, and says True; or, with False, because of something
+    in the queue that is no message of Celery's at all, which is gone then. Call it once in a process.
+
+    Handles no signals, and changes nothing about where logs go: both are the caller's.
 
     name: what the connection is known by, unique in the fleet
     """
+    # said at every loss of the connection, and what it advises is what celery_app decided against
+    warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
+    app.Task.Request = _Taken  # type: ignore[assignment] # celery-types knows only the name of a class
     trace.setup_worker_optimizations(app, name)
     controller: Any = WorkController(
         app=app, hostname=name, queues=[queue], pool_cls="solo", concurrency=1, loglevel=None,
@@ -29,3 +37,18 @@ def consume(app: Celery, queue: str, name: str) -> bool:
 def stop_consuming() -> None:
     """Take no further message. Safe in a signal's handler and in any thread."""
     state.should_stop = 0  # type: ignore[assignment] # celery-types knows only what it is at first
+
+
+class _Taken(Request):
+    """A message that was taken. Where it cannot be acknowledged, the connection is made anew.
+
+    Celery only logs that. With one message at a time, kombu would then wait for ever for the last one's
+    acknowledgement before it takes another, if the broker comes back before it is missed. Made anew, the connection
+    owes nothing, and should the message come once more, it is known to be done.
+    """
+
+    def acknowledge(self) -> None:
+        """Acknowledge it, once."""
+        if not self.acknowledged:
+            self.acknowledged = True
+            self.message.ack()
