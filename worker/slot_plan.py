@@ -34,7 +34,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What an operator asks for.
+    """What an operator asks for; raises PlanError where it reads as nothing.
 
     queues: of QUEUES; None for all that the machine can serve
     cpu_slots: None for as many as the cores that no GPU needs
@@ -44,6 +44,10 @@ class Wish:
     queues: Collection[str] | None = None
     cpu_slots: int | None = None
     gpus: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.gpus not in {None, "all", "none"} and not _NUMBERS.fullmatch(self.gpus or ""):
+            raise PlanError(f"--gpus {self.gpus}: it is all, none, or numbers such as 0,1.")
 
     @property
     def looks_for_gpus(self) -> bool:
@@ -81,8 +85,6 @@ def _cpu_slots(wish: Wish, gpus: int, cores: int) -> int:
 
 
 def _chosen(wish: Wish, found: Sequence[GpuFacts]) -> Sequence[GpuFacts]:
-    if wish.gpus not in {None, "all", "none"} and not _NUMBERS.fullmatch(wish.gpus or ""):
-        raise PlanError(f"--gpus {wish.gpus}: it is all, none, or numbers such as 0,1.")
     if not wish.looks_for_gpus:
         if wish.gpus not in {None, "none"}:
             raise PlanError(f"--gpus {wish.gpus}: --queues leaves the queue gpu out.")

@@ -114,7 +114,8 @@ def _gpus(wish: Wish) -> Sequence[GpuFacts]:
     except NoGPU as reason:
         if wish.gpus is None and wish.queues != frozenset({"gpu"}):
             return ()
-        raise WrongUse(f"no GPU for this worker: {reason}") from reason
+        asked = f"--gpus {wish.gpus}" if wish.gpus else "--queues gpu"
+        raise WrongUse(f"{asked}: {reason}") from reason
 
 
 def _log_as_json() -> bool:

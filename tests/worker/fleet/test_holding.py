@@ -1,0 +1,68 @@
+"""One worker for each GPU, by its unique number."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.worker.fleet.test_slot_plan import gpu
+from worker.gpu.holding import GpuHeld, held
+
+HOLDS = """
+import sys
+from pathlib import Path
+from tests.worker.fleet.test_slot_plan import gpu
+from worker.gpu.holding import held
+with held([gpu(0)], Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_another_process_cannot_have_it_until_the_first_is_gone(tmp_path):
+    folder = tmp_path / "run"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(GpuHeld) as refused, held([gpu(1), gpu(0)], folder):
+            pass
+        assert str(refused.value).startswith(
+            f"GPU 0 (NVIDIA H200, GPU-0) is another worker's already (process {other.pid})"
+        )
+        with held([gpu(1)], folder):
+            pass
+        other.kill()
+        other.wait()
+    with held([gpu(0)], folder):
+        pass
+
+
+def test_a_folder_of_somebody_else_is_not_used(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(GpuHeld, match="only this user may write to"), held([gpu(0)], folder):
+        pass
+    link = tmp_path / "link"
+    (tmp_path / "place").mkdir(mode=0o700)
+    link.symlink_to(tmp_path / "place")
+    with pytest.raises(GpuHeld, match="only this user may write to"), held([gpu(0)], link):
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path):
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(GpuHeld, match="TMPDIR names another place"),
+        held([gpu(0)], tmp_path / "file" / "run"),
+    ):
+        pass
+
+
+def test_without_a_gpu_nothing_is_held(tmp_path):
+    with held([], tmp_path / "run"):
+        assert not list(tmp_path.iterdir())

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from worker.gpu.nvml import GpuFacts
+from worker.slot_plan import PlanError, Wish, plan, read_queues
+
+H200 = "NVIDIA H200"
+
+
+def gpu(index: int, name: str = H200) -> GpuFacts:
+    return GpuFacts(index, name, 150_754_820_096, "9.0", f"GPU-{index}", "580.1", 1980)
+
+
+def names(wish: Wish, gpus: int = 2, cores: int = 8) -> list[str]:
+    return [slot.name for slot in plan(wish, [gpu(index) for index in range(gpus)], cores)]
+
+
+def test_a_machine_gives_all_that_it_has():
+    slots = plan(Wish(), [gpu(0), gpu(1)], 4)
+    assert [(slot.name, slot.queue, slot.device) for slot in slots] == [
+        ("cpu-0", "cpu", "cpu"), ("cpu-1", "cpu", "cpu"),
+        ("gpu-0", "gpu.h200", H200), ("gpu-1", "gpu.h200", H200),
+    ]  # fmt: skip
+
+
+def test_there_is_a_cpu_slot_however_few_cores_there_are():
+    assert names(Wish(), gpus=2, cores=1) == ["cpu-0", "gpu-0", "gpu-1"]
+    assert names(Wish(gpus="none"), gpus=0, cores=1) == ["cpu-0"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "expected"),
+    [
+        (Wish(gpus="1"), ["cpu-0", "gpu-1"]),
+        (Wish(gpus="1,0,1", cpu_slots=1), ["cpu-0", "gpu-0", "gpu-1"]),
+        (Wish(gpus="all", cpu_slots=0), ["gpu-0", "gpu-1"]),
+        (Wish(queues=frozenset({"gpu"})), ["gpu-0", "gpu-1"]),
+        (Wish(queues=frozenset({"cpu"})), ["cpu-0", "cpu-1"]),
+        (Wish(queues=frozenset({"cpu", "gpu"}), gpus="0", cpu_slots=1), ["cpu-0", "gpu-0"]),
+        (Wish(queues=frozenset({"cpu"}), gpus="none", cpu_slots=1), ["cpu-0"]),
+    ],
+)
+def test_what_is_asked_for_by_name(wish, expected):
+    assert names(wish, cores=2) == expected
+
+
+@pytest.mark.parametrize(
+    ("wish", "why"),
+    [
+        (Wish(gpus="2"), "there is no GPU 2 here; there are 0 (NVIDIA H200), 1 (NVIDIA H200)"),
+        (Wish(queues=frozenset({"cpu"}), gpus="0"), "--queues leaves the queue gpu out"),
+        (Wish(queues=frozenset({"gpu"}), cpu_slots=2), "--queues leaves the queue cpu out"),
+        (Wish(queues=frozenset({"gpu"}), gpus="none"), "nothing is left for this worker to do"),
+        (Wish(cpu_slots=0, gpus="none"), "nothing is left for this worker to do"),
+    ],
+)
+def test_what_cannot_be_had_is_said(wish, why):
+    with pytest.raises(PlanError) as refused:
+        names(wish)
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["first", "0,", "", "-1"])
+def test_gpus_are_numbers_or_a_word(text):
+    with pytest.raises(PlanError, match="it is all, none, or numbers such as 0,1"):
+        Wish(gpus=text)
+
+
+def test_queues_are_read():
+    assert read_queues("cpu, gpu") == {"cpu", "gpu"}
+    for text in ("", "cpu,", "results"):
+        with pytest.raises(PlanError, match="it is cpu, gpu, or cpu,gpu"):
+            read_queues(text)

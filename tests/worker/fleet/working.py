@@ -1,0 +1,56 @@
+"""A worker to be watched from outside: python -m tests.worker.fleet.working JSON, with REDIS_URL.
+
+JSON: slots (how many), faults, grace, test ("fit", "unfit" or "endless"), command (of a slot, if not the real one).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from worker.broker import connect_redis
+from worker.fitness import Fitness
+from worker.part_output import PartOutput
+from worker.redis_fleet import RedisFleet
+from worker.selftest import Progress
+from worker.slot_plan import Slot
+from worker.supervisor import Options, WorkerParent, slot_command
+
+
+def main() -> int:
+    asked = json.loads(sys.argv[1])
+    options = Options(
+        tuple(Slot(f"cpu-{number}", "cpu") for number in range(asked.get("slots", 1))),
+        os.environ,
+        Path("/nonexistent"),
+        asked.get("grace", 30.0),
+        asked.get("faults", 5),
+        "tests.worker.queue.workplaces:Scripted",
+    )
+
+    def test(progress: Progress) -> Fitness:
+        return tested(asked.get("test", "fit"), progress)
+
+    def command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
+        return tuple(asked["command"]) if "command" in asked else slot_command(slot, worker, options)
+
+    with connect_redis(os.environ["REDIS_URL"]) as client:
+        worker = WorkerParent(options, RedisFleet(client), PartOutput(sys.stdout, "worker"), test, command)
+        refusal = worker.run()
+    print(f"refusal: {refusal}", flush=True)
+    return 3 if refusal else 0
+
+
+def tested(how: Any, progress: Progress) -> Fitness:
+    while how == "endless":
+        progress("going on")
+        time.sleep(0.02)
+    return Fitness(("no isolation", "nor anything else"), ()) if how == "unfit" else Fitness((), ("a gap",))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
