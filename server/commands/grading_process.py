@@ -1,4 +1,4 @@
-"""How the dispatcher and the recorder start: settings, log, and a database that may still be away."""
+"""How the parts of the server start: settings, log, and a database that may still be away."""
 
 from __future__ import annotations
 

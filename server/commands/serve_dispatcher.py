@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import click
 
 from server.commands.grading_process import database_from, redis_address
+
+logger = logging.getLogger(__name__)
 
 
 @click.command(epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting cannot be used.")
@@ -32,6 +35,6 @@ def dispatcher(heartbeat: Path | None) -> None:
     settings, engine = database_from("dispatcher")
     rounds = Rounds(Dispatcher(engine, wires_to(redis_address(settings)), settings), Heartbeat(heartbeat))
     on_signals(rounds.stop)
-    click.echo("dispatching", err=True)
+    logger.info("dispatching")
     rounds.run()
     engine.dispose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -11,6 +12,8 @@ from pathlib import Path
 import click
 
 from server.commands.grading_process import database_from, redis_address
+
+logger = logging.getLogger(__name__)
 
 
 @click.command(epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting cannot be used.")
@@ -49,7 +52,7 @@ def recorder(heartbeat: Path | None) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    click.echo("recording", err=True)
+    logger.info("recording")
     beat.keep(stop)
     if wait_for_database(engine, stop, beat):
         consume(app, RESULTS_QUEUE, f"recorder-{os.getpid()}@{socket.gethostname()}")

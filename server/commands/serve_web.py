@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 
@@ -9,6 +10,8 @@ import click
 
 from server.commands.grading_process import database_from
 from worker.commands.root import SystemFault
+
+logger = logging.getLogger(__name__)
 
 
 @click.command(epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting or the port cannot be used.")
@@ -42,5 +45,5 @@ def web(host: str, port: int, processes: int | None, descriptor: int | None) -> 
         bound = listen(host, port) if descriptor is None else socket.socket(fileno=descriptor)
     except (CannotListen, OSError) as error:
         raise SystemFault(str(error)) from error
-    click.echo(f"listening at {url_of(bound)}", err=True)
+    logger.info("listening at %s", url_of(bound))
     serve(settings, bound, processes or min(4, os.cpu_count() or 1))

@@ -12,6 +12,8 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
 from server.settings import Settings
@@ -71,7 +73,7 @@ class _Gunicorn(BaseApplication):
     def __init__(self, settings: Settings, bound: socket.socket, processes: int) -> None:
         self._settings = settings
         self._options: dict[str, Any] = {
-            "bind": [f"fd://{bound.fileno()}"],
+            "bind": [f"fd://{bound.detach()}"],  # whose number it closes itself
             "workers": processes,
             "worker_class": "gthread",
             "threads": THREADS,
@@ -79,6 +81,7 @@ class _Gunicorn(BaseApplication):
             "graceful_timeout": _GRACE_SECONDS,
             "control_socket_disable": True,
             "loglevel": "warning",
+            "logger_class": _Log,
             "proc_name": "tilelab-web",
             "post_fork": _die_with_arbiter,
         }
@@ -93,6 +96,15 @@ class _Gunicorn(BaseApplication):
         from server.web.app import create_app
 
         return create_app(self._settings)
+
+
+class _Log(Logger):
+    """Gunicorn's own lines, left to the handler that writes all others."""
+
+    def setup(self, cfg: Config) -> None:
+        super().setup(cfg)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
 
 
 def _die_with_arbiter(arbiter: Arbiter, worker: Worker) -> None:
