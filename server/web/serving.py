@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import socket
 from typing import Any
+from urllib.parse import urlunsplit
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
@@ -51,7 +52,8 @@ def url_of(bound: socket.socket) -> str:
     """Where a browser on this machine finds it."""
     host, port = bound.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return urlunsplit(("http", place, "", "", ""))
 
 
 def serve(settings: Settings, bound: socket.socket, processes: int) -> None:

@@ -1,0 +1,49 @@
+"""The root of the command: verbs of the server beside those of a worker, which needs nothing of the server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+WITHOUT = """
+import sys
+sys.modules[{package!r}] = None
+sys.argv = ["tilelab", *{words!r}]
+from worker.commands import main
+main()
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        ("sqlalchemy", ["up"]),
+        ("gunicorn", ["serve", "web"]),
+        ("sqlalchemy", ["admin", "migrate"]),
+        ("server", ["serve"]),
+    ],
+)
+def test_a_verb_of_the_server_says_what_to_install_where_that_is_missing(package: str, words: list[str]):
+    done = run(WITHOUT.format(package=package, words=words))
+    assert done.returncode == 3
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"tilelab: the package {package} is not installed")
+    assert "bin/setup run" in line
+
+
+def test_the_help_loads_nothing_of_the_server():
+    done = run(
+        "import sys\nfrom worker.commands.root import tilelab\n"
+        "tilelab(['--help'], standalone_mode=False)\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'server', 'sqlalchemy', 'flask', 'celery'}))"
+    )
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+    assert " up " in done.stdout
