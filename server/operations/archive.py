@@ -11,6 +11,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum as PythonEnum
@@ -56,11 +57,19 @@ class Manifest:
 
 
 class ArchiveWriter:
-    """Writes an archive, table by table, a row at a time."""
+    """Writes an archive, table by table, a row at a time. A context manager; only `finish` makes the archive whole."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
         self._tables: dict[str, Contents] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # After a failure there is nothing to save: the file is thrown away.
+        with suppress(OSError, ValueError):
+            self._zip.close()
 
     def write_table(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         """All rows of one table."""

@@ -35,12 +35,12 @@ def back_up(engine: Engine, path: Path, told: Callable[[str], None] = lambda _: 
             # A slow disk may hold the copy up for as long as it likes.
             connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
-        writer = ArchiveWriter(file)
-        made_at = datetime.now(UTC)
-        for table in Base.metadata.sorted_tables:
-            told(table.name)
-            writer.write_table(table, _rows(connection, table))
-        return writer.finish(newest(), made_at)
+        with ArchiveWriter(file) as writer:
+            made_at = datetime.now(UTC)
+            for table in Base.metadata.sorted_tables:
+                told(table.name)
+                writer.write_table(table, _rows(connection, table))
+            return writer.finish(newest(), made_at)
 
 
 def _rows(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Column, String, Table, Text, select, update
+from sqlalchemy import JSON, Column, String, Table, select, update
 from sqlalchemy.orm import Session
 
 from server.accounts.models import ApiToken
@@ -67,7 +67,7 @@ def _found(session: Session, table: Table, names: Sequence[str]) -> Iterator[tup
 
 
 def _is_text(column: Column[Any]) -> bool:
-    return isinstance(column.type, String | Text) or column.type.python_type is dict
+    return isinstance(column.type, String | JSON)
 
 
 def _text(value: Any) -> str:

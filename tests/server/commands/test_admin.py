@@ -1,0 +1,184 @@
+"""`tilelab admin` as it is called: what it prints, its messages and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from server.accounts.service import find_by_token, sign_in
+from server.commands.admin import _VERBS
+from server.courses.service import find_assignment
+from server.database.engine import Sessions, connect, sessions
+from worker.commands.root import Exit, tilelab
+
+PASSWORD = "correct horse"
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    address = f"sqlite:///{tmp_path}/tilelab.db"
+    monkeypatch.setenv("DATABASE_URL", address)
+    return address
+
+
+@pytest.fixture
+def ready(url: str) -> Sessions:
+    done("migrate")
+    done("course", "add", "demo", "Demo course")
+    return sessions(connect(url))
+
+
+def run(*arguments: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(tilelab, ["admin", *arguments], input=stdin)
+
+
+def done(*arguments: str, stdin: str = "") -> str:
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code == Exit.ACCEPTED, result.output
+    return result.stdout
+
+
+def refused(code: Exit, *arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        [], *([name] for name in _VERBS if name != "jobs"), *(["user", name] for name in
+        ("add", "list", "password", "token", "disable", "erase")), *(["course", name] for name in
+        ("add", "list", "enrol", "assign")),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_each_verb_shows_how_it_is_used(verb: list[str]) -> None:
+    shown = done(*verb, "--help")
+    assert "Example:\n" in shown
+    assert " ".join(["tilelab admin", *verb]) in shown
+
+
+def test_a_database_is_made_ready(url: str) -> None:
+    assert "tilelab admin migrate" in refused(Exit.SYSTEM_FAULT, "user", "list")
+    assert "tilelab admin migrate" in refused(Exit.SYSTEM_FAULT, "migrate", "--check")
+    assert "now of version" in done("migrate")
+    assert "already of version" in done("migrate")
+    assert "already of version" in done("migrate", "--check")
+    assert done("user", "list") == ""
+
+
+def test_no_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.delenv("DATABASE_URL_FILE", raising=False)
+    assert "DATABASE_URL is not set" in refused(Exit.SYSTEM_FAULT, "migrate")
+
+
+def test_a_course_is_set_up_by_hand(ready: Sessions) -> None:
+    added = ["user", "add", "Ada@example.edu", "Ada Lovelace", "--course", "demo", "--role", "instructor"]
+    made: dict[str, Any] = json.loads(done(*added, "--password", "--token", "--json", stdin=f"{PASSWORD}\n"))
+    assert (made["email"], made["name"]) == ("ada@example.edu", "Ada Lovelace")
+    assert sign_in(ready, "ada@example.edu", PASSWORD)
+    with ready.begin() as session:
+        person = find_by_token(session, made["token"])
+        assert person is not None
+        assert person.id == made["id"]
+    done("user", "add", "bob@example.edu", "Bob")
+    done("course", "enrol", "demo", "bob@example.edu")
+    assigned = [
+        "course",
+        "assign",
+        "demo",
+        "tiled",
+        "--device-class",
+        "h200",
+        "--due",
+        "2026-03-01T23:59+01:00",
+    ]
+    done(*assigned, "--points", "10", "--tile", "16")
+    shown = json.loads(done("course", "list", "demo", "--json"))
+    assert [(member["email"], member["role"]) for member in shown["members"]] == [
+        ("ada@example.edu", "instructor"), ("bob@example.edu", "student"),
+    ]  # fmt: skip
+    (assignment,) = shown["assignments"]
+    assert (assignment["name"], assignment["arch"], assignment["tile"]) == ("tiled", "sm_90", 16)
+    assert assignment["due_at"] == "2026-03-01T22:59:00+00:00"
+    assert "demo" in done("course", "list")
+    assert [entry["email"] for entry in json.loads(done("user", "list", "--json"))] == [
+        "ada@example.edu", "bob@example.edu",
+    ]  # fmt: skip
+    with ready.begin() as session:
+        assert find_assignment(session, "demo/tiled") is not None
+
+
+def test_passwords_tokens_and_shutting_out(ready: Sessions) -> None:
+    done("user", "add", "ada@example.edu", "Ada")
+    done("user", "password", "ada@example.edu", stdin=f"{PASSWORD}\n")
+    assert sign_in(ready, "ada@example.edu", PASSWORD)
+    token = done("user", "token", "ada@example.edu", "--name", "laptop", "--days", "9").strip()
+    assert knows(ready, token)
+    done("user", "disable", "ada@example.edu")
+    assert not knows(ready, token)
+    assert "(disabled)" in done("user", "list")
+    done("user", "disable", "ada@example.edu", "--enable")
+    assert knows(ready, token)
+    assert done("user", "token", "ada@example.edu", "--revoke") == "Tokens revoked: 1.\n"
+    assert not knows(ready, token)
+
+
+def knows(made: Sessions, token: str) -> bool:
+    with made.begin() as session:
+        return find_by_token(session, token) is not None
+
+
+def test_someone_is_erased_after_a_question(ready: Sessions) -> None:
+    done("user", "add", "ada@example.edu", "Ada")
+    assert run("user", "erase", "ada@example.edu", stdin="n\n").exit_code == 1
+    assert "ada@example.edu" in done("user", "list")
+    assert json.loads(done("user", "erase", "ada@example.edu", "--yes", "--json"))["submissions"] == 0
+    assert done("user", "list") == ""
+
+
+def test_a_backup_is_restored_elsewhere(
+    ready: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done("user", "add", "ada@example.edu", "Ada", "--course", "demo")
+    file = str(tmp_path / "backup.zip")
+    told = json.loads(done("backup", file, "--json"))
+    assert told["bytes"] == Path(file).stat().st_size
+    assert "not empty" in refused(Exit.SYSTEM_FAULT, "restore", file)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/new.db")
+    assert f"Restored {told['rows']} rows" in done("restore", file)
+    assert "ada@example.edu" in done("user", "list")
+    assert "cannot be written" in refused(Exit.WRONG_USE, "backup", str(tmp_path / "none" / "backup.zip"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["user", "add", "nobody", "N"], "name@university.edu"),
+        (["user", "add", "ada@example.edu", "Ada", "--course", "nope"], "no course nope"),
+        (["user", "token", "ada@example.edu"], "tilelab admin user list"),
+        (["user", "erase", "ada@example.edu", "--yes"], "Nobody has the email"),
+        (["course", "add", "demo", "Again"], "already"),
+        (["course", "enrol", "demo", "ada@example.edu"], "tilelab admin user add"),
+        (["course", "assign", "nope", "tiled"], "tilelab admin course list"),
+        (["course", "assign", "demo", "nope"], "no such exercise"),
+        (["course", "assign", "demo", "tiled", "--tile", "7"], "no tile 7"),
+    ],
+)
+def test_wrong_use_is_one_line_and_changes_nothing(ready: Sessions, arguments: list[str], words: str) -> None:
+    assert words in refused(Exit.WRONG_USE, *arguments)
+    assert done("user", "list") == ""
+
+
+def test_a_time_that_is_none(ready: Sessions) -> None:
+    result = run("course", "assign", "demo", "tiled", "--due", "tomorrow")
+    assert result.exit_code == Exit.WRONG_USE
+    assert "2026-03-01T23:59+01:00" in result.stderr

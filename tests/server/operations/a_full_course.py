@@ -1,0 +1,93 @@
+"""A course in which everything has happened, so that every table has rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kernels.evidence import Evidence
+from kernels.verdict import Finding, Verdict
+from server.accounts.models import Person
+from server.accounts.service import create_token, hash_password
+from server.audit.service import note
+from server.courses.models import Role
+from server.database.engine import Sessions
+from server.experiments.models import Experiment
+from server.fleet.models import Worker
+from server.grading.accept import Work, keep_source, queue_job
+from server.grading.dispatch import take
+from server.grading.models import JobKind, Priority
+from server.grading.record import record
+from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
+from worker.messages import CPU_QUEUE
+
+SECRET = "quoted_from_the_source"
+
+
+def source(of: str) -> bytes:
+    """A file that names who wrote it."""
+    return f"// by {of}\n__global__ void MatrixMulKernel(float* M) {{ int {SECRET}_{of} = 0; }}\n".encode()
+
+
+def full_course(made: Sessions) -> ACourse:
+    """Ada's kernel is measured, Bob's is wrong, one of each waits, Carol's is under way with a fault behind it."""
+    course = ACourse.make(made)
+    for name, gflops in (("ada", 4_000.0), ("bob", 5_000.0), ("dora", 3_000.0)):
+        measure(course, name, gflops)
+    fail(course, "ada")
+    course.hand_in("ada", source("ada") + b"// waits\n", key="key-of-ada")
+    course.hand_in("bob", source("bob") + b"// waits\n")
+    teacher = course.person("teacher", Role.INSTRUCTOR)
+    with made.begin() as session:
+        ada = session.get_one(Person, course.person("ada"))
+        ada.name = "Ada Lovelace"
+        ada.password = hash_password("correct horse")
+        create_token(session, ada, "laptop of Ada Lovelace")
+        note(session, ada, "mail.sent", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
+        note(session, None, "job.retried", "job 1", reason="a worker was lost")
+        experiment = Experiment(person_id=teacher, name="Ladder", plan={"of": "Ada Lovelace"}, created_at=NOW)
+        session.add(experiment)
+        session.flush()
+        kept = keep_source(session, source("teacher"), NOW)
+        exercise = step_of(session, 1).job.exercise_digest
+        queue_job(session, Work(JobKind.EXPERIMENT, Priority.EXPERIMENT, teacher, kept, exercise, "sm_90",
+                                experiment=experiment.id), NOW)  # fmt: skip
+        session.add(Worker(id="host-1", host="host", state="idle", record={"slots": [1, 2.5, None, "ü"]},
+                           first_seen=NOW, last_beat=later(5)))  # fmt: skip
+        for number in take(session, CPU_QUEUE, slots=9, cap=4, now=later(20)):
+            number.fault = f"killed while it compiled {SECRET}_ada" if number.person_id == ada.id else None
+    return course
+
+
+def measure(course: ACourse, name: str, gflops: float, **more: Any) -> int:
+    """A right kernel of theirs, all the way."""
+    job = course.job(name, source=source(name), **more)
+    with course.sessions.begin() as session:
+        take(session, CPU_QUEUE, slots=9, cap=4, now=NOW)
+    with course.sessions.begin() as session:
+        passed = check_result(session, job)
+        assert passed.report is not None
+        quoting = replace(passed.report, printed=source(name).decode(), evidence=Evidence())
+    record(course.sessions, replace(passed, report=quoting), later(3))
+    with course.sessions.begin() as session:
+        take(session, "gpu.h200", slots=9, cap=4, now=later(4))
+    with course.sessions.begin() as session:
+        final = measure_result(session, job, gflops)
+        assert final.report is not None
+        final = replace(final, report=replace(final.report, printed=source(name).decode()))
+    record(course.sessions, final, later(9))
+    return job
+
+
+def fail(course: ACourse, name: str) -> int:
+    """A wrong kernel of theirs, with a finding that quotes it."""
+    job = course.job(name, source=source(name) + b"// wrong\n")
+    with course.sessions.begin() as session:
+        take(session, CPU_QUEUE, slots=9, cap=4, now=NOW)
+    with course.sessions.begin() as session:
+        told = check_result(session, job, Verdict.DATA_RACE)
+        assert told.report is not None
+        finding = Finding(Verdict.DATA_RACE, f"Two threads use {SECRET}_{name} at once.", line=2)
+        told = replace(told, report=replace(told.report, message=finding.message, findings=(finding,)))
+    record(course.sessions, told, later(3))
+    return job

@@ -1,0 +1,245 @@
+"""Backup and restore: every row comes back, in either kind of database, and nothing is half restored."""
+
+from __future__ import annotations
+
+import json
+import stat
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, func, select, text
+
+from server.audit.models import AuditEvent
+from server.audit.service import note
+from server.database.engine import connect, sessions
+from server.database.schema import upgrade
+from server.models import Base
+from server.operations import archive
+from server.operations.backup import back_up
+from server.operations.restore import RestoreRefused, restore
+from tests.server.operations.a_full_course import full_course
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Engine]:
+    yield from opened(f"sqlite:///{tmp_path}/full.db", fill=True)
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Engine]:
+    """An empty SQLite database."""
+    yield from opened(f"sqlite:///{tmp_path}/other.db")
+
+
+@pytest.fixture
+def postgres_full(postgres_url: str) -> Iterator[Engine]:
+    yield from opened(postgres_url, fill=True)
+
+
+def opened(url: str, *, fill: bool = False) -> Iterator[Engine]:
+    engine = connect(url)
+    if fill:
+        upgrade(engine)
+        full_course(sessions(engine))
+    yield engine
+    engine.dispose()
+
+
+def rows_of(engine: Engine) -> dict[str, list[dict[str, Any]]]:
+    with engine.connect() as connection:
+        return {
+            table.name: [
+                row._asdict()
+                for row in connection.execute(select(table).order_by(*table.primary_key.columns))
+            ]
+            for table in Base.metadata.sorted_tables
+        }
+
+
+def test_from_one_kind_to_the_other_and_back_every_row_is_the_same(
+    full: Engine, postgres_url: str, other: Engine, tmp_path: Path
+) -> None:
+    before = rows_of(full)
+    assert all(before.values()), "a table is not tried at all"
+    postgres = connect(postgres_url)
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    written = back_up(full, first)
+    assert written.rows == sum(map(len, before.values()))
+    assert restore(postgres, first) == written
+    assert rows_of(postgres) == before
+    assert back_up(postgres, second).tables == written.tables
+    restore(other, second)
+    assert rows_of(other) == before
+    postgres.dispose()
+
+
+def test_ids_go_on_after_the_last_that_was_restored(full: Engine, postgres_url: str, tmp_path: Path) -> None:
+    back_up(full, tmp_path / "backup.zip")
+    for engine in (connect(postgres_url), connect(f"sqlite:///{tmp_path}/new.db")):
+        restore(engine, tmp_path / "backup.zip")
+        with sessions(engine).begin() as session:
+            last = session.scalar(select(func.max(AuditEvent.id)))
+            event = note(session, None, "test", "nothing")
+            session.flush()
+            assert event.id == last + 1
+        engine.dispose()
+
+
+@pytest.mark.parametrize("kind", ["full", "postgres_full"])
+def test_a_backup_holds_one_moment_while_others_write(
+    kind: str, request: pytest.FixtureRequest, other: Engine, tmp_path: Path
+) -> None:
+    engine: Engine = request.getfixturevalue(kind)
+    made = sessions(engine)
+    stop = threading.Event()
+    errors: list[BaseException] = []
+
+    def write() -> None:
+        """Two rows in tables that are read far apart, always together."""
+        number = 0
+        while not stop.is_set():
+            number += 1
+            try:
+                with made.begin() as session:
+                    session.execute(text("UPDATE courses SET title = :title"), {"title": str(number)})
+                    session.execute(text("UPDATE steps SET turn = :turn"), {"turn": number})
+            except Exception as error:  # noqa: BLE001 - told to the test
+                errors.append(error)
+                return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for number in range(4):
+        back_up(engine, tmp_path / f"{number}.zip")
+    stop.set()
+    writer.join()
+    assert errors == []
+    restore(other, tmp_path / "3.zip")
+    rows = rows_of(other)
+    assert {row["title"] for row in rows["courses"]} == {str(row["turn"]) for row in rows["steps"]}
+
+
+def test_the_file_is_its_owner_s_and_there_whole_or_not_at_all(
+    full: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "backups" / "backup.zip"
+    file.parent.mkdir()
+    back_up(full, file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    before = file.read_bytes()
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(archive.ArchiveWriter, "finish", fail)
+    with pytest.raises(OSError, match="No space"):
+        back_up(full, file)
+    assert file.read_bytes() == before
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_database_that_is_not_empty_is_left_alone(full: Engine, tmp_path: Path) -> None:
+    back_up(full, tmp_path / "backup.zip")
+    before = rows_of(full)
+    with pytest.raises(RestoreRefused, match="not empty"):
+        restore(full, tmp_path / "backup.zip")
+    assert rows_of(full) == before
+
+
+def refused(engine: Engine, file: Path) -> str:
+    with pytest.raises(RestoreRefused) as told:
+        restore(engine, file)
+    line = str(told.value)
+    assert "\n" not in line
+    assert str(file) in line
+    return line
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100, 0.5, -1, -30])
+def test_a_file_that_was_cut_off_is_refused(full: Engine, other: Engine, tmp_path: Path, kept: float) -> None:
+    file = tmp_path / "backup.zip"
+    back_up(full, file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(kept * len(whole)) if kept == 0.5 else int(kept)])
+    refused(other, file)
+
+
+def test_a_file_with_a_bit_turned_is_refused_and_nothing_is_restored(
+    full: Engine, other: Engine, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.zip"
+    back_up(full, file)
+    whole = bytearray(file.read_bytes())
+    upgrade(other)
+    for place in range(50, len(whole), len(whole) // 25):
+        broken = whole.copy()
+        broken[place] ^= 0x10
+        file.write_bytes(broken)
+        try:
+            restore(other, file)
+        except RestoreRefused:
+            assert not any(rows_of(other).values())
+        else:
+            # A bit that says nothing of the contents, such as the time of a member.
+            assert rows_of(other) == rows_of(full)
+            with other.begin() as connection:
+                for table in reversed(Base.metadata.sorted_tables):
+                    connection.execute(table.delete())
+
+
+def rewritten(file: Path, name: str, change: Any) -> None:
+    """The archive with one member changed, everything else as it was."""
+    with zipfile.ZipFile(file) as old:
+        members = {info.filename: old.read(info) for info in old.infolist()}
+    members[name] = change(members[name])
+    with zipfile.ZipFile(file, "w") as new:
+        for member, content in members.items():
+            if content is not None:
+                new.writestr(member, content)
+
+
+def manifest(**changes: Any) -> Any:
+    return lambda content: json.dumps(json.loads(content) | changes)
+
+
+@pytest.mark.parametrize(
+    ("member", "change", "words"),
+    [
+        ("people.jsonl", lambda content: content.replace(b"ada@", b"eve@"), "not as it was written"),
+        ("people.jsonl", lambda content: content[: content.index(b"\n") + 1], "not as it was written"),
+        ("people.jsonl", lambda content: content + b"{}\n", "other columns"),
+        ("people.jsonl", lambda content: content + b"[", "does not end"),
+        ("people.jsonl", lambda content: b"nonsense\n" + content, "cannot be read"),
+        ("people.jsonl", lambda content: content + content[: content.index(b"\n") + 1], "not as it was written"),
+        ("people.jsonl", lambda _: None, "damaged"),
+        ("manifest.json", lambda _: None, "no backup"),
+        ("manifest.json", lambda _: b"[]", "no backup"),
+        ("manifest.json", manifest(revision="9999"), "version 9999"),
+        ("manifest.json", manifest(format=9), "format 9"),
+        ("manifest.json", manifest(tables={}), "is missing"),
+        ("manifest.json", manifest(tables={"strange": {"rows": 1, "sha256": ""}}), "strange"),
+        ("manifest.json", manifest(tables={"people": 1}), "manifest"),
+    ],
+)
+def test_what_is_not_as_it_was_written_is_refused(
+    full: Engine, other: Engine, tmp_path: Path, member: str, change: Any, words: str
+) -> None:
+    file = tmp_path / "backup.zip"
+    back_up(full, file)
+    rewritten(file, member, change)
+    upgrade(other)
+    assert words in refused(other, file)
+    assert not any(rows_of(other).values())
+
+
+def test_postgresql_says_which_row_it_refuses(full: Engine, postgres_url: str, tmp_path: Path) -> None:
+    with full.begin() as connection:
+        connection.execute(text("UPDATE courses SET title = :title"), {"title": "a\0b"})
+    back_up(full, tmp_path / "backup.zip")
+    postgres = connect(postgres_url)
+    assert "courses" in refused(postgres, tmp_path / "backup.zip")
+    postgres.dispose()
