@@ -26,8 +26,8 @@ _LONGEST = 20_000
 # Each says for every message that it came and went; what they say of what goes wrong is wanted.
 _WORDY = ("celery.worker.strategy", "celery.app.trace", "celery.bootsteps", "kombu", "alembic", "werkzeug")
 
-# Whatever stands before a host in an address: a library may log one with its password.
-_PERSON = re.compile(r"(://)[^/\s@]*:[^\s@]*@")
+# Whatever stands before a host in an address: a library may log one with its password, which may hold any sign.
+_PERSON = re.compile(r"(://)[^/\s@:]*:\S*@")
 
 _about: ContextVar[Mapping[str, object]] = ContextVar("about", default={})  # noqa: B039 - never changed in place
 _process: dict[str, object] = {}

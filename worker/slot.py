@@ -45,7 +45,7 @@ BEAT_ANSWER_SECONDS = 2.0
 _LONGEST_NAME = 100
 _HURRY_SECONDS = 2.0
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("worker.slot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +172,6 @@ def _options(arguments: Sequence[str] | None) -> Options:
 
 
 if __name__ == "__main__":
-    # a terminal's Ctrl-C before the handlers are there is the parent's to answer
+    # a Ctrl-C in a terminal before the handlers are there is the parent's to answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(main())

@@ -1,0 +1,151 @@
+"""The outbox and the beats, with real Redis, where a process would take too long to bring it about."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from tests.worker.queue.slots import until
+from worker.beating import Beating
+from worker.broker import connect_redis
+from worker.claims import Claim, Stand
+from worker.messages import StepKind, Ticket
+from worker.outbox import Outbox
+from worker.redis_claims import RedisClaims
+
+LONG = 600.0
+
+
+class Post:
+    """Where results go; away, if told so."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.away = False
+        self.queued = 0
+
+    def send(self, body: str) -> None:
+        if self.away:
+            raise ConnectionError("no Redis")
+        self.sent.append(body)
+
+    def waiting(self) -> int:
+        return self.queued
+
+
+@pytest.fixture
+def claims(redis_url):
+    with connect_redis(redis_url) as client:
+        yield RedisClaims(client)
+
+
+@pytest.fixture
+def post():
+    return Post()
+
+
+@pytest.fixture
+def outbox(claims, post):
+    outbox = Outbox(claims, "w", post.send, post.waiting, most=2, most_bytes=100, resend_seconds=0.2)
+    yield outbox
+    outbox.close()
+
+
+def ticket(job: int = 1) -> Ticket:
+    return Ticket(job, StepKind.CHECK, "t")
+
+
+def add(outbox: Outbox, job: int, body: str = "x", lease: float = 1.0) -> None:
+    outbox.add(ticket(job), 1, body, lease, beaten=time.monotonic())
+
+
+def test_a_result_is_sent_until_it_is_settled(outbox, post, claims):
+    claims.claim(ticket(), "w", 1.0)
+    add(outbox, 1)
+    until(lambda: len(post.sent) > 2)
+    assert claims.look([ticket()]) == [Claim(Stand.CLAIMED, "w")]
+    claims.settle(ticket())
+    assert outbox.wait(lambda: not outbox.open, 60)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_it_is_full_by_number_and_by_bytes(outbox, post, claims, number):
+    for job in range(number):
+        assert not outbox.full
+        add(outbox, job, "x" * 100 if number == 1 else "x")
+    assert outbox.full
+    for job in range(number):
+        claims.settle(ticket(job))
+    assert outbox.wait(lambda: not outbox.full, 60)
+
+
+def test_nothing_is_sent_again_while_results_wait_to_be_recorded(outbox, post, claims):
+    post.queued = 3
+    claims.claim(ticket(), "w", LONG)
+    add(outbox, 1)
+    until(lambda: post.sent)
+    time.sleep(1.5)
+    assert len(post.sent) == 1
+    post.queued = 0
+    until(lambda: len(post.sent) > 1)
+
+
+def test_what_could_not_be_sent_is_known(outbox, post, claims):
+    post.away = True
+    add(outbox, 1)
+    add(outbox, 2)
+    time.sleep(0.3)
+    assert (outbox.unsent, outbox.open) == (2, 2)
+    post.away = False
+    assert outbox.wait(lambda: outbox.unsent == 0, 60) or outbox.unsent == 0
+
+
+def test_a_revoked_result_is_forgotten(outbox, post, claims):
+    claims.revoke(ticket())
+    add(outbox, 1)
+    assert outbox.wait(lambda: not outbox.open, 60)
+
+
+def test_a_lost_claim_is_told_until_the_step_ends(claims):
+    told = threading.Semaphore(0)
+    claims.claim(ticket(), "w", 0.2)
+    with Beating(claims, ticket(), "w", 0.2, told.release) as beating:
+        claims.revoke(ticket())
+        assert told.acquire(timeout=60)
+        assert beating.lost
+        assert told.acquire(timeout=60), "the step may not have begun the first time"
+
+
+def test_a_late_first_beat_counts_from_the_claim(claims):
+    lost = threading.Event()
+    with Beating(claims, ticket(), "w", 0.2, lost.set, claimed=time.monotonic() - 9) as beating:
+        assert lost.wait(60)
+        assert beating.lost
+    claims.claim(ticket(2), "w", 0.2)
+    with Beating(claims, ticket(2), "w", 0.2, lost.set) as beating:
+        time.sleep(1)
+        assert not beating.lost
+    assert claims.look([ticket(2)])[0].stand in {Stand.CLAIMED, Stand.FREE}
+
+
+class Away:
+    """Claims of which only the first try to beat reaches nobody."""
+
+    def __init__(self) -> None:
+        self.overslept: list[bool] = []
+
+    def beat(self, ticket: Ticket, worker: str, lease_seconds: float, *, overslept: bool = False) -> bool:
+        self.overslept.append(overslept)
+        if len(self.overslept) == 1:
+            raise ConnectionError
+        return True
+
+
+def test_who_overslept_and_reached_nobody_says_so_again():
+    now, claims = [0.0], Away()
+    beating = Beating(claims, ticket(), "w", 10.0, lambda: None, now=lambda: now[0])  # type: ignore[arg-type]
+    for now[0] in (11.0, 12.0, 13.0):
+        assert beating._beat()
+    assert claims.overslept == [True, True, False]
