@@ -244,7 +244,8 @@ class WorkerParent:
 
     def _ending(self) -> None:
         self._stopping = True
-        self.output.say("stopping: steps in work come to their end, or are given back")
+        if not self._refusal:
+            self.output.say("stopping: steps in work come to their end, or are given back")
         self._board.changed()
 
 

@@ -59,6 +59,7 @@ def test_an_unfit_worker_starts_no_slot_and_says_why_in_a_line(redis_url, board)
         shows = "`tilelab worker selftest` shows all"
         assert watched.lines[-1] == f"refusal: no isolation (1 more; {shows})"
         assert "started" not in watched.text
+        assert "stopping" not in watched.text
         assert board.record() is None
 
 
