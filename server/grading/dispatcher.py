@@ -54,20 +54,20 @@ class Dispatcher:
         self._write = sessions(self.engine)
         self._read = readers(self.engine)
 
-    def tick(self, now: float | None = None) -> None:
-        """One round; now: of a monotonic clock.
+    def tick(self, now: float | None = None) -> bool:
+        """One round; says whether it moved anything, for then the next may have more to do. now: of a monotonic clock.
 
         raise (DatabaseUnavailable, ConnectionError): where one of them is away; the next round goes on from there
         """
         moment = time.monotonic() if now is None else now
         with explained(self.engine):
             try:
-                self._round(moment)
+                return self._round(moment)
             except ConnectionError:
                 self.watch.begin_anew()
                 raise
 
-    def _round(self, now: float) -> None:
+    def _round(self, now: float) -> bool:
         # The rows first: what is settled after they were read is only not known yet.
         under_way, queues = self._rows()
         sent = [each for each in under_way if not each.running]
@@ -87,6 +87,7 @@ class Dispatcher:
             if room(self._slots.get(queue, 0), waiting):
                 steps += self._take(queue)
         self._publish(steps, now)
+        return bool(steps or decisions.claimed or decisions.lost)
 
     def _rows(self) -> tuple[list[UnderWay], list[str]]:
         columns = (Step.id, Step.job_id, Step.kind, Step.token, Step.queue, Step.state, Step.worker)

@@ -15,7 +15,9 @@ from server.database.schema import check
 from server.grading.dispatcher import Dispatcher
 from worker.heartbeat import Heartbeat
 
-TICK_SECONDS = 0.2
+TICK_SECONDS = 0.1
+BUSY_SECONDS = 0.02
+"""After a round that moved something: a slot may have room already for what waits behind it."""
 LONGEST_WAIT = 5.0
 
 logger = logging.getLogger(__name__)
@@ -82,14 +84,14 @@ class Rounds:
     def _round(self) -> float:
         """One round; returns the seconds to wait after it."""
         try:
-            self.dispatcher.tick()
+            moved = self.dispatcher.tick()
         except DatabaseUnavailable as error:
             return self._database.failed(error)
         except ConnectionError as error:
             return self._broker.failed(error)
         self._database.over()
         self._broker.over()
-        return TICK_SECONDS
+        return BUSY_SECONDS if moved else TICK_SECONDS
 
 
 def on_signals(stop: threading.Event) -> None:
