@@ -28,6 +28,7 @@ from server.grading.reports import pack
 from worker.messages import StepKind, Ticket
 
 FAULT_CHARACTERS = 2000
+WORKER_CHARACTERS = 100
 
 
 def locked_step(session: Session, job: int, kind: StepKind) -> Step | None:
@@ -67,7 +68,7 @@ def begin(session: Session, step: Step, now: datetime) -> None:
 def claimed(session: Session, step: Step, worker: str, now: datetime) -> None:
     """A worker has the step."""
     step.state = StepState.RUNNING
-    step.worker = worker[:100]
+    step.worker = _kept(worker, WORKER_CHARACTERS)
     if step.started_at is None:
         step.started_at = now
     attempt = _attempt(session, step)
@@ -99,7 +100,7 @@ def failed(
     _close(session, step, outcome, worker, fault, now)
     if step.attempt < MAX_ATTEMPTS:
         step.state = StepState.QUEUED
-        step.fault = fault[:FAULT_CHARACTERS]
+        step.fault = _kept(fault, FAULT_CHARACTERS)
         step.worker = None
         step.started_at = None
         step.queued_at = now
@@ -130,7 +131,7 @@ def hopeless(session: Session, step: Step, fault: str, now: datetime, worker: st
 def _give_up(session: Session, step: Step, fault: str, now: datetime) -> None:
     """End the job; `step.fault` says why, to staff only."""
     step.state = StepState.FAILED
-    step.fault = fault[:FAULT_CHARACTERS]
+    step.fault = _kept(fault, FAULT_CHARACTERS)
     step.ended_at = now
     job = locked_job(session, step.job_id)
     finish(session, job, _our_fault(job), now)
@@ -175,10 +176,15 @@ def _close(
     attempt = _attempt(session, step)
     attempt.outcome = outcome
     attempt.ended_at = now
-    attempt.worker = attempt.worker or worker[:100] or None
-    attempt.fault = fault[:FAULT_CHARACTERS] or None
+    attempt.worker = attempt.worker or _kept(worker, WORKER_CHARACTERS) or None
+    attempt.fault = _kept(fault, FAULT_CHARACTERS) or None
     step.worker = step.worker or attempt.worker
     step.token = None
+
+
+def _kept(text: str, most: int) -> str:
+    """What a worker says, as any database keeps it: PostgreSQL knows no NUL, and UTF-8 no half characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()[:most]
 
 
 def _attempt(session: Session, step: Step) -> Attempt:

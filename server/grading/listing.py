@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
@@ -65,7 +65,7 @@ def jobs(session: Session, wanted: Filter, limit: int, now: datetime) -> list[Jo
     ]  # fmt: skip
 
 
-def _filtered(query: Select[Any], wanted: Filter, now: datetime) -> Select[Any]:
+def _filtered(query: Any, wanted: Filter, now: datetime) -> Any:
     if wanted.state is not None:
         query = query.where(Job.state == wanted.state)
     if wanted.verdict is not None:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from celery import Celery
 from celery.exceptions import Reject
 from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from server.database.engine import DatabaseUnavailable, Sessions, sessions
 from server.database.faults import explained
@@ -71,10 +73,7 @@ class Recorder:
         while True:
             try:
                 with explained(self.engine):
-                    if isinstance(read, StepResult):
-                        record(self._sessions, read)
-                    else:
-                        record_unreadable(self._sessions, *read)
+                    self._write(read)
             except DatabaseUnavailable as error:
                 wait = self._database.failed(error)
             else:
@@ -83,6 +82,25 @@ class Recorder:
             self.heartbeat.beat()
             if self.stop.wait(wait):
                 return False
+
+    def _write(self, read: StepResult | tuple[Ticket, str]) -> None:
+        if not isinstance(read, StepResult):
+            record_unreadable(self._sessions, *read)
+            return
+        try:
+            record(self._sessions, read)
+        except PoolTimeout:
+            raise
+        except Exception as error:
+            if isinstance(error, DBAPIError) and _away(error):
+                raise
+            # whatever it is, it would come again with every copy of the message
+            self._refuse(read, error)
+
+    def _refuse(self, result: StepResult, error: Exception) -> None:
+        """What cannot be written now cannot be later: its attempt is over."""
+        logger.error("a result cannot be recorded", exc_info=error)
+        record_unreadable(self._sessions, result.ticket, type(error).__name__)
 
     def _settle(self, ticket: Ticket) -> None:
         """Tell the worker. One that does not hear it sends its result again, and then hears it."""
@@ -96,3 +114,8 @@ class Recorder:
                     time.sleep(_BETWEEN_SECONDS)
             else:
                 return
+
+
+def _away(error: DBAPIError) -> bool:
+    """Whether it is the database that failed, not what was to be written."""
+    return isinstance(error, OperationalError) or error.connection_invalidated

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from functools import cache
 
 from kernels.exercise import read_exercise
 from kernels.exercise.model import Metric
-from kernels.report import Report
+from kernels.report import Report, to_json
 from kernels.verdict import Verdict
 from server.grading.models import Job, Step
 from worker.messages import MeasureWork, MessageError, StepKind, StepResult, decode
@@ -33,7 +34,16 @@ def check_result(step: Step, result: StepResult) -> Report:
         _goes_on(step, job, result.measure, report)
     if report.measurement is not None:
         _measured(step, job, report)
+    _finite(report)
     return report
+
+
+def _finite(report: Report) -> None:
+    """JSON has no other numbers, and whoever reads the report later would stumble over them."""
+    try:
+        json.dumps(to_json(report), allow_nan=False)
+    except ValueError as error:
+        raise Refusal(f"the worker's report holds a number that is none: {error}") from error
 
 
 def _agrees(job: Job, report: Report) -> None:

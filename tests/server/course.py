@@ -88,9 +88,12 @@ class ACourse:
         """The number of the job of what that person hands in."""
         accepted = self.hand_in(name, **more)
         with self.sessions.begin() as session:
-            return session.scalars(
-                select(Job.id).where(Job.submission_id == accepted.submission.id).order_by(Job.id.desc())
-            ).first() or 0
+            return (
+                session.scalars(
+                    select(Job.id).where(Job.submission_id == accepted.submission.id).order_by(Job.id.desc())
+                ).first()
+                or 0
+            )
 
 
 @cache

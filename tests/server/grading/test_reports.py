@@ -1,0 +1,69 @@
+"""Reports as they are kept: bounded, and never without their verdict."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kernels.diagnostics import Diagnostic
+from kernels.evidence import Evidence
+from kernels.report import Report, to_json
+from kernels.verdict import Finding, Severity, Verdict
+from server.grading.reports import ReportError, pack, unpack
+
+PLAIN = Report(Verdict.DATA_RACE, "Two threads.", "tiled", "cpu", "sm_90", 16, seed="5eed")
+
+
+def noise(count: int) -> str:
+    """Text that nothing compresses."""
+    return random.Random(count).randbytes(count).hex()
+
+
+def heavy(**more: Any) -> Report:
+    return replace(PLAIN, **more)
+
+
+def test_what_fits_is_kept_whole():
+    assert unpack(pack(PLAIN)) == to_json(PLAIN)
+
+
+def test_what_is_too_large_loses_what_explains_it_before_what_it_says():
+    finding = Finding(Verdict.DATA_RACE, "Two threads write.", line=3)
+    report = heavy(printed=noise(20_000), findings=(finding,), evidence=Evidence())
+    found = unpack(pack(report, limit=2_000))
+    assert found["verdict"] == "data_race"
+    assert found["printed"] == ""
+    assert found["findings"][0]["line"] == 3
+
+
+def test_warnings_go_before_findings():
+    warning = Diagnostic(1, None, Severity.WARNING, noise(10_000))
+    finding = Finding(Verdict.DATA_RACE, "Two threads write.", line=3)
+    found = unpack(pack(heavy(warnings=(warning,), findings=(finding,)), limit=2_000))
+    assert found["warnings"] == []
+    assert len(found["findings"]) == 1
+
+
+def test_even_a_thousand_long_findings_leave_the_verdict():
+    findings = tuple(Finding(Verdict.DATA_RACE, noise(500 + i)) for i in range(300))
+    found = unpack(pack(heavy(findings=findings, message=noise(9_000)), limit=4_000))
+    assert found["verdict"] == "data_race"
+    assert found["findings"] == []
+    assert len(found["message"]) == 2_000
+
+
+def test_what_cannot_be_made_small_enough_is_refused():
+    with pytest.raises(ReportError):
+        pack(PLAIN, limit=10)
+
+
+@pytest.mark.parametrize(
+    "kept", [b"", b"\x00", zlib.compress(b"[1]"), zlib.compress(b"{"), zlib.compress(b"{}" * 9)[:9]]
+)
+def test_what_is_no_report_is_told(kept):
+    with pytest.raises(ReportError):
+        unpack(kept)
