@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 from typing import Any
 
@@ -53,8 +54,21 @@ def test_bodies_that_cannot_be_used_are_refused_with_a_reason(portal: Portal):
     is_problem(portal.post("ada", data=b" " * (REQUEST_BYTES + 1)), 413)
     headers = {"Authorization": f"Bearer {portal.token('ada')}"}
     is_problem(portal.client.post("/api/v1/submissions", data="source=x", headers=headers), 415)
+    is_problem(in_pieces(portal, headers, {"source": ""}, spaces=0), 422)
+    is_problem(in_pieces(portal, headers, {"source": "x"}, spaces=REQUEST_BYTES), 413)
     is_problem(portal.client.delete("/api/v1/submissions"), 405)
     is_problem(portal.client.get("/api/v1/none"), 404)
+
+
+def in_pieces(portal: Portal, headers: dict[str, str], body: object, *, spaces: int) -> Any:
+    """A request whose length nobody knows before its end, as gunicorn hands it on."""
+    return portal.client.post(
+        "/api/v1/submissions",
+        input_stream=io.BytesIO(json.dumps(body).encode() + b" " * spaces),
+        environ_overrides={"wsgi.input_terminated": True},
+        headers={**headers, "Transfer-Encoding": "chunked"},
+        content_type="application/json",
+    )
 
 
 def test_odd_text_in_a_source_is_kept_as_it_came(portal: Portal):
