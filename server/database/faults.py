@@ -72,7 +72,11 @@ def _about_the_database(error: DBAPIError) -> bool:
     """Whether it is the database that is at fault, not what was asked of it."""
     if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
         return False  # a statement that is wrong, which SQLite's driver calls an operational error too
-    return isinstance(error, OperationalError) or error.connection_invalidated or "not a database" in str(error.orig)
+    return (
+        isinstance(error, OperationalError)
+        or error.connection_invalidated
+        or "not a database" in str(error.orig)
+    )
 
 
 def _reason(url: URL, text: str) -> str:

@@ -86,8 +86,13 @@ def test_it_takes_the_same_work_whether_there_is_such_a_person(
 ) -> None:
     with made.begin() as session:
         service.create_person(session, email="bob@example.edu", name="Bob")
-    asked = []
-    monkeypatch.setattr(service, "_matches", lambda kept, password: asked.append(kept) or False)
+    asked: list[str] = []
+
+    def matches(kept: str, password: str) -> bool:
+        asked.append(kept)
+        return False
+
+    monkeypatch.setattr(service, "_matches", matches)
     for email in ("ada@example.edu", "bob@example.edu", "nobody@example.edu"):
         service.sign_in(made, email, PASSWORD)
     assert [kept.split("$")[:4] for kept in asked] == [asked[0].split("$")[:4]] * 3

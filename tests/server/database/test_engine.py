@@ -8,6 +8,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, func, select, text, update
@@ -76,7 +77,7 @@ def test_processes_that_read_and_then_write_are_never_refused(tmp_path: Path) ->
     def read() -> None:
         while not stop.wait(0.002):
             with readers(engine).begin() as session:
-                counts.append(session.scalar(select(QueueClock.turn)))
+                counts.append(session.scalars(select(QueueClock.turn)).one())
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -114,7 +115,7 @@ def test_no_database_takes_what_is_not_json(made) -> None:
 
 
 def test_documents_come_back_as_they_were(made) -> None:
-    detail = {"b": 1, "a": [None, 1.5, "ü", {"c": True}]}
+    detail: dict[str, Any] = {"b": 1, "a": [None, 1.5, "ü", {"c": True}]}
     with made.begin() as session:
         note(session, None, "test", "nothing", **detail)
     with made.begin() as session:

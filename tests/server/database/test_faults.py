@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import Engine, make_url
 from sqlalchemy.exc import DBAPIError
 
 from server.database import faults
@@ -19,7 +19,7 @@ from server.database.schema import NoSchema, check, upgrade
 PASSWORD = "hush-hush"
 
 
-def told(url: str, call: Callable = check) -> str:
+def told(url: str, call: Callable[[Engine], object] = check) -> str:
     with pytest.raises(DatabaseUnavailable) as caught:
         call(connect(url))
     line = str(caught.value)
@@ -89,23 +89,23 @@ def test_no_file_yet_and_none_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", [check, upgrade])
-def test_no_folder(tmp_path: Path, call: Callable) -> None:
+def test_no_folder(tmp_path: Path, call: Callable[[Engine], object]) -> None:
     assert "There is no folder" in told(f"sqlite:///{tmp_path}/none/tilelab.db", call)
 
 
 @pytest.mark.parametrize("call", [check, upgrade])
-def test_a_folder_instead_of_a_file(tmp_path: Path, call: Callable) -> None:
+def test_a_folder_instead_of_a_file(tmp_path: Path, call: Callable[[Engine], object]) -> None:
     assert "is a folder" in told(f"sqlite:///{tmp_path}", call)
 
 
 @pytest.mark.parametrize("call", [check, upgrade])
-def test_a_file_that_is_no_database(tmp_path: Path, call: Callable) -> None:
+def test_a_file_that_is_no_database(tmp_path: Path, call: Callable[[Engine], object]) -> None:
     (tmp_path / "notes.txt").write_text("to do: " * 1000)
     assert "no SQLite database" in told(f"sqlite:///{tmp_path}/notes.txt", call)
 
 
 @pytest.mark.parametrize("call", [check, upgrade])
-def test_a_folder_that_is_not_writable(tmp_path: Path, call: Callable, monkeypatch) -> None:
+def test_a_folder_that_is_not_writable(tmp_path: Path, call: Callable[[Engine], object], monkeypatch) -> None:
     # Root may write anywhere, and tests may run as root.
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
     assert "is not writable for this user" in told(f"sqlite:///{tmp_path}/tilelab.db", call)

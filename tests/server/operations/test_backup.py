@@ -82,7 +82,7 @@ def test_ids_go_on_after_the_last_that_was_restored(full: Engine, postgres_url: 
     for engine in (connect(postgres_url), connect(f"sqlite:///{tmp_path}/new.db")):
         restore(engine, tmp_path / "backup.zip")
         with sessions(engine).begin() as session:
-            last = session.scalar(select(func.max(AuditEvent.id)))
+            last = session.scalars(select(func.max(AuditEvent.id))).one()
             event = note(session, None, "test", "nothing")
             session.flush()
             assert event.id == last + 1
@@ -214,7 +214,11 @@ def manifest(**changes: Any) -> Any:
         ("people.jsonl", lambda content: content + b"{}\n", "other columns"),
         ("people.jsonl", lambda content: content + b"[", "does not end"),
         ("people.jsonl", lambda content: b"nonsense\n" + content, "cannot be read"),
-        ("people.jsonl", lambda content: content + content[: content.index(b"\n") + 1], "not as it was written"),
+        (
+            "people.jsonl",
+            lambda content: content + content[: content.index(b"\n") + 1],
+            "not as it was written",
+        ),
         ("people.jsonl", lambda _: None, "damaged"),
         ("manifest.json", lambda _: None, "no backup"),
         ("manifest.json", lambda _: b"[]", "no backup"),
