@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 from celery import Celery
 from celery.app import trace
 from celery.exceptions import CPendingDeprecationWarning
 from celery.worker import WorkController, state
+from celery.worker.consumer import Consumer
 from celery.worker.request import Request
+
+_AGAIN_SECONDS = 2.0
 
 
 def consume(app: Celery, queue: str, name: str) -> bool:
@@ -27,7 +31,7 @@ def consume(app: Celery, queue: str, name: str) -> bool:
     app.Task.Request = _Taken  # type: ignore[assignment] # celery-types knows only the name of a class
     trace.setup_worker_optimizations(app, name)
     controller: Any = WorkController(
-        app=app, hostname=name, queues=[queue], pool_cls="solo", concurrency=1, loglevel=None,
+        app=app, hostname=name, queues=[queue], pool_cls="solo", concurrency=1, loglevel=None, consumer_cls=_Patient,
         without_gossip=True, without_mingle=True, without_heartbeat=True,
     )  # fmt: skip
     controller.start()
@@ -37,6 +41,19 @@ def consume(app: Celery, queue: str, name: str) -> bool:
 def stop_consuming() -> None:
     """Take no further message. Safe in a signal's handler and in any thread."""
     state.should_stop = 0  # type: ignore[assignment] # celery-types knows only what it is at first
+
+
+class _Patient(Consumer):
+    """Looks for its broker again and again. Celery by itself looks more and more seldom, up to twice a minute."""
+
+    def ensure_connected(self, conn: Any) -> Any:
+        conn.ensure_connection = partial(
+            conn.ensure_connection,
+            interval_start=_AGAIN_SECONDS,
+            interval_step=0,
+            interval_max=_AGAIN_SECONDS,
+        )
+        return super().ensure_connected(conn)
 
 
 class _Taken(Request):

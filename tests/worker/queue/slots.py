@@ -46,7 +46,8 @@ class Slot:
         os.set_blocking(self._told, False)
         command = [
             sys.executable, "-m", "worker.slot", "--name", name, "--queue", "cpu", "--worker", WORKER, "--cache",
-            str(folder), "--tell", str(theirs), "--parent", str(os.getpid()), *(more or SCRIPTED),
+            str(folder), "--leave-seconds", "3", "--tell", str(theirs), "--parent", str(os.getpid()),
+            *(more or SCRIPTED),
         ]  # fmt: skip
         given = {**os.environ, "REDIS_URL": url, "TILELAB_LOG": "json", "PYTHONWARNINGS": "error"}
         with self.log.open("ab") as out:
