@@ -1,0 +1,103 @@
+"""`tilelab admin jobs`, by the command's own entry."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from server.database.engine import connect, sessions
+from server.database.schema import upgrade
+from server.grading.dispatch import take
+from server.grading.models import Job, JobState
+from tests.server.course import NOW, ACourse
+from worker.commands.root import tilelab
+from worker.messages import CPU_QUEUE
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    url = f"sqlite:///{tmp_path}/tilelab.db"
+    monkeypatch.setenv("DATABASE_URL", url)
+    for name in ("DATABASE_URL_FILE", "REDIS_URL", "REDIS_URL_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    engine = connect(url)
+    upgrade(engine)
+    yield ACourse.make(sessions(engine))
+    engine.dispose()
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(tilelab, ["admin", "jobs", *words], standalone_mode=True)
+
+
+def listed(*words: str) -> list[int]:
+    found = run("list", "--json", *words)
+    assert found.exit_code == 0, found.output
+    return [line["job"] for line in json.loads(found.output)]
+
+
+def test_jobs_are_listed_by_what_is_asked_for(course):
+    ada, bob = course.job("ada"), course.job("bob", source=b"// b")
+    assert listed() == [bob, ada]
+    assert listed("--person", "ADA@example.edu") == [ada]
+    assert listed("--state", "done") == []
+    assert listed("--verdict", "system_error") == []
+    assert listed("--assignment", "gpu/tiled", "--limit", "1") == [bob]
+    assert listed("--older-than", "1s") == ([bob, ada] if _past() else [])
+    text = run("list").output
+    assert "ada@example.edu" in text
+    assert "queued" in text
+    assert run("list", "--state", "cancelled").output == "There are no such jobs.\n"
+
+
+def test_one_job_is_shown_with_its_attempts(course):
+    job = course.job("ada")
+    with course.sessions.begin() as session:
+        take(session, CPU_QUEUE, slots=1, cap=1, now=NOW)
+    text = run("show", str(job)).output
+    assert "step check: sent, queue cpu" in text
+    assert "attempt 1: under way" in text
+    shown = json.loads(run("show", str(job), "--json").output)
+    assert shown["assignment"] == "gpu/tiled"
+    assert shown["steps"][0]["attempts"][0]["number"] == 1
+
+
+def test_a_job_is_cancelled_and_graded_again(course):
+    job = course.job("ada")
+    assert run("retry", str(job)).exit_code == 2
+    assert run("cancel", str(job)).output == f"Cancelled: job {job}.\n"
+    assert run("cancel", str(job)).exit_code == 2
+    found = json.loads(run("retry", str(job), "--json").output)
+    with course.sessions.begin() as session:
+        assert session.get_one(Job, job).state is JobState.CANCELLED
+        assert session.get_one(Job, found["jobs"][0]).state is JobState.QUEUED
+    assert "Queued 0 jobs" in run("retry", "--assignment", "gpu/tiled").output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "4711"],
+        ["cancel", "4711"],
+        ["retry", "4711"],
+        ["retry"],
+        ["retry", "1", "--assignment", "gpu/tiled"],
+        ["list", "--assignment", "no/such"],
+        ["list", "--older-than", "soon"],
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_done_is_told_in_one_line(course, words):
+    found = run(*words)
+    assert found.exit_code == 2
+    assert len(found.output.strip().splitlines()) == 1
+
+
+def _past() -> bool:
+    """Whether the moment at which the tests hand in has passed by the clock of this machine."""
+    from datetime import UTC, datetime, timedelta
+
+    return datetime.now(UTC) > NOW + timedelta(seconds=1)
