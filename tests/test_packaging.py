@@ -207,6 +207,15 @@ def test_nothing_of_a_gpu_is_loaded_before_it_is_needed(module):
     assert not {"cupy", "cupy_backends", "pynvml"} & set(loaded)
 
 
+@pytest.mark.parametrize("package", ["kernels", "migrations", "server", "worker"])
+def test_what_a_package_reads_is_installed_with_it(package):
+    folder = ROOT / package
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"].get(package, ())
+    installed = {path for pattern in patterns for path in folder.glob(pattern)}
+    beside = {path for path in tracked() if folder in path.parents and path.suffix != ".py"}
+    assert beside <= installed
+
+
 def test_kernels_reads_no_environment():
     readers = [
         str(path.relative_to(ROOT))

@@ -15,11 +15,10 @@ from server.models import Base
 @pytest.fixture(params=["sqlite", "postgresql"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """SQLite, then PostgreSQL."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path}/tilelab.db"
-    else:
-        url = request.getfixturevalue("postgres_url")
-    yield from _filled(url)
+    sqlite = request.param == "sqlite"
+    yield from _filled(
+        f"sqlite:///{tmp_path}/tilelab.db" if sqlite else request.getfixturevalue("postgres_url")
+    )
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ TABLE = (
 class OnCpu(SandboxedStages):
     """The GPU's part in a process of its own, on the CPU device."""
 
-    def open_gpu(self, index: int, arch: str, cache: Path) -> None:
+    def open_gpu(self, index: int | None, arch: str, cache: Path) -> None:
         self._gpu = Runner(None, Prepare(judge_wire(), "13.5"))
 
 
