@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 LEASE_SECONDS = 20.0
 REPUBLISH_SECONDS = 10.0
 IN_FLIGHT = 4
+
+_METRICS = "TILELAB_METRICS_TOKEN"
 
 
 class SettingError(ValueError):
@@ -23,6 +25,7 @@ class Settings:
     lease_seconds: a worker silent for so long has lost its step
     republish_seconds: after which an attempt that nobody has claimed is sent anew, with the same token
     in_flight: steps of one person that may be under way in one queue while others wait
+    metrics_token: what who reads /metrics has to show; "" for nothing
     """
 
     database_url: str
@@ -30,6 +33,7 @@ class Settings:
     lease_seconds: float = LEASE_SECONDS
     republish_seconds: float = REPUBLISH_SECONDS
     in_flight: int = IN_FLIGHT
+    metrics_token: str = field(default="", repr=False)
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -41,6 +45,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         lease_seconds=_number(given, "TILELAB_LEASE_SECONDS", LEASE_SECONDS, least=1.0),
         republish_seconds=_number(given, "TILELAB_REPUBLISH_SECONDS", REPUBLISH_SECONDS, least=0.5),
         in_flight=int(_number(given, "TILELAB_IN_FLIGHT", IN_FLIGHT, least=1)),
+        metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
     )
 
 

@@ -11,7 +11,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +24,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Heartbeat:
-    """The file; None for none."""
+    """file: None for none; also: what else is to be done with each beat."""
 
     file: Path | None
+    also: Callable[[], None] = lambda: None
 
     def beat(self) -> None:
         """Now."""
+        self.also()
         if self.file is None:
             return
         try:

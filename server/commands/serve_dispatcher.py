@@ -30,10 +30,14 @@ def dispatcher(heartbeat: Path | None) -> None:
     from server.grading.dispatcher import Dispatcher
     from server.grading.running import Rounds, on_signals
     from server.grading.wires import wires_to
+    from server.operations.presence import Presence
+    from worker.broker import connect_redis
     from worker.heartbeat import Heartbeat
 
     settings, engine = database_from("dispatcher")
-    rounds = Rounds(Dispatcher(engine, wires_to(redis_address(settings)), settings), Heartbeat(heartbeat))
+    address = redis_address(settings)
+    presence = Presence(connect_redis(address), "dispatcher")
+    rounds = Rounds(Dispatcher(engine, wires_to(address), settings), Heartbeat(heartbeat, presence.tell))
     on_signals(rounds.stop)
     logger.info("dispatching")
     rounds.run()

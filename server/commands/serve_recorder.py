@@ -33,6 +33,7 @@ def recorder(heartbeat: Path | None) -> None:
     """  # noqa: D301 - click reads the escape
     from server.grading.recorder import Recorder
     from server.grading.running import wait_for_database
+    from server.operations.presence import Presence
     from worker.broker import celery_app, connect_redis
     from worker.consuming import consume, stop_consuming
     from worker.heartbeat import Heartbeat
@@ -42,9 +43,10 @@ def recorder(heartbeat: Path | None) -> None:
     settings, engine = database_from("recorder")
     address = redis_address(settings)
     app = celery_app(address)
-    beat = Heartbeat(heartbeat)
+    presence = Presence(connect_redis(address), "recorder")
+    beat = Heartbeat(heartbeat, presence.tell)
     stop = threading.Event()
-    Recorder(engine, RedisClaims(connect_redis(address)), beat, stop).register(app)
+    Recorder(engine, RedisClaims(connect_redis(address)), beat, stop, presence.came_late).register(app)
 
     def end(*_: object) -> None:
         stop.set()

@@ -130,13 +130,8 @@ class Dispatcher:
             attempt = step.attempt
             fault = f"the worker {step.worker or 'that had claimed it'} stopped beating"
             over = failed(session, step, AttemptOutcome.LOST, fault, datetime.now(UTC))
-        extra = {
-            "job": each.ticket.job,
-            "step": each.ticket.kind.value,
-            "attempt": attempt,
-            "worker": each.worker,
-        }
-        logger.warning("%s; %s", fault, "the job is given up" if over else "it is queued again", extra=extra)
+        with about(job=each.ticket.job, step=each.ticket.kind.value, attempt=attempt):
+            logger.warning("%s; %s", fault, "the job is given up" if over else "it is queued again")
         with suppress(ConnectionError):
             self.wires.claims.revoke(each.ticket)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from celery import Celery
@@ -19,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from server.database.engine import DatabaseUnavailable, Sessions, sessions
 from server.database.faults import explained
-from server.grading.record import read_result, record, record_unreadable
+from server.grading.record import Recorded, read_result, record, record_unreadable
 from server.grading.running import Outage
 from worker.broker import RECORD_TASK
 from worker.claims import Claims
@@ -34,12 +35,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Recorder:
-    """What the task does with a message."""
+    """What the task does with a message. late: called for a result that no longer counts."""
 
     engine: Engine
     claims: Claims
     heartbeat: Heartbeat
     stop: threading.Event = field(default_factory=threading.Event)
+    late: Callable[[], None] = lambda: None
     _sessions: Sessions = field(init=False)
     _database: Outage = field(default_factory=lambda: Outage("the database"))
 
@@ -88,7 +90,7 @@ class Recorder:
             record_unreadable(self._sessions, *read)
             return
         try:
-            record(self._sessions, read)
+            outcome = record(self._sessions, read)
         except PoolTimeout:
             raise
         except Exception as error:
@@ -96,6 +98,9 @@ class Recorder:
                 raise
             # whatever it is, it would come again with every copy of the message
             self._refuse(read, error)
+        else:
+            if outcome is Recorded.FENCED:
+                self.late()
 
     def _refuse(self, result: StepResult, error: Exception) -> None:
         """What cannot be written now cannot be later: its attempt is over."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Flask
 
+from server.operations.api import metrics
 from server.settings import Settings
 from server.standings.api import leaderboards
 from server.submissions.api import submissions
@@ -30,6 +31,7 @@ def create_app(settings: Settings) -> Flask:
     add_headers(app)
     app.register_blueprint(pages)
     app.register_blueprint(health)
+    app.register_blueprint(metrics)
     app.register_blueprint(submissions, url_prefix="/api/v1")
     app.register_blueprint(leaderboards, url_prefix="/api/v1")
     return app

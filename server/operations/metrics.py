@@ -1,0 +1,196 @@
+"""What Prometheus is told, read from the database and from Redis when it asks.
+
+No process counts for itself, so it does not matter which of the portal's processes is asked, or when one was started.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.database.engine import DatabaseUnavailable, readers
+from server.database.faults import explained
+from server.fleet.service import known_workers, slots
+from server.grading.models import AttemptOutcome, Job, Step, StepState
+from server.grading.turns import IN_FLIGHT, QUEUED
+from server.operations.presence import InRedis
+from server.operations.totals import BUCKETS, Total, failures, step_seconds, verdicts
+from worker.broker import BrokerUnavailable
+from worker.fleet import WorkerRecord, WorkerState
+from worker.messages import CPU_QUEUE
+
+PROCESSES = ("dispatcher", "recorder")
+
+
+@dataclass(slots=True, eq=False)
+class TilelabCollector(Collector):
+    """All metrics. redis: what Redis says; raises BrokerUnavailable."""
+
+    engine: Engine
+    redis: Callable[[], InRedis]
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _verdicts: Total = field(default_factory=lambda: Total(verdicts))
+    _seconds: Total = field(default_factory=lambda: Total(step_seconds))
+    _failures: Total = field(default_factory=lambda: Total(failures))
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
+
+    def describe(self) -> list[Metric]:
+        """Nothing: what is there is found out when it is asked for."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """All that can be read now; what is away is said to be."""
+        with self._one_at_a_time:
+            yield from self._from_database()
+            yield from self._from_redis()
+
+    def _from_database(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily("tilelab_database_up", "Whether the database answers.")
+        try:
+            with explained(self.engine), readers(self.engine).begin() as session:
+                found = list(self._read(session, self.clock()))
+        except DatabaseUnavailable:
+            up.add_metric([], 0)
+            yield up
+            return
+        up.add_metric([], 1)
+        yield up
+        yield from found
+
+    def _read(self, session: Session, now: datetime) -> Iterator[Metric]:
+        workers = known_workers(session, now)
+        taking = slots(workers)
+        yield from _queues(session, now, {CPU_QUEUE, *taking})
+        yield from _workers(workers, taking)
+        yield _verdict_counts(self._verdicts.now(session, now))
+        yield _step_seconds(self._seconds.now(session, now))
+        yield _failure_counts(self._failures.now(session, now))
+
+    def _from_redis(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily("tilelab_broker_up", "Whether Redis answers.")
+        try:
+            found = self.redis()
+        except BrokerUnavailable:
+            up.add_metric([], 0)
+            yield up
+            return
+        up.add_metric([], 1)
+        yield up
+        processes = GaugeMetricFamily(
+            "tilelab_processes", "Processes of the server that live.", labels=["process"]
+        )
+        for name in PROCESSES:
+            processes.add_metric([name], found.processes.get(name, 0))
+        yield processes
+        yield GaugeMetricFamily(
+            "tilelab_results_waiting", "Results of workers that wait to be recorded.", value=found.results
+        )
+        yield CounterMetricFamily(
+            "tilelab_late_results", "Results that were refused, as another attempt counts.", value=found.late
+        )
+
+
+def _queues(session: Session, now: datetime, known: set[str]) -> Iterator[Metric]:
+    """known: queues that are told also where nothing is in them."""
+    waiting = GaugeMetricFamily("tilelab_steps_waiting", "Steps that nobody was sent.", labels=["queue"])
+    oldest = GaugeMetricFamily(
+        "tilelab_oldest_waiting_seconds",
+        "Age of the job that came first, of those with a step that waits.",
+        labels=["queue"],
+    )
+    in_flight = GaugeMetricFamily(
+        "tilelab_steps_in_flight", "Steps that are sent, or that a worker has.", labels=["queue", "state"]
+    )
+    # The index holds all of this, so that no row is looked at, however many wait.
+    rows = session.execute(
+        select(Step.queue, func.count(), func.min(Step.id)).where(QUEUED).group_by(Step.queue)
+    )
+    found = {queue: (count, first) for queue, count, first in rows}
+    for queue in sorted(known | set(found)):
+        count, first = found.get(queue, (0, None))
+        waiting.add_metric([queue], count)
+        oldest.add_metric([queue], _age(session, first, now))
+    query = select(Step.queue, Step.state, func.count()).where(IN_FLIGHT).group_by(Step.queue, Step.state)
+    under_way = Counter({(queue, state): count for queue, state, count in session.execute(query)})
+    for queue in sorted(known | {queue for queue, _ in under_way}):
+        for state in (StepState.SENT, StepState.RUNNING):
+            in_flight.add_metric([queue, state.value], under_way[queue, state])
+    yield waiting
+    yield oldest
+    yield in_flight
+
+
+def _age(session: Session, step: int | None, now: datetime) -> float:
+    queued = None
+    if step is not None:
+        queued = session.scalar(
+            select(Job.queued_at).join(Step, Step.job_id == Job.id).where(Step.id == step)
+        )
+    return 0.0 if queued is None else max(0.0, (now - queued).total_seconds())
+
+
+def _workers(workers: list[WorkerRecord], taking: Mapping[str, int]) -> Iterator[Metric]:
+    states = GaugeMetricFamily("tilelab_workers", "Workers that live, by what they are at.", labels=["state"])
+    found = Counter(worker.state for worker in workers)
+    for state in WorkerState:
+        states.add_metric([state.value], found[state])
+    yield states
+    places = GaugeMetricFamily("tilelab_slots", "Slots that take steps from a queue.", labels=["queue"])
+    for queue in sorted({CPU_QUEUE, *taking}):
+        places.add_metric([queue], taking.get(queue, 0))
+    yield places
+    busy = CounterMetricFamily(
+        "tilelab_gpu_busy_seconds",
+        "How long a GPU was at work for kernels since its worker started; its rate is the share of time.",
+        labels=["host", "slot", "device"],
+    )
+    seconds: dict[tuple[str, str, str], float] = defaultdict(float)
+    for worker in workers:
+        for slot in worker.slots:
+            if slot.queue != CPU_QUEUE:
+                seconds[worker.host, slot.name, slot.device] += slot.busy_ms / 1e3
+    for labels, value in sorted(seconds.items()):
+        busy.add_metric(labels, value)
+    yield busy
+
+
+def _verdict_counts(counts: Mapping[str, float]) -> Metric:
+    family = CounterMetricFamily("tilelab_verdicts", "Jobs that got this verdict.", labels=["verdict"])
+    for verdict in Verdict:
+        family.add_metric([verdict.value], counts.get(verdict.value, 0))
+    return family
+
+
+def _step_seconds(counts: Mapping[tuple[str, float | str], float]) -> Metric:
+    family = HistogramMetricFamily("tilelab_step_seconds", "Seconds that a step took.", labels=["queue"])
+    for queue in sorted({queue for queue, _ in counts}):
+        buckets = [(str(edge), counts.get((queue, edge), 0)) for edge in BUCKETS]
+        buckets.append(("+Inf", counts.get((queue, float("inf")), 0)))
+        family.add_metric([queue], buckets, sum_value=counts.get((queue, "sum"), 0) / 1000)
+    return family
+
+
+def _failure_counts(counts: Mapping[tuple[str, str], float]) -> Metric:
+    family = CounterMetricFamily(
+        "tilelab_failed_attempts",
+        "Attempts that ended in a fault of ours or were lost, of steps that are over.",
+        labels=["queue", "outcome"],
+    )
+    for queue in sorted({CPU_QUEUE, *(queue for queue, _ in counts)}):
+        for outcome in (AttemptOutcome.FAULT, AttemptOutcome.LOST):
+            family.add_metric([queue, outcome.value], counts.get((queue, outcome.value), 0))
+    return family

@@ -1,0 +1,88 @@
+"""Which processes of the server live, and what they count beside the database: for who watches over them, in Redis.
+
+Nothing depends on it. Redis may lose it at any time, and each process soon says again that it is there.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import redis
+
+from worker.broker import BrokerUnavailable, broker_errors
+from worker.messages import RESULTS_QUEUE
+
+EVERY_SECONDS = 5.0
+SILENT_SECONDS = 30.0
+_BOARD = "tilelab:processes"
+_LATE = "tilelab:late-results"
+
+# By the clock of Redis, whatever those of the machines say.
+_TELL = """
+local time = redis.call('TIME')
+redis.call('ZADD', KEYS[1], time[1], ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', time[1] - ARGV[2])
+"""
+
+
+@dataclass(slots=True)
+class Presence:
+    """One process, by what it is: "dispatcher" or "recorder"."""
+
+    client: redis.Redis
+    what: str
+    _name: str = field(init=False)
+    _told: float = -EVERY_SECONDS
+
+    def __post_init__(self) -> None:
+        self._name = f"{self.what} {socket.gethostname()} {os.getpid()}"
+
+    def tell(self) -> None:
+        """Say that it lives, now and then; call it as often as you like. What cannot be said is not."""
+        now = time.monotonic()
+        if now - self._told < EVERY_SECONDS:
+            return
+        self._told = now
+        try:
+            with broker_errors(self.client):
+                self.client.eval(_TELL, 1, _BOARD, self._name, SILENT_SECONDS)
+        except BrokerUnavailable:
+            return
+
+    def came_late(self) -> None:
+        """A result came for an attempt that no longer counts."""
+        try:
+            with broker_errors(self.client):
+                self.client.incr(_LATE)
+        except BrokerUnavailable:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class InRedis:
+    """What Redis knows.
+
+    processes: that live, by what they are
+    results: that wait to be recorded; late: that were refused, since it started
+    """
+
+    processes: Mapping[str, int]
+    results: int
+    late: int
+
+
+def look(client: redis.Redis) -> InRedis:
+    """In one round trip; raises BrokerUnavailable."""
+    with broker_errors(client), client.pipeline(transaction=False) as together:
+        together.time()
+        together.zrange(_BOARD, 0, -1, withscores=True)
+        together.llen(RESULTS_QUEUE)
+        together.get(_LATE)
+        (now, _), board, results, late = together.execute()
+    living = Counter(name.partition(" ")[0] for name, told in board if now - told <= SILENT_SECONDS)
+    return InRedis(living, int(results), int(late or 0))

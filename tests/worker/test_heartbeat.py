@@ -1,0 +1,64 @@
+"""A heartbeat is seen as long as there is one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+from tests.worker.fleet.watched import wait_until
+from worker.heartbeat import Heartbeat, main, silence
+
+
+def checked(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "worker.heartbeat", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_beat_is_healthy_and_silence_is_not(tmp_path):
+    file = tmp_path / "heartbeat"
+    Heartbeat(file).beat()
+    assert checked(file).returncode == 0
+    old = time.time() - 100
+    os.utime(file, (old, old))
+    done = checked(file)
+    assert done.returncode == 1
+    assert done.stderr.startswith("no heartbeat for 100 s") or done.stderr.startswith("no heartbeat for 10")
+    assert main([str(file), "--seconds", "1000"]) == 0
+
+
+def test_no_file_is_no_heartbeat(tmp_path):
+    done = checked(tmp_path / "missing")
+    assert done.returncode == 1
+    assert "cannot be read (No such file or directory)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_clock_that_went_back_is_no_silence(tmp_path):
+    file = tmp_path / "heartbeat"
+    file.touch()
+    ahead = time.time() + 1000
+    os.utime(file, (ahead, ahead))
+    assert silence(file) == 0
+
+
+def test_a_file_that_cannot_be_written_ends_nothing(tmp_path):
+    beats: list[int] = []
+    heartbeat = Heartbeat(tmp_path / "missing" / "heartbeat", lambda: beats.append(1))
+    heartbeat.beat()
+    heartbeat.beat()
+    assert beats == [1, 1]
+    assert heartbeat.file is None
+
+
+def test_it_can_be_kept_up_beside_other_work(tmp_path):
+    beats: list[int] = []
+    stop = threading.Event()
+    Heartbeat(tmp_path / "heartbeat", lambda: beats.append(1)).keep(stop)
+    try:
+        wait_until(lambda: len(beats) >= 2)
+    finally:
+        stop.set()
+    assert (tmp_path / "heartbeat").exists()
