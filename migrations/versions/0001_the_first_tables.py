@@ -323,6 +323,7 @@ def upgrade() -> None:
         sa.Column("worker", sa.String(length=100), nullable=True),
         sa.Column("work", sa.LargeBinary(), nullable=True),
         sa.Column("queued_at", _TIME, nullable=False),
+        sa.Column("not_before", _TIME, nullable=True),
         sa.Column("sent_at", _TIME, nullable=True),
         sa.Column("started_at", _TIME, nullable=True),
         sa.Column("ended_at", _TIME, nullable=True),

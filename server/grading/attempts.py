@@ -7,7 +7,7 @@ when it happens is for the caller to say.
 from __future__ import annotations
 
 import secrets
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -26,6 +26,10 @@ from server.grading.models import (
 )
 from server.grading.reports import pack
 from worker.messages import StepKind, Ticket
+
+AGAIN_AFTER = (timedelta(seconds=5), timedelta(seconds=20))
+"""After a first and a second fault. What befell a worker, a full disk say, mostly lasts a moment, and one that fails at
+once would else take all three attempts of a step within a second."""
 
 FAULT_CHARACTERS = 2000
 WORKER_CHARACTERS = 100
@@ -61,6 +65,7 @@ def begin(session: Session, step: Step, now: datetime) -> None:
     step.attempt += 1
     step.state = StepState.SENT
     step.sent_at = now
+    step.not_before = None
     step.worker = None
     session.add(Attempt(step_id=step.id, number=step.attempt, token=step.token, sent_at=now))
 
@@ -104,6 +109,8 @@ def failed(
         step.worker = None
         step.started_at = None
         step.queued_at = now
+        if outcome is AttemptOutcome.FAULT:
+            step.not_before = now + AGAIN_AFTER[step.attempt - 1]
         return False
     _give_up(session, step, fault, now)
     return True

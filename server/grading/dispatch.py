@@ -41,7 +41,7 @@ def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> l
     free = room(slots, _sent(session, queue))
     if not free:
         return []
-    chosen = choose(waiting(session, queue), people_in_flight(session, queue), cap, free)
+    chosen = choose(waiting(session, queue, now), people_in_flight(session, queue), cap, free)
     if not chosen:
         return []
     query = select(Step).where(Step.id.in_([each.step for each in chosen]), QUEUED).order_by(Step.id)

@@ -155,6 +155,7 @@ class Step(Base):
         counts once
     token: of the present attempt; a result with another is dropped
     work: what a worker needs beyond the job itself: for measure steps, worker.messages.encode(MeasureWork)
+    not_before: until when it stays queued, after a fault
     fault: why the last attempt failed, in words for staff
     """
 
@@ -189,6 +190,7 @@ class Step(Base):
     worker: Mapped[str | None] = mapped_column(String(100))
     work: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
     queued_at: Mapped[datetime]
+    not_before: Mapped[datetime | None]
     sent_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]

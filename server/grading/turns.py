@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import ColumnElement, bindparam, func, select, tuple_
+from sqlalchemy import ColumnElement, bindparam, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
@@ -75,20 +76,21 @@ class Waiting:
     turn: int
 
 
-def waiting(session: Session, queue: str) -> Iterator[Sequence[Waiting]]:
+def waiting(session: Session, queue: str, now: datetime) -> Iterator[Sequence[Waiting]]:
     """The head of a queue in its order, page by page, read only as far as somebody asks."""
     beyond: Waiting | None = None
     for _ in range(PAGES):
-        page = _page(session, queue, beyond)
+        page = _page(session, queue, beyond, now)
         yield page
         if len(page) < PAGE:
             return
         beyond = page[-1]
 
 
-def _page(session: Session, queue: str, beyond: Waiting | None) -> list[Waiting]:
+def _page(session: Session, queue: str, beyond: Waiting | None, now: datetime) -> list[Waiting]:
     order = (Step.priority, Step.turn, Step.id)
-    query = select(Step.id, Step.person_id, Step.priority, Step.turn).where(Step.queue == queue, QUEUED)
+    due = or_(Step.not_before.is_(None), Step.not_before <= now)
+    query = select(Step.id, Step.person_id, Step.priority, Step.turn).where(Step.queue == queue, QUEUED, due)
     if beyond is not None:
         query = query.where(tuple_(*order) > tuple_(beyond.priority, beyond.turn, beyond.step))
     return [Waiting(*row) for row in session.execute(query.order_by(*order).limit(PAGE))]

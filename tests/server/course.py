@@ -26,6 +26,9 @@ from worker.gpu.messages import MeasureRequest
 from worker.messages import CPU_QUEUE, MeasureWork, StepKind, StepResult
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+AFTER_ANY_PAUSE = datetime(2100, 1, 1, tzinfo=UTC)
+"""When a step that failed may be given out again, whenever it failed."""
+
 SOURCE = b"__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {}\n"
 DIGEST = "d" * 64
 WORKER = "host-1-abc"

@@ -14,7 +14,7 @@ from server.grading.dispatch import take
 from server.grading.models import Job, JobKind, JobState, Priority, StepState
 from server.grading.record import Recorded, record
 from server.submissions.service import latest_job
-from tests.server.course import NOW, ACourse, check_result, step_of
+from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, step_of
 from worker.messages import CPU_QUEUE
 
 
@@ -34,7 +34,7 @@ def graded(made: Sessions, job: int, verdict: Verdict = Verdict.DATA_RACE) -> No
 def given_up(made: Sessions, job: int) -> None:
     for _ in range(3):
         with made.begin() as session:
-            take(session, CPU_QUEUE, slots=50, cap=50, now=NOW)
+            take(session, CPU_QUEUE, slots=50, cap=50, now=AFTER_ANY_PAUSE)
         with made.begin() as session:
             result = check_result(session, job, report=None, measure=None, fault="no")
         record(made, result)

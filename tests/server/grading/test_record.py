@@ -7,6 +7,7 @@ import json
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import func, select
@@ -16,12 +17,14 @@ from kernels.verdict import Finding, Verdict
 from kernels.wire import to_plain
 from server.database.engine import Sessions
 from server.grading import record as recording
+from server.grading.attempts import AGAIN_AFTER
 from server.grading.dispatch import take
 from server.grading.models import AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.grading.record import Recorded, read_result, record, record_unreadable
 from server.grading.reports import unpack
 from server.submissions.models import Mode
 from tests.server.course import (
+    AFTER_ANY_PAUSE,
     NOW,
     WORKER,
     ACourse,
@@ -43,7 +46,7 @@ def course(made: Sessions) -> ACourse:
 
 def sent(made: Sessions, queue: str = CPU_QUEUE) -> None:
     with made.begin() as session:
-        take(session, queue, slots=50, cap=50, now=NOW)
+        take(session, queue, slots=50, cap=50, now=AFTER_ANY_PAUSE)
 
 
 def in_flight(course: ACourse, **more) -> int:
@@ -117,6 +120,20 @@ def test_a_fault_queues_the_step_again_in_its_old_place_and_the_third_ends_the_j
         result = result_of(session, job)
         assert result is not None
         assert "disk" not in json.dumps(unpack(result.report)), "what failed is for staff"
+
+
+def test_after_a_fault_a_step_waits_a_moment_and_lets_others_go_first(course, made):
+    job, other = in_flight(course), course.job("bob")
+    fault = told(course, job, report=None, measure=None, fault="the disk is full")
+    record(made, fault, NOW)
+
+    def taken(now: datetime) -> list[int]:
+        with made.begin() as session:
+            return [step.job_id for step in take(session, CPU_QUEUE, slots=50, cap=50, now=now)]
+
+    assert taken(NOW) == [other]
+    assert taken(NOW + AGAIN_AFTER[0] - timedelta(seconds=1)) == []
+    assert taken(NOW + AGAIN_AFTER[0]) == [job]
 
 
 def test_a_step_that_is_given_back_costs_no_attempt(course, made):

@@ -235,7 +235,7 @@ def explained(engine: Engine, made: Sessions) -> list[tuple[str, str]]:
 
     event.listen(engine, "before_cursor_execute", listen)
     with made.begin() as session:
-        assert len(list(waiting(session, CPU_QUEUE))) == PAGES
+        assert len(list(waiting(session, CPU_QUEUE, NOW))) == PAGES
         Turns(session, CPU_QUEUE, Priority.NORMAL).next(1)
         Turns(session, CPU_QUEUE, Priority.NORMAL).next(2)
         queues_waiting(session)
