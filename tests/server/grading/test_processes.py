@@ -1,0 +1,175 @@
+"""The whole way through real processes, real Redis and a real database, while they die."""
+
+from __future__ import annotations
+
+import signal
+from functools import partial
+
+import pytest
+from sqlalchemy import func, select
+
+from kernels.verdict import Verdict
+from server.database.engine import connect, sessions
+from server.database.schema import upgrade
+from server.grading.models import Job, JobState, Result
+from server.standings.service import board
+from server.submissions.models import Mode
+from tests.server.course import ACourse, step_of
+from tests.server.grading.processes import House, until
+from tests.services.postgres_server import PostgresServer
+from tests.services.redis_server import RedisServer
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def course(request, tmp_path):
+    """A course in a database made as an operator makes it; its address too."""
+    on_postgres = request.param == "postgresql"
+    yield from _course(
+        request.getfixturevalue("postgres_url") if on_postgres else f"sqlite:///{tmp_path}/tilelab.db"
+    )
+
+
+def _course(url: str):
+    engine = connect(url)
+    upgrade(engine)
+    yield ACourse.make(sessions(engine)), url
+    engine.dispose()
+
+
+def verdicts(course: ACourse, *jobs: int) -> list[Verdict] | None:
+    """Of these jobs, once all have one."""
+    with course.sessions.begin() as session:
+        found = [session.get_one(Job, job).verdict for job in jobs]
+    return [each for each in found if each] if all(found) else None
+
+
+def once(course: ACourse, count: int) -> None:
+    """Each job has one result."""
+    with course.sessions.begin() as session:
+        assert session.scalar(select(func.count()).select_from(Result)) == count
+
+
+def test_from_the_portal_to_the_board(course, redis_url, tmp_path):
+    made, url = course
+    with House(tmp_path, url, redis_url) as house:
+        right, wrong = made.job("ada"), made.job("bob", source=b"// data_race")
+        house.serve("dispatcher")
+        house.serve("recorder")
+        house.slots()
+        assert until(lambda: verdicts(made, right, wrong)) == [Verdict.ACCEPTED, Verdict.DATA_RACE]
+        once(made, 2)
+        with made.sessions.begin() as session:
+            (row,) = board(session, made.assignment, "h200").rows
+            assert (row.name, row.score) == ("ada", 5_000.0)
+            step = step_of(session, right)
+            assert step.worker == "host-1-test/cpu-0"
+        for name in ("dispatcher", "recorder"):
+            assert (tmp_path / f"{name}.beat").exists()
+            assert house.end(name) == 0, house.log(name)
+        assert "Traceback" not in house.log("dispatcher") + house.log("recorder")
+
+
+def test_each_process_is_killed_while_work_is_under_way(course, redis_url, tmp_path):
+    made, url = course
+    go = tmp_path / "go"
+    with House(tmp_path, url, redis_url) as house:
+        house.serve("dispatcher")
+        house.serve("dispatcher", "another")
+        house.serve("recorder")
+        house.slots()
+        held = made.job("ada", source=f"// wait {go}".encode())
+        until(lambda: _running(made, held), "the step to run")
+        others = [made.job(f"p{i}", source=b"// %d" % i) for i in range(6)]
+        house.kill("dispatcher")
+        house.kill("recorder")
+        house.kill("cpu-0")
+        house.slot("cpu", "Checks", "cpu-1")
+        house.serve("recorder")
+        go.touch()
+        assert set(until(lambda: verdicts(made, held, *others))) == {Verdict.ACCEPTED}
+        once(made, 7)
+        with made.sessions.begin() as session:
+            assert step_of(session, held).attempt == 2
+            assert {step_of(session, job).attempt for job in others} <= {1, 2}
+
+
+def test_a_frozen_worker_wakes_up_to_nothing(course, redis_url, tmp_path):
+    made, url = course
+    go = tmp_path / "go"
+    with House(tmp_path, url, redis_url) as house:
+        house.serve("dispatcher")
+        house.serve("recorder")
+        house.slot("cpu", "Checks", "cpu-0")
+        held = made.job("ada", source=f"// wait {go}".encode(), mode=Mode.CHECK)
+        until(lambda: _running(made, held), "the step to run")
+        house.send("cpu-0", signal.SIGSTOP)
+        until(lambda: _attempt(made, held) == 2, "the step to be given to another")
+        go.touch()
+        house.slot("cpu", "Checks", "cpu-1")
+        assert until(lambda: verdicts(made, held)) == [Verdict.ACCEPTED]
+        house.send("cpu-0", signal.SIGCONT)
+        last = made.job("bob", mode=Mode.CHECK)
+        assert until(lambda: verdicts(made, last)) == [Verdict.ACCEPTED]
+        once(made, 2)
+        with made.sessions.begin() as session:
+            assert step_of(session, held).worker == "host-1-test/cpu-1"
+
+
+def test_redis_and_postgresql_go_and_come_back(tmp_path):
+    with RedisServer(tmp_path / "redis") as redis, PostgresServer(tmp_path / "postgres") as postgres:
+        postgres.create_database("tilelab")
+        url = postgres.url("tilelab")
+        engine = connect(url)
+        upgrade(engine)
+        made = ACourse.make(sessions(engine))
+        with House(tmp_path, url, redis.url) as house:
+            house.serve("dispatcher")
+            house.serve("recorder")
+            house.slots()
+            first = made.job("ada")
+            until(lambda: verdicts(made, first))
+            redis.kill()
+            waiting = [made.job(f"p{i}") for i in range(3)]
+            until(lambda: "the broker is away" in house.log("dispatcher"), "the dispatcher to notice")
+            redis.start()
+            until(lambda: verdicts(made, *waiting))
+            postgres.kill()
+            until(lambda: "the database is away" in house.log("dispatcher"), "the dispatcher to notice")
+            postgres.start()
+            engine.dispose()
+            last = made.job("eve")
+            assert until(lambda: verdicts(made, last)) == [Verdict.ACCEPTED]
+            once(made, 5)
+            assert house.log("dispatcher").count("the database is away") == 1
+            for name in ("dispatcher", "recorder"):
+                assert house.end(name) == 0, house.log(name)
+        engine.dispose()
+
+
+def test_they_wait_for_tables_and_end_when_asked_meanwhile(tmp_path, redis_url):
+    with House(tmp_path, f"sqlite:///{tmp_path}/none.db", redis_url) as house:
+        for part in ("dispatcher", "recorder"):
+            house.serve(part)
+            until(partial(_said, house, part, "the database is away"), "it to say so")
+            assert house.end(part) == 0
+
+
+def test_a_setting_that_cannot_be_used_is_told_in_one_line(tmp_path):
+    with House(tmp_path, "nonsense", "redis://localhost/0") as house:
+        house.serve("dispatcher")
+        assert house.processes.pop("dispatcher").wait(60) == 3
+        assert house.log("dispatcher").count("\n") == 1
+
+
+def _said(house: House, part: str, words: str) -> bool:
+    return words in house.log(part)
+
+
+def _running(course: ACourse, job: int) -> bool:
+    with course.sessions.begin() as session:
+        return session.get_one(Job, job).state is JobState.RUNNING
+
+
+def _attempt(course: ACourse, job: int) -> int:
+    with course.sessions.begin() as session:
+        return step_of(session, job).attempt
