@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from kernels.wire import WireError, from_plain, to_plain
+from server.database.upsert import insert_into
 from server.fleet.models import Worker
 from worker.fleet import WorkerRecord, WorkerState
 
@@ -40,21 +41,16 @@ def slots(records: Sequence[WorkerRecord]) -> dict[str, int]:
 
 
 def copy_workers(session: Session, records: Sequence[WorkerRecord], now: float) -> None:
-    """Write what workers told into the table; who is silent or has left is gone."""
-    known = {worker.id: worker for worker in session.scalars(select(Worker))}
-    seen = {record.id: record for record in live(records, now)}
-    for name, record in sorted(seen.items()):
+    """Write what workers told into the table; who is silent or has left is gone. Any number may do so at once."""
+    seen = sorted(live(records, now), key=lambda record: record.id)
+    for record in seen:
         beat = datetime.fromtimestamp(record.beat, UTC)
-        worker = known.get(name)
-        if worker is None:
-            worker = Worker(id=name, host=record.host, first_seen=beat)
-            session.add(worker)
-        worker.state = record.state.value
-        worker.record = to_plain(record)
-        worker.last_beat = beat
-    for name, worker in known.items():
-        if name not in seen:
-            worker.state = GONE
+        told = {"state": record.state.value, "record": to_plain(record), "last_beat": beat}
+        new = {"id": record.id[:100], "host": record.host[:255], "first_seen": beat, **told}
+        insert = insert_into(session, Worker).values(**new)
+        session.execute(insert.on_conflict_do_update(index_elements=[Worker.id], set_=told))
+    names = [record.id[:100] for record in seen]
+    session.execute(update(Worker).where(Worker.state != GONE, Worker.id.not_in(names)).values(state=GONE))
 
 
 def known_workers(session: Session, now: datetime) -> list[WorkerRecord]:

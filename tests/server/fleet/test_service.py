@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -58,3 +60,17 @@ def test_a_table_that_nobody_writes_any_more_tells_of_nobody(made: Sessions, min
         copy_workers(session, [worker("a")], BEAT)
         later = datetime.fromtimestamp(BEAT + 60 * minutes, UTC)
         assert known_workers(session, later) == []
+
+
+def test_two_may_write_at_once(made: Sessions):
+    together = threading.Barrier(4)
+
+    def write(_: int) -> None:
+        together.wait()
+        with made.begin() as session:
+            copy_workers(session, [worker("b"), worker("a")], BEAT)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    with made.begin() as session:
+        assert [each.id for each in known_workers(session, NOW)] == ["a", "b"]
