@@ -145,6 +145,8 @@ def fill_disk(house: House, _dice: Dice) -> bool:
         else:
             return False
         time.sleep(2.0)
+    # a worker that failed too often took itself out; once there is room again, an operator lets it back in
+    house.resume_workers()
     return True
 
 

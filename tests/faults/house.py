@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tomllib
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -101,6 +104,12 @@ class House:
         for part in reversed(self.parts.values()):
             part.stop()
         return pids
+
+    def resume_workers(self) -> None:
+        """What an operator does for workers that are out; one that is not goes on as it was."""
+        command = [sys.executable, "-m", "worker.commands", "worker", "resume", "--all"]
+        environment = os.environ | {"REDIS_URL": self.redis.url, "PYTHONPATH": str(ROOT)}
+        subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False, timeout=60)
 
     def start(self, commands: Mapping[str, list[str]]) -> None:
         """Start parts, by name; each is kept alive."""
