@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types check format docs lock fuzz bench bench-gpu test-gpu clean
+.PHONY: help install run test lint types check format docs lock fuzz bench bench-queue bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -9,7 +9,7 @@ PORT ?= 8000
 DATA ?=
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: ## install what the command needs, and start nothing
 	@bin/setup run
@@ -53,6 +53,10 @@ fuzz: ## grade N mutated sources and PTX texts (N=100000): no crash, no hang
 bench: ## speed of the CPU device and of a whole `tilelab grade`, against Numba's simulator and numpy
 	@bin/setup bench
 	@.venv-bench/bin/python -m bench
+
+bench-queue: ## what the queue costs and how fair it is, beside bare Celery (T="fairness --quick" for a part)
+	@bin/setup dev
+	@$(PY) -m bench.queue $(T)
 
 bench-gpu: ## measure what a GPU's figures are worth, and write docs/gpu-measurements.md (T="backlog --gpus 0,1" for a part)
 	@bin/setup gpu

@@ -1,0 +1,221 @@
+"""Whether a job costs more the more of them wait, and a board more the more results there are; on PostgreSQL."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from bench.queue.ground import Ground, Terms
+from bench.queue.rows import Full, grade, made, queue
+from bench.table import table
+from kernels.report import Report
+from kernels.verdict import Verdict
+from server.database.engine import readers
+from server.grading.attempts import ticket_of
+from server.grading.dispatcher import Dispatcher
+from server.grading.models import Step
+from server.grading.recorder import Recorder
+from server.grading.turns import IN_FLIGHT
+from server.grading.wires import wires_to
+from server.settings import Settings
+from server.standings.service import board
+from server.submissions.models import Mode
+from server.submissions.service import HandedIn, accept
+from worker.fleet import SlotRecord, WorkerRecord, WorkerState
+from worker.heartbeat import Heartbeat
+from worker.messages import CPU_QUEUE, StepResult, encode
+from worker.redis_claims import RedisClaims
+
+PEOPLE = 200
+SLOTS = 8
+MOST_A_JOB, MOST_A_BOARD = 1.2, 1.3
+
+_ON_A_BOARD = 1_000
+_SHOWN = 100
+_DEVICE_CLASS = "h200"
+
+Times = dict[str, list[float]]
+
+
+def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
+    """Figures, and the same as text."""
+    waiting, results, rounds, looks = (1_000, 100_000), (1_000, 1_000_000), 40, 300
+    if quick:
+        waiting, results, rounds, looks = (1_000, 10_000), (1_000, 20_000), 8, 40
+    with Ground(folder) as ground:
+        jobs = _jobs(ground, waiting, rounds)
+        boards = _boards(ground, results, looks)
+    figures = {
+        "queued": list(waiting), "seconds a job": _compared(jobs, waiting),
+        "results": list(results), "seconds a look at a board": _compared(boards, results),
+    }  # fmt: skip
+    return figures, _text(figures)
+
+
+def _say(text: str) -> None:
+    print(f"flat: {text}", file=sys.stderr, flush=True)
+
+
+# -- jobs --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Side:
+    """A database with so many jobs that wait, and the server's parts that work on it, in this process."""
+
+    full: Full
+    dispatcher: Dispatcher
+    recorder: Recorder
+    times: Times = field(default_factory=lambda: {"accept": [], "dispatch": [], "record": []})
+    handed_in: int = 0
+
+    def round(self, ground: Ground) -> None:
+        """Give out as much as there is room for, record it, and let as many come in again."""
+        ground.fleet.tell(_worker())
+        began = time.perf_counter()
+        self.dispatcher.tick()
+        ticked = time.perf_counter() - began
+        bodies = self._results()
+        if not bodies:
+            raise RuntimeError("the dispatcher gave out nothing")
+        self.times["dispatch"].append(ticked / len(bodies))
+        ground.client.delete(CPU_QUEUE)
+        for body in bodies:
+            self._timed("record", partial(self.recorder.run, body))
+        for _ in bodies:
+            self.handed_in += 1
+            person = self.full.people[self.handed_in % PEOPLE]
+            source = f"// {self.handed_in}\n".encode()
+            handed_in = HandedIn(person, self.full.assignment, source, Mode.CHECK)
+            self._timed("accept", partial(accept, self.full.sessions, handed_in))
+
+    def _results(self) -> list[str]:
+        """What a worker would send back for all that is given out."""
+        with self.full.sessions() as session:
+            steps = session.scalars(select(Step).where(IN_FLIGHT)).all()
+            return [
+                encode(StepResult(ticket_of(step), "bench", _report(step), seconds=1.0)) for step in steps
+            ]
+
+    def _timed(self, name: str, work: Callable[[], object]) -> None:
+        began = time.perf_counter()
+        work()
+        self.times[name].append(time.perf_counter() - began)
+
+
+def _report(step: Step) -> Report:
+    job = step.job
+    return Report(Verdict.ACCEPTED, "Right.", job.exercise.name, "cpu", job.arch, 16, seed=job.seed)
+
+
+def _worker() -> WorkerRecord:
+    slots = tuple(SlotRecord(f"cpu-{n}", CPU_QUEUE, "cpu", WorkerState.IDLE) for n in range(SLOTS))
+    return WorkerRecord("bench", "bench", 1, WorkerState.IDLE, slots, time.time())
+
+
+def _jobs(ground: Ground, sizes: tuple[int, ...], rounds: int) -> dict[int, Times]:
+    sides = {size: _side(ground, size) for size in sizes}
+    for side in sides.values():
+        side.round(ground)
+        side.times = {name: [] for name in side.times}
+    _say(f"{rounds} rounds of {2 * SLOTS} jobs")
+    for number in range(rounds):
+        for size in sizes if number % 2 else sizes[::-1]:
+            sides[size].round(ground)
+    for side in sides.values():
+        side.full.engine.dispose()
+    return {size: side.times for size, side in sides.items()}
+
+
+def _side(ground: Ground, size: int) -> Side:
+    _say(f"{size:,} jobs that wait")
+    url = ground.add_database(f"queued_{size}")
+    full = made(url, PEOPLE, Terms())
+    queue(full, size)
+    settings = Settings(url, ground.redis.url)
+    recorder = Recorder(full.engine, RedisClaims(ground.client), Heartbeat(None))
+    return Side(full, Dispatcher(full.engine, wires_to(ground.redis.url), settings), recorder)
+
+
+# -- boards ------------------------------------------------------------------------------------------------------------
+
+
+def _boards(ground: Ground, sizes: tuple[int, ...], looks: int) -> dict[int, Times]:
+    """The same people on the board each time, who handed in once or a thousand times."""
+    sides: dict[int, Full] = {}
+    for size in sizes:
+        _say(f"{size:,} results")
+        sides[size] = made(
+            ground.add_database(f"results_{size}"), _ON_A_BOARD, Terms(device_class=_DEVICE_CLASS)
+        )
+        grade(sides[size], size)
+    times: dict[int, Times] = {size: {"board": []} for size in sizes}
+    dice = random.Random(1)
+    for number in range(-5, looks):
+        place = dice.randrange(_ON_A_BOARD)
+        for size in sizes if number % 2 else sizes[::-1]:
+            seconds = _look(sides[size], place)
+            if number >= 0:
+                times[size]["board"].append(seconds)
+    for full in sides.values():
+        full.engine.dispose()
+    return times
+
+
+def _look(full: Full, place: int) -> float:
+    """A person's look at the board, as the page and the API have it."""
+    made_readers = readers(full.engine)
+    began = time.perf_counter()
+    with made_readers.begin() as session:
+        found = board(session, full.assignment, _DEVICE_CLASS, limit=_SHOWN, person=full.people[place])
+    seconds = time.perf_counter() - began
+    if found.own is None or len(found.rows) != _SHOWN:
+        raise RuntimeError("the board is not as it was made")
+    return seconds
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def _compared(times: Mapping[int, Times], sizes: tuple[int, ...]) -> dict[str, dict[str, float]]:
+    small, large = sizes
+    compared = {}
+    for name in times[small]:
+        least, most = (statistics.median(times[size][name]) for size in (small, large))
+        compared[name] = {"small": least, "large": most, "ratio": most / least}
+    return compared
+
+
+def _text(figures: Mapping[str, Any]) -> str:
+    def rows(name: str, goals: Mapping[str, float]) -> list[tuple[str, ...]]:
+        return [
+            (
+                what, f"{each['small'] * 1e3:.2f}", f"{each['large'] * 1e3:.2f}", f"{each['ratio']:.2f}x",
+                f"<= {goals[what]}" if what in goals else "",
+            )
+            for what, each in figures[name].items()
+        ]  # fmt: skip
+
+    queued, results = figures["queued"], figures["results"]
+    jobs = {"dispatch": MOST_A_JOB, "record": MOST_A_JOB}
+    return "\n\n".join(
+        (
+            table(
+                ("ms a job", *(f"{number:,} queued" for number in queued), "ratio", "goal"),
+                rows("seconds a job", jobs),
+            ),
+            table(
+                ("ms a look", *(f"{number:,} results" for number in results), "ratio", "goal"),
+                rows("seconds a look at a board", {"board": MOST_A_BOARD}),
+            ),
+        )
+    )

@@ -1,0 +1,60 @@
+"""A worker for benches: the usual parent and slots, without its self-test. REDIS_URL says where the broker is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from worker.broker import connect_redis
+from worker.fitness import Fitness
+from worker.messages import CPU_QUEUE, gpu_queue
+from worker.part_output import PartOutput
+from worker.redis_fleet import RedisFleet
+from worker.selftest import Progress
+from worker.slot_plan import Slot
+from worker.supervisor import Options, WorkerParent, slot_command
+
+STAND_IN = "stand-in"
+"""The device class of the CPU device in a GPU's place."""
+
+
+def main() -> int:
+    """Work until asked to end."""
+    parser = argparse.ArgumentParser(prog="python -m bench.queue.worker", description=__doc__)
+    parser.add_argument("--slots", type=int, default=1, help="that check")
+    parser.add_argument("--workplace", default="", help="MODULE:FACTORY of what does the checks instead")
+    parser.add_argument("--gpu", type=int, help="its number; a slot that measures")
+    parser.add_argument("--stand-in", action="store_true", help="a slot that measures with the CPU device")
+    parser.add_argument("--cache", type=Path, required=True)
+    asked = parser.parse_args()
+    slots = [Slot(f"cpu-{number}", CPU_QUEUE) for number in range(asked.slots)]
+    if asked.stand_in:
+        slots.append(Slot("gpu-0", gpu_queue(STAND_IN)))
+    if asked.gpu is not None:
+        from worker.gpu.nvml import gpus
+
+        facts = gpus()[asked.gpu]
+        slots.append(Slot(f"gpu-{asked.gpu}", gpu_queue(facts.device_class), facts))
+    options = Options(tuple(slots), os.environ, asked.cache, workplace=asked.workplace)
+    with connect_redis(os.environ["REDIS_URL"]) as client:
+        output = PartOutput(sys.stdout, "worker")
+        refusal = WorkerParent(options, RedisFleet(client), output, _fit, _command).run()
+    print(refusal, flush=True)
+    return 3 if refusal else 0
+
+
+def _fit(progress: Progress) -> Fitness:
+    progress("not tested")
+    return Fitness()
+
+
+def _command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
+    """As usual; the stand-in has to be told what kernels are compiled for, because no device says it."""
+    words = slot_command(slot, worker, options)
+    return (*words, "--arch", "sm_90") if slot.queue == gpu_queue(STAND_IN) else words
+
+
+if __name__ == "__main__":
+    sys.exit(main())
