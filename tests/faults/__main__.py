@@ -7,11 +7,15 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.faults.campaign import Plan, run
+from tests.faults.embedded import Embedded
 from tests.faults.house import House
 from tests.faults.parts import parts
+from tests.faults.target import Target
 from tests.faults.text import text_of
 
 
@@ -23,7 +27,9 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=0.0, help="over which faults are spread; 0: by their number"
     )
-    parser.add_argument("--database", choices=["postgresql", "sqlite"], default="postgresql")
+    parser.add_argument(
+        "--embedded", action="store_true", help="strike `tilelab up` with SQLite, and no PostgreSQL"
+    )
     parser.add_argument("--control", action="store_true", help="publish after commit instead, and lose some")
     parser.add_argument("--keep", type=Path, help="folder for logs and database, kept")
     options = parser.parse_args()
@@ -41,14 +47,24 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="tilelab-faults-") as own:
         folder = options.keep or Path(own)
         folder.mkdir(parents=True, exist_ok=True)
-        with House(folder, students=plan.students, database=options.database) as house:
-            if not house.disk_is_small:
+        with _target(folder, plan, options) as target:
+            if not target.disk_is_small:
                 print("no disk can be mounted here, so none is filled")
-            house.start(parts(house, control=options.control))
-            outcome = run(house, plan, say)
+            outcome = run(target, plan, say)
     print(text_of(outcome))
     print(f"{time.monotonic() - begun:.0f} s in all")
     return 0 if outcome.good else 1
+
+
+@contextmanager
+def _target(folder: Path, plan: Plan, options: argparse.Namespace) -> Iterator[Target]:
+    if options.embedded:
+        with Embedded(folder, students=plan.students) as embedded:
+            yield embedded
+    else:
+        with House(folder, students=plan.students) as house:
+            house.start(parts(house, control=options.control))
+            yield house
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faults.account import Account, account, unfinished
+from tests.faults.course import kernels
 from tests.faults.faults import FAULTS
-from tests.faults.house import House, kernels
 from tests.faults.load import Load
+from tests.faults.target import Target
 from tests.services.processes import alive
 
 Say = Callable[[str], None]
@@ -50,25 +51,25 @@ class Outcome:
         return self.account.good and not self.orphans
 
 
-def run(house: House, plan: Plan, say: Say) -> Outcome:
-    """Run a campaign in a house whose parts have been started. Stops them at the end."""
+def run(target: Target, plan: Plan, say: Say) -> Outcome:
+    """Run a campaign in a target whose parts have been started. Stops them at the end."""
     begun = time.monotonic()
-    load = Load(house.url, house.tokens, kernels(), plan.submissions, plan.seconds, plan.seed)
+    load = Load(target.url, target.tokens, kernels(), plan.submissions, plan.seconds, plan.seed)
     load.start()
-    struck = _strike(house, plan, say)
+    struck = _strike(target, plan, say)
     calm = time.monotonic()
-    _drain(house, load, calm + plan.drain_seconds, say)
+    _drain(target, load, calm + plan.drain_seconds, say)
     drained = time.monotonic() - calm
-    with house.sessions.begin() as session:
+    with target.sessions.begin() as session:
         found = account(session, load.accepted)
     if not load.over or len(load.accepted) != plan.submissions:
         found.broken.append(f"only {len(load.accepted)} of {plan.submissions} requests came through in time")
     found.broken.extend(dict.fromkeys(f"answered with {text}" for text in load.refused))
-    orphans = _orphans(house)
+    orphans = _orphans(target)
     return Outcome(found, struck, load.tries, time.monotonic() - begun, drained, orphans)
 
 
-def _strike(house: House, plan: Plan, say: Say) -> Counter[str]:
+def _strike(target: Target, plan: Plan, say: Say) -> Counter[str]:
     """Faults one after the other, spread over the time there is."""
     dice = random.Random(plan.seed)
     names, weights = list(FAULTS), [fault.weight for fault in FAULTS.values()]
@@ -78,16 +79,16 @@ def _strike(house: House, plan: Plan, say: Say) -> Counter[str]:
         due = begun + plan.seconds * (number + dice.uniform(0.2, 0.8)) / plan.faults
         time.sleep(max(0.0, due - time.monotonic()))
         (name,) = dice.choices(names, weights)
-        if FAULTS[name].strike(house, dice):
+        if FAULTS[name].strike(target, dice):
             struck[name] += 1
             say(f"{time.monotonic() - begun:6.1f} s  fault {struck.total()}: {name}")
     return struck
 
 
-def _drain(house: House, load: Load, deadline: float, say: Say) -> None:
+def _drain(target: Target, load: Load, deadline: float, say: Say) -> None:
     """Wait until everything that was accepted has its verdict, or the time is over."""
     while time.monotonic() < deadline:
-        with house.sessions.begin() as session:
+        with target.sessions.begin() as session:
             left = unfinished(session)
         if load.over and not left:
             return
@@ -95,9 +96,9 @@ def _drain(house: House, load: Load, deadline: float, say: Say) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def _orphans(house: House) -> tuple[str, ...]:
+def _orphans(target: Target) -> tuple[str, ...]:
     """Stop all parts; whatever ran below them must be gone."""
-    return leftovers(house.folder, house.stop_parts())
+    return leftovers(target.folder, target.stop_parts())
 
 
 def leftovers(folder: Path, pids: Sequence[int]) -> tuple[str, ...]:

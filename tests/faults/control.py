@@ -24,7 +24,7 @@ from server.grading.models import Job, Step
 from server.grading.reap import Watch
 from server.submissions.service import Accepted, HandedIn, accept
 from server.web.site import site
-from tests.faults.house import LEASE_SECONDS
+from tests.faults.target import LEASE_SECONDS
 from worker.broker import StepSender, celery_app
 from worker.commands import main
 

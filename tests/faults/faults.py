@@ -1,4 +1,4 @@
-"""What can go wrong, as named operations on a house. Each leaves the house able to recover by itself."""
+"""What can go wrong, as named operations on a target. Each leaves it able to recover by itself."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tests.faults.house import LEASE_SECONDS, House
 from tests.faults.kept import below, command_line
+from tests.faults.target import LEASE_SECONDS, Target
 
 Dice = random.Random
 
@@ -25,10 +25,12 @@ class Fault:
 
     name: str
     weight: int
-    strike: Callable[[House, Dice], bool]
+    strike: Callable[[Target, Dice], bool]
 
 
-def _kill(pid: int) -> bool:
+def _kill(pid: int | None) -> bool:
+    if pid is None:
+        return False
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -36,56 +38,56 @@ def _kill(pid: int) -> bool:
     return True
 
 
-def kill_part(name: str) -> Callable[[House, Dice], bool]:
+def kill_part(name: str) -> Callable[[Target, Dice], bool]:
     """kill -9 of a part, and so of all that dies with it."""
-    return lambda house, _dice: _kill(house.parts[name].pid)
+    return lambda target, _dice: _kill(target.pid(name))
 
 
-def kill_portal_process(house: House, dice: Dice) -> bool:
+def kill_portal_process(target: Target, dice: Dice) -> bool:
     """kill -9 of a process that answers requests, perhaps between its commit and its answer."""
-    processes = below(house.parts["portal"].pid)
+    portal = target.pid("portal")
+    processes = below(portal) if portal is not None else []
     return bool(processes) and _kill(dice.choice(processes))
 
 
-def _workers(house: House) -> Iterator[int]:
-    return (part.pid for name, part in house.parts.items() if name.startswith("worker"))
+def _slots(target: Target) -> list[int]:
+    return [pid for worker in target.workers() for pid in below(worker) if "worker.slot" in command_line(pid)]
 
 
-def _slots(house: House) -> list[int]:
-    return [pid for worker in _workers(house) for pid in below(worker) if "worker.slot" in command_line(pid)]
-
-
-def _runners(house: House) -> list[int]:
+def _runners(target: Target) -> list[int]:
     """The processes that hold students' code."""
-    return [pid for worker in _workers(house) for pid in below(worker) if "sandbox" in command_line(pid)]
+    return [pid for worker in target.workers() for pid in below(worker) if "sandbox" in command_line(pid)]
 
 
-def kill_slot(house: House, dice: Dice) -> bool:
+def kill_slot(target: Target, dice: Dice) -> bool:
     """kill -9 of a process that takes steps."""
-    slots = _slots(house)
+    slots = _slots(target)
     return bool(slots) and _kill(dice.choice(slots))
 
 
-def kill_runner(house: House, dice: Dice) -> bool:
+def kill_runner(target: Target, dice: Dice) -> bool:
     """kill -9 of a process that runs a student's file, or is about to."""
-    runners = _runners(house)
+    runners = _runners(target)
     return bool(runners) and _kill(dice.choice(runners))
 
 
-def freeze_slot(house: House, dice: Dice) -> bool:
+def freeze_slot(target: Target, dice: Dice) -> bool:
     """SIGSTOP of a process that takes steps, for longer than its lease; then it goes on as if nothing had been."""
-    slots = _slots(house)
+    slots = _slots(target)
     if not slots:
         return False
     _freeze(dice.choice(slots), LEASE_SECONDS * 1.5)
     return True
 
 
-def freeze_part(name: str) -> Callable[[House, Dice], bool]:
+def freeze_part(name: str) -> Callable[[Target, Dice], bool]:
     """SIGSTOP of a part for longer than a lease."""
 
-    def strike(house: House, dice: Dice) -> bool:
-        _freeze(house.parts[name].pid, LEASE_SECONDS * dice.uniform(1.0, 1.5))
+    def strike(target: Target, dice: Dice) -> bool:
+        pid = target.pid(name)
+        if pid is None:
+            return False
+        _freeze(pid, LEASE_SECONDS * dice.uniform(1.0, 1.5))
         return True
 
     return strike
@@ -100,40 +102,31 @@ def _freeze(pid: int, seconds: float) -> None:
             os.kill(pid, signal.SIGCONT)
 
 
-def kill_redis(house: House, dice: Dice) -> bool:
+def kill_redis(target: Target, dice: Dice) -> bool:
     """Redis dies with all that it held, and comes back within two seconds."""
-    house.redis.kill()
-    time.sleep(dice.uniform(0.0, OUTAGE_SECONDS))
-    house.redis.start()
+    target.kill_redis(dice.uniform(0.0, OUTAGE_SECONDS))
     return True
 
 
-def redis_outage(house: House, _dice: Dice) -> bool:
+def redis_outage(target: Target, _dice: Dice) -> bool:
     """Redis answers nobody for two seconds, and then goes on with what it held."""
-    house.redis.pause()
-    time.sleep(OUTAGE_SECONDS)
-    house.redis.resume()
+    target.pause_redis(OUTAGE_SECONDS)
     return True
 
 
-def kill_postgres(house: House, dice: Dice) -> bool:
+def kill_postgres(target: Target, dice: Dice) -> bool:
     """PostgreSQL dies with all its processes, and comes back by its log."""
-    if house.postgres is None:
-        return False
-    house.postgres.kill()
-    time.sleep(dice.uniform(0.0, 1.0))
-    house.postgres.start()
-    return True
+    return target.kill_postgres(dice.uniform(0.0, 1.0))
 
 
-def fill_disk(house: House, _dice: Dice) -> bool:
+def fill_disk(target: Target, _dice: Dice) -> bool:
     """The disk with the workers' temporary files is full for two seconds."""
-    if not house.disk_is_small:
+    if not target.disk_is_small:
         return False
     with contextlib.ExitStack() as undo:
         filled = 0
         while filled < 10_000:
-            path = house.temporary / f"fill-{filled}"
+            path = target.temporary / f"fill-{filled}"
             try:
                 path.touch()
             except OSError as error:
@@ -146,7 +139,7 @@ def fill_disk(house: House, _dice: Dice) -> bool:
             return False
         time.sleep(2.0)
     # a worker that failed too often took itself out; once there is room again, an operator lets it back in
-    house.resume_workers()
+    target.resume_workers()
     return True
 
 
@@ -159,7 +152,7 @@ FAULTS: Mapping[str, Fault] = {
         Fault("freeze dispatcher", 2, freeze_part("dispatcher")),
         Fault("kill recorder", 8, kill_part("recorder")),
         Fault("freeze recorder", 2, freeze_part("recorder")),
-        Fault("kill worker", 4, kill_part("worker-a")),
+        Fault("kill worker", 4, kill_part("worker")),
         Fault("kill slot", 8, kill_slot),
         Fault("freeze slot", 5, freeze_slot),
         Fault("kill runner", 8, kill_runner),

@@ -5,55 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tomllib
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy.orm import Session
-
-from kernels.exercise import read_exercise
-from server.accounts.service import create_person, create_token
-from server.courses.models import Assignment, Role
-from server.courses.service import create_course, enrol
 from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
-from server.grading.models import Exercise
+from tests.faults.course import ROOT, furnish
 from tests.faults.kept import Kept, below
 from tests.faults.small_disk import small_disk
+from tests.faults.target import SETTINGS
 from tests.services.postgres_server import PostgresServer
 from tests.services.redis_server import RedisServer, free_port
 
-ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = "cpu"
 """What the CPU device in a GPU's place calls its class."""
-
-ASSIGNMENT = "faults/tiled"
-LEASE_SECONDS = 4.0
-REPUBLISH_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """What is handed in, and the one verdict it must get."""
-
-    name: str
-    source: str
-    verdict: str
-    weight: int
-
-
-def kernels() -> list[Kernel]:
-    """All kernels of kernels.toml."""
-    table = tomllib.loads(Path(__file__).with_name("kernels.toml").read_text())
-    return [
-        Kernel(name, row.get("text") or (ROOT / row["file"]).read_text(), row["verdict"], row["weight"])
-        for name, row in table.items()
-    ]
 
 
 class House:
@@ -64,24 +33,20 @@ class House:
     disk_is_small: whether that can be filled
     """
 
-    def __init__(self, folder: Path, *, students: int, database: str = "postgresql") -> None:
+    def __init__(self, folder: Path, *, students: int) -> None:
         self.folder = folder
         self.temporary = folder / "tmp"
         self._undo = ExitStack()
         self.disk_is_small = self._undo.enter_context(small_disk(self.temporary))
         self.redis = self._undo.enter_context(RedisServer(folder / "redis"))
-        self.postgres: PostgresServer | None = None
-        if database == "postgresql":
-            self.postgres = self._undo.enter_context(PostgresServer(folder / "postgres"))
-            self.postgres.create_database("tilelab")
-            self.database_url = self.postgres.url("tilelab")
-        else:
-            self.database_url = f"sqlite:///{folder / 'tilelab.db'}"
+        self.postgres = self._undo.enter_context(PostgresServer(folder / "postgres"))
+        self.postgres.create_database("tilelab")
+        self.database_url = self.postgres.url("tilelab")
         engine = connect(self.database_url)
         upgrade(engine)
         self.sessions: Sessions = sessions(engine)
         with self.sessions.begin() as session:
-            self.tokens = _furnish(session, students)
+            self.tokens: Sequence[str] = furnish(session, students, STAND_IN)
         self.port = free_port()
         self.parts: dict[str, Kept] = {}
 
@@ -105,6 +70,33 @@ class House:
             part.stop()
         return pids
 
+    def pid(self, name: str) -> int | None:
+        """A part's process."""
+        return self.parts[name].pid
+
+    def workers(self) -> list[int]:
+        """The processes below which students' files are run."""
+        return [part.pid for name, part in self.parts.items() if name.startswith("worker")]
+
+    def kill_redis(self, seconds: float) -> None:
+        """Kill Redis, and have it back after some seconds, empty."""
+        self.redis.kill()
+        time.sleep(seconds)
+        self.redis.start()
+
+    def pause_redis(self, seconds: float) -> None:
+        """Let Redis answer nobody for some seconds."""
+        self.redis.pause()
+        time.sleep(seconds)
+        self.redis.resume()
+
+    def kill_postgres(self, seconds: float) -> bool:
+        """Kill PostgreSQL with all its processes, and have it back after some seconds."""
+        self.postgres.kill()
+        time.sleep(seconds)
+        self.postgres.start()
+        return True
+
     def resume_workers(self) -> None:
         """What an operator does for workers that are out; one that is not goes on as it was."""
         command = [sys.executable, "-m", "worker.commands", "worker", "resume", "--all"]
@@ -117,9 +109,7 @@ class House:
             "DATABASE_URL": self.database_url,
             "REDIS_URL": self.redis.url,
             "TMPDIR": str(self.temporary),
-            "TILELAB_LEASE_SECONDS": str(LEASE_SECONDS),
-            "TILELAB_REPUBLISH_SECONDS": str(REPUBLISH_SECONDS),
-            "TILELAB_LOG": "json",
+            **SETTINGS,
             "PYTHONPATH": str(ROOT),
         }
         for name, command in commands.items():
@@ -130,26 +120,3 @@ class House:
 def _without_database(environment: Mapping[str, str]) -> dict[str, str]:
     """What a worker gets: the broker's address is the only secret it needs."""
     return {name: value for name, value in environment.items() if name != "DATABASE_URL"}
-
-
-def _furnish(session: Session, students: int) -> list[str]:
-    """A course with one assignment that a machine without a GPU can measure, after a fashion; the students' tokens."""
-    definition = Path(__file__).with_name("exercise.toml").read_text()
-    exercise = read_exercise("tiled-small", definition)
-    now = datetime.now(UTC)
-    session.add(Exercise(
-        digest=exercise.digest, name=exercise.name, title=exercise.title, definition=definition, added_at=now
-    ))  # fmt: skip
-    session.flush()
-    course = create_course(session, ASSIGNMENT.split("/", maxsplit=1)[0], "Faults", now)
-    session.add(Assignment(
-        course_id=course.id, exercise_digest=exercise.digest, slug=ASSIGNMENT.split("/")[1], title="Tiled",
-        device_class=STAND_IN, arch="sm_90", points=1.0, created_at=now,
-    ))  # fmt: skip
-    people = [
-        create_person(session, email=f"student{number}@example.org", name=f"Student {number}")
-        for number in range(students)
-    ]
-    for person in people:
-        enrol(session, course, person, Role.STUDENT)
-    return [create_token(session, person, "campaign") for person in people]

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.faults.house import ASSIGNMENT, Kernel
+from tests.faults.course import ASSIGNMENT, Kernel
 
 _WAIT_SECONDS = 10.0
 _AGAIN_SECONDS = 0.3

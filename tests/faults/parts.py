@@ -7,7 +7,7 @@ import sys
 from tests.faults.house import STAND_IN, House
 from worker.messages import gpu_queue
 
-WORKERS = ("worker-a", "worker-gpu")
+WORKERS = ("worker", "worker-gpu")
 
 
 def parts(house: House, *, control: bool = False) -> dict[str, list[str]]:
@@ -18,7 +18,7 @@ def parts(house: House, *, control: bool = False) -> dict[str, list[str]]:
         "portal": [*serve, "web", "--port", str(house.port), "--processes", "2"],
         "dispatcher": [*serve, "dispatcher"],
         "recorder": [python, "-m", "worker.commands", "serve", "recorder"],
-        "worker-a": [
+        "worker": [
             python, "-m", "worker.commands", "worker", "start", "--cpu-slots", "2", "--gpus", "none",
             "--grace", "5",
         ],

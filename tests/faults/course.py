@@ -1,0 +1,65 @@
+"""What a campaign hands in, and the course that it is handed in to."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from kernels.exercise import read_exercise
+from server.accounts.service import create_person, create_token
+from server.courses.models import Assignment, Role
+from server.courses.service import create_course, enrol
+from server.grading.models import Exercise
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ASSIGNMENT = "faults/tiled"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What is handed in, and the one verdict it must get."""
+
+    name: str
+    source: str
+    verdict: str
+    weight: int
+
+
+def kernels() -> list[Kernel]:
+    """All kernels of kernels.toml."""
+    table = tomllib.loads(Path(__file__).with_name("kernels.toml").read_text())
+    return [
+        Kernel(name, row.get("text") or (ROOT / row["file"]).read_text(), row["verdict"], row["weight"])
+        for name, row in table.items()
+    ]
+
+
+def furnish(session: Session, students: int, device_class: str) -> list[str]:
+    """A course with one assignment; the tokens of its students.
+
+    device_class: what is measured on; "" for nothing
+    """
+    definition = Path(__file__).with_name("exercise.toml").read_text()
+    exercise = read_exercise("tiled-small", definition)
+    now = datetime.now(UTC)
+    session.add(Exercise(
+        digest=exercise.digest, name=exercise.name, title=exercise.title, definition=definition, added_at=now
+    ))  # fmt: skip
+    session.flush()
+    course = create_course(session, ASSIGNMENT.split("/", maxsplit=1)[0], "Faults", now)
+    session.add(Assignment(
+        course_id=course.id, exercise_digest=exercise.digest, slug=ASSIGNMENT.split("/")[1], title="Tiled",
+        device_class=device_class, arch="sm_90", points=1.0, created_at=now,
+    ))  # fmt: skip
+    people = [
+        create_person(session, email=f"student{number}@example.org", name=f"Student {number}")
+        for number in range(students)
+    ]
+    for person in people:
+        enrol(session, course, person, Role.STUDENT)
+    return [create_token(session, person, "campaign") for person in people]

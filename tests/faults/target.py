@@ -1,0 +1,58 @@
+"""What a campaign strikes: all parts of Tilelab as processes, however they were started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from server.database.engine import Sessions
+
+LEASE_SECONDS = 4.0
+REPUBLISH_SECONDS = 2.0
+
+SETTINGS = {
+    "TILELAB_LEASE_SECONDS": str(LEASE_SECONDS),
+    "TILELAB_REPUBLISH_SECONDS": str(REPUBLISH_SECONDS),
+    "TILELAB_LOG": "json",
+}
+"""Short, so that a campaign sees in minutes what else takes hours."""
+
+
+class Target(Protocol):
+    """Everything that a campaign has to do with it. Each part that dies is started anew, by whatever keeps it.
+
+    tokens: of the students, by which they hand in
+    temporary: where the workers' processes have their folders; disk_is_small: whether that can be filled
+    """
+
+    folder: Path
+    tokens: Sequence[str]
+    sessions: Sessions
+    temporary: Path
+    disk_is_small: bool
+
+    @property
+    def url(self) -> str:
+        """Of the portal."""
+
+    def pid(self, name: str) -> int | None:
+        """The process of `portal`, `dispatcher`, `recorder` or `worker`; None where it is about to be started."""
+
+    def workers(self) -> Sequence[int]:
+        """The processes below which students' files are run."""
+
+    def kill_redis(self, seconds: float) -> None:
+        """Kill Redis; it is back after about so long, empty."""
+
+    def pause_redis(self, seconds: float) -> None:
+        """Let Redis answer nobody for so long."""
+
+    def kill_postgres(self, seconds: float) -> bool:
+        """Kill PostgreSQL; it is back after about so long. False where there is none."""
+
+    def resume_workers(self) -> None:
+        """What an operator does for workers that took themselves out."""
+
+    def stop_parts(self) -> Sequence[int]:
+        """End all parts in order; every process that ran in them until now."""
