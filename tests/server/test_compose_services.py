@@ -78,10 +78,10 @@ def a_student(house: House) -> str:
         ("course", "add", "demo", "Demo"),
         ("course", "assign", "demo", "tiled", "--arch", "sm_90"),
     ):
-        done = house.run("migrate", "tilelab", "admin", *words)
+        done = house.run("dispatcher", "tilelab", "admin", *words)
         assert done.returncode == 0, done.stderr
     made = house.run(
-        "migrate",
+        "dispatcher",
         "tilelab",
         "admin",
         "user",
