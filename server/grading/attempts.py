@@ -35,6 +35,11 @@ FAULT_CHARACTERS = 2000
 WORKER_CHARACTERS = 100
 
 
+def kept(text: str, most: int = FAULT_CHARACTERS) -> str:
+    """What a worker says, as every database and log keeps it: PostgreSQL has no NUL, UTF-8 no half characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()[:most]
+
+
 def locked_step(session: Session, job: int, kind: StepKind) -> Step | None:
     """A job's step, locked until the transaction ends, as it is now."""
     query = select(Step).where(Step.job_id == job, Step.kind == kind).with_for_update()
@@ -73,7 +78,7 @@ def begin(session: Session, step: Step, now: datetime) -> None:
 def claimed(session: Session, step: Step, worker: str, now: datetime) -> None:
     """A worker has the step."""
     step.state = StepState.RUNNING
-    step.worker = _kept(worker, WORKER_CHARACTERS)
+    step.worker = kept(worker, WORKER_CHARACTERS)
     if step.started_at is None:
         step.started_at = now
     attempt = _attempt(session, step)
@@ -105,7 +110,7 @@ def failed(
     _close(session, step, outcome, worker, fault, now)
     if step.attempt < MAX_ATTEMPTS:
         step.state = StepState.QUEUED
-        step.fault = _kept(fault, FAULT_CHARACTERS)
+        step.fault = kept(fault)
         step.worker = None
         step.started_at = None
         step.queued_at = now
@@ -138,7 +143,7 @@ def hopeless(session: Session, step: Step, fault: str, now: datetime, worker: st
 def _give_up(session: Session, step: Step, fault: str, now: datetime) -> None:
     """End the job; `step.fault` says why, to staff only."""
     step.state = StepState.FAILED
-    step.fault = _kept(fault, FAULT_CHARACTERS)
+    step.fault = kept(fault)
     step.ended_at = now
     job = locked_job(session, step.job_id)
     finish(session, job, _our_fault(job), now)
@@ -183,15 +188,10 @@ def _close(
     attempt = _attempt(session, step)
     attempt.outcome = outcome
     attempt.ended_at = now
-    attempt.worker = attempt.worker or _kept(worker, WORKER_CHARACTERS) or None
-    attempt.fault = _kept(fault, FAULT_CHARACTERS) or None
+    attempt.worker = attempt.worker or kept(worker, WORKER_CHARACTERS) or None
+    attempt.fault = kept(fault) or None
     step.worker = step.worker or attempt.worker
     step.token = None
-
-
-def _kept(text: str, most: int) -> str:
-    """What a worker says, as any database keeps it: PostgreSQL knows no NUL, and UTF-8 no half characters."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()[:most]
 
 
 def _attempt(session: Session, step: Step) -> Attempt:

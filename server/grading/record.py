@@ -21,6 +21,7 @@ from server.grading.attempts import (
     finish,
     given_back,
     hopeless,
+    kept,
     locked_current,
     locked_job,
 )
@@ -61,11 +62,13 @@ def record(sessions: Sessions, result: StepResult, now: datetime | None = None) 
     with sessions.begin() as session:
         step = locked_current(session, result.ticket)
         if step is None:
-            outcome, attempt = _over(session, result.ticket), 0
+            outcome, attempt, why = _over(session, result.ticket), 0, ""
         else:
             attempt = step.attempt
             outcome = _record(session, step, result, moment)
-    _log(result.ticket, attempt, outcome, result.worker, result.fault)
+            failed_now = outcome in {Recorded.AGAIN, Recorded.GIVEN_UP} and not result.given_back
+            why = step.fault or "" if failed_now else kept(result.fault)
+    _log(result.ticket, attempt, outcome, kept(result.worker), why)
     return outcome
 
 
@@ -106,9 +109,9 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime) -> 
     completed(session, step, result.worker, _seconds(result.seconds), now)
     job = locked_job(session, step.job_id)
     if work is None:
-        kept = finish(session, job, report, now)
+        written = finish(session, job, report, now)
         session.flush()
-        stand(session, job, kept, report)
+        stand(session, job, written, report)
         return Recorded.FINAL
     _queue_measure(session, job, work, now)
     return Recorded.GOES_ON
@@ -146,10 +149,10 @@ def _seconds(said: float) -> float | None:
     return said if math.isfinite(said) and said >= 0 else None
 
 
-def _log(ticket: Ticket, attempt: int, outcome: Recorded, worker: str, fault: str) -> None:
+def _log(ticket: Ticket, attempt: int, outcome: Recorded, worker: str, why: str) -> None:
     level = logging.INFO if outcome in _WELL else logging.WARNING
     with about(job=ticket.job, step=ticket.kind.value, attempt=attempt):
-        logger.log(level, "result of %s: %s%s", worker, outcome.value, f" ({fault})" if fault else "")
+        logger.log(level, "result of %s: %s%s", worker, outcome.value, f" ({why})" if why else "")
 
 
 _WELL = frozenset({Recorded.FINAL, Recorded.GOES_ON, Recorded.REPEATED})
