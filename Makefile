@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types check format docs lock fuzz bench bench-queue bench-gpu test-gpu clean
+.PHONY: help install run test lint types check format docs lock fuzz faults bench bench-queue bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -49,6 +49,10 @@ lock: ## write the lock files anew, with the newest releases that pyproject.toml
 fuzz: ## grade N mutated sources and PTX texts (N=100000): no crash, no hang
 	@bin/setup dev
 	@$(PY) -m tests.fuzz $(N)
+
+faults: ## hand in 500 kernels while every part dies 300 times: nothing may be lost (T="--seed 1 --submissions 100")
+	@bin/setup dev
+	@$(PY) -m tests.faults $(T)
 
 bench: ## speed of the CPU device and of a whole `tilelab grade`, against Numba's simulator and numpy
 	@bin/setup bench
