@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -27,6 +28,8 @@ from server.web.site import site
 
 submissions = Blueprint("submissions", __name__)
 
+logger = logging.getLogger(__name__)
+
 _REFUSALS: dict[type[NotAccepted], tuple[int, str, str, str]] = {
     NoSuchAssignment: (404, "no_such_assignment", "There is no such assignment", ""),
     NotOpen: (403, "not_open", "The assignment is not open", ""),
@@ -48,6 +51,7 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
         assignment = _assignment(session, asked)
     accepted = _accept(HandedIn(person, assignment, asked.source, asked.mode, asked.device_class, asked.key))
     url = url_for("submissions.look_up", public_id=accepted.submission.public_id)
+    logger.info("accepted submission %s", accepted.submission.public_id)
     answer = AcceptedAnswer(accepted.submission.public_id, url, accepted.position)
     return jsonify(asdict(answer)), 202, {"Location": url}
 
