@@ -122,12 +122,12 @@ def test_a_regrade_that_is_wrong_and_the_only_one_takes_its_person_off_the_board
 
 def test_a_regrade_that_ends_in_a_fault_of_our_own_changes_nothing(course, made):
     new = again(course, ranked(course, "ada", 700.0))
-    for _ in range(3):
+    for attempt in range(3):
         with made.begin() as session:
-            take(session, CPU_QUEUE, slots=500, cap=500, now=NOW)
+            take(session, CPU_QUEUE, slots=500, cap=500, now=later(60 * attempt))
         with made.begin() as session:
             fault = check_result(session, new, report=None, measure=None, fault="no")
-        record(made, fault)
+        record(made, fault, later(60 * attempt))
     with made.begin() as session:
         assert session.get_one(Job, new).verdict is Verdict.SYSTEM_ERROR
     assert names(course) == [("ada", 700.0)]
