@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from celery import Celery
 from celery.app import trace
@@ -14,6 +15,9 @@ from celery.worker.consumer import Consumer
 from celery.worker.request import Request
 
 _AGAIN_SECONDS = 2.0
+_LONGEST_REASON = 300
+
+logger = logging.getLogger(__name__)
 
 
 def consume(app: Celery, queue: str, name: str) -> bool:
@@ -44,7 +48,30 @@ def stop_consuming() -> None:
 
 
 class _Patient(Consumer):
-    """Looks for its broker again and again. Celery by itself looks more and more seldom, up to twice a minute."""
+    """Looks for its broker again and again, and drops what it cannot take.
+
+    Celery by itself looks more and more seldom, up to twice a minute. And at some messages that hold nonsense it dies,
+    puts them back while it ends, and dies of them again at the next start, like everyone who serves the queue.
+    """
+
+    def create_task_handler(self, *arguments: Any, **named: Any) -> Any:
+        handle = super().create_task_handler(*arguments, **named)
+        broker: Any = cast(Any, self).conninfo
+        of_the_broker = (*broker.connection_errors, *broker.channel_errors)
+
+        def take(message: Any) -> None:
+            try:
+                handle(message)
+            except of_the_broker:
+                raise
+            except Exception as error:
+                if message.acknowledged:  # then it had been begun, and is not to blame
+                    raise
+                why = f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
+                logger.error("a message cannot be taken, and is dropped: %s", why)  # noqa: TRY400 - a trace says no more
+                message.reject_log_error(logger, broker.connection_errors)
+
+        return take
 
     def ensure_connected(self, conn: Any) -> Any:
         conn.ensure_connection = partial(

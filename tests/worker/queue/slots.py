@@ -121,8 +121,8 @@ class Server:
         self.claims = RedisClaims(self.client)
         self._steps, self._plain = StepSender(self.app), Sender(self.app)
 
-    def send(self, message: StepMessage) -> Ticket:
-        self._steps.send("cpu", message)
+    def send(self, message: StepMessage, queue: str = "cpu") -> Ticket:
+        self._steps.send(queue, message)
         return message.ticket
 
     def send_body(self, body: Any) -> None:
