@@ -56,7 +56,7 @@ class _Patient(Consumer):
 
     def create_task_handler(self, *arguments: Any, **named: Any) -> Any:
         handle = super().create_task_handler(*arguments, **named)
-        broker: Any = cast(Any, self).conninfo
+        broker: Any = cast("Any", self).conninfo
         of_the_broker = (*broker.connection_errors, *broker.channel_errors)
 
         def take(message: Any) -> None:
