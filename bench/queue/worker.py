@@ -16,8 +16,8 @@ from worker.selftest import Progress
 from worker.slot_plan import Slot
 from worker.supervisor import Options, WorkerParent, slot_command
 
-STAND_IN = "stand-in"
-"""The device class of the CPU device in a GPU's place."""
+STAND_IN = "cpu"
+"""The device class that the CPU device measures as, in a GPU's place."""
 
 
 def main() -> int:
