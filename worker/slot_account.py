@@ -18,11 +18,13 @@ class SlotAccount:
 
     failed_in_row: faults since a step last ended well; the death of a process is one if a step was in work, or if it
         came soon after the start
+    doubtful_in_row: how many of them may have come of what was handed in, not of the slot
     """
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
         self.failed_in_row = 0
+        self.doubtful_in_row = 0
         self._now = self._new()
         self._before = self._now
 
@@ -35,6 +37,7 @@ class SlotAccount:
             done=before.done + now.done,
             failed=before.failed + now.failed,
             failed_in_row=self.failed_in_row,
+            doubtful_in_row=self.doubtful_in_row,
             busy_ms=round(before.busy_ms + now.busy_ms, 3),
         )
 
@@ -46,10 +49,11 @@ class SlotAccount:
             return
         if told is None or told.name != self.slot.name:
             return
-        failures = told.failed - self._now.failed
-        self.failed_in_row = (
-            told.failed_in_row if told.done > self._now.done else self.failed_in_row + failures
-        )
+        if told.done > self._now.done:
+            self.failed_in_row, self.doubtful_in_row = told.failed_in_row, told.doubtful_in_row
+        else:
+            self.failed_in_row += told.failed - self._now.failed
+            self.doubtful_in_row += told.doubtful_in_row - self._now.doubtful_in_row
         self._now = told
 
     def died(self, lived_seconds: float) -> None:
@@ -67,7 +71,7 @@ class SlotAccount:
 
     def forgive(self) -> None:
         """An operator wants it to work again."""
-        self.failed_in_row = 0
+        self.failed_in_row = self.doubtful_in_row = 0
 
     def _new(self) -> SlotRecord:
         return SlotRecord(self.slot.name, self.slot.queue, self.slot.device, WorkerState.STARTING)

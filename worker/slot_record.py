@@ -11,6 +11,7 @@ from dataclasses import replace
 from kernels.wire import to_plain
 from worker.fleet import SlotRecord, WorkerState
 from worker.messages import StepResult, Ticket
+from worker.workplace import is_doubtful
 
 
 class Teller:
@@ -32,12 +33,13 @@ class Teller:
     def ended(self, result: StepResult | None) -> None:
         """It no longer is. result: None where it was lost, which says nothing about this slot."""
         if result is not None and not result.given_back:
-            failed = bool(result.fault)
+            failed, doubtful = bool(result.fault), is_doubtful(result.fault)
             self.record = replace(
                 self.record,
                 done=self.record.done + (not failed),
                 failed=self.record.failed + failed,
                 failed_in_row=self.record.failed_in_row + 1 if failed else 0,
+                doubtful_in_row=self.record.doubtful_in_row + doubtful if failed else 0,
                 busy_ms=round(self.record.busy_ms + result.busy_ms, 3),
             )
         self.at(WorkerState.IDLE)

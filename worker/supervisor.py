@@ -93,6 +93,8 @@ class WorkerParent:
     _board: Board = field(init=False)
     _begun: float = field(default_factory=time.time)
     _fit: bool = False
+    _doubt: str = ""
+    _testing: Testing | None = None
     _wanted: Wanted = Wanted.WORK
     _out: str = ""
     _stopping: bool = False
@@ -110,11 +112,12 @@ class WorkerParent:
         self.output.say(f"{self.id} with {', '.join(map(_named, self.options.slots))}")
         self.output.say("testing this machine")
         self._board.start()
-        testing = Testing(self.test, lambda found: self._supervisor.call(partial(self._tested, found)))
+        self._begin_test()
         try:
             failure = self._supervisor.run()
         finally:
-            testing.give_up()
+            if self._testing is not None:
+                self._testing.give_up()
             self._board.close()
         if failure is not None:
             self._refusal = f"{failure.part} cannot run ({code_text(failure.code)}: {failure.last})"
@@ -156,16 +159,25 @@ class WorkerParent:
 
     # -- in the main thread --------------------------------------------------------------------------------------------
 
+    def _begin_test(self) -> None:
+        self._testing = Testing(self.test, lambda found: self._supervisor.call(partial(self._tested, found)))
+
     def _tested(self, found: Fitness) -> None:
+        self._testing = None
         for warning in found.warnings:
             self.output.say(f"warning: {warning}", "warning")
+        if self._doubt and found.problems:
+            self._fit, doubt, self._doubt = True, self._doubt, ""
+            self._take_out(f"{doubt}: {found.problems[0]}")
+            return
         if found.problems:
             more = f" ({len(found.problems) - 1} more; `tilelab worker selftest` shows all)"
             self._refusal = found.problems[0] + (more if found.problems[1:] else "")
             self._supervisor.stop()
             return
         self.output.say("this machine is fit")
-        self._fit = True
+        self._forgive()
+        self._fit, self._doubt = True, ""
         self._arrange()
 
     def _arrange(self) -> None:
@@ -176,6 +188,9 @@ class WorkerParent:
                 self._supervisor.add(self._part(name))
             elif not work and self._supervisor.has(name):
                 self._supervisor.let_go(name)
+        idle = not any(self._supervisor.has(name) for name in self._accounts)
+        if self._doubt and idle and self._testing is None and not self._stopping:
+            self._begin_test()
         self._board.changed()
 
     def _part(self, name: str) -> Part:
@@ -210,17 +225,36 @@ class WorkerParent:
         self._board.changed()
 
     def _judge(self, name: str, how: str) -> None:
-        """Take the worker out if a slot only fails."""
-        failed = self._accounts[name].failed_in_row
-        if failed < self.options.most_faults or self._out:
+        """Take the worker out if a slot only fails. If that may be for what was handed in, a test decides.
+
+        Else one student whose kernels are too much for the grader could take out one worker after the other.
+        """
+        account, most = self._accounts[name], self.options.most_faults
+        failed = account.failed_in_row
+        if failed < most or self._out or self._doubt:
             return
-        self._out = f"{name} failed {failed} times in a row{how}"[:_LONGEST_REASON]
+        reason = f"{name} failed {failed} times in a row"
+        if failed - account.doubtful_in_row >= most:
+            self._take_out(f"{reason}{how}")
+            return
+        self._fit, self._doubt = False, reason
+        self.output.say(
+            f"{reason}, perhaps because of what was handed in: testing this machine again", "warning"
+        )
+        self._arrange()
+
+    def _take_out(self, reason: str) -> None:
+        self._out = reason[:_LONGEST_REASON]
         self.output.say(
             f"out: {self._out}. This worker takes no work until `tilelab worker resume {self.id}`; "
             "`tilelab worker selftest` says whether the machine is well",
             "error",
         )
         self._arrange()
+
+    def _forgive(self) -> None:
+        for account in self._accounts.values():
+            account.forgive()
 
     def _answered(self, state: WorkerState, wanted: Wanted) -> None:
         self._supervisor.call(partial(self._obey, state, wanted))
@@ -231,8 +265,7 @@ class WorkerParent:
             # only what was said after the board heard of it can be meant for a worker that is out
             if wanted is Wanted.WORK and state is WorkerState.OUT:
                 self._out, self._wanted = "", wanted
-                for account in self._accounts.values():
-                    account.forgive()
+                self._forgive()
                 self.output.say("resumed")
                 self._arrange()
         elif wanted is not self._wanted and not self._stopping:

@@ -15,15 +15,23 @@ from worker.checking import FAILURES, Progress
 from worker.compiling import HeadersUnavailable
 from worker.measuring import OtherCode
 from worker.messages import MeasureWork, StepKind, StepMessage, StepResult
-from worker.sandbox.limits import SandboxFailure
+from worker.sandbox.limits import Failure, SandboxFailure
 
-__all__ = ["Done", "Progress", "StepFault", "Workplace", "carried_out"]
+__all__ = ["Done", "Progress", "StepFault", "Workplace", "carried_out", "is_doubtful"]
 
 logger = logging.getLogger(__name__)
 
 ABORTED = "the step was aborted, because it is no longer this worker's"
 
 _LONGEST_DETAIL = 500
+
+
+_INSIDE = tuple(FAILURES[kind] for kind in (Failure.TIME, Failure.MEMORY, Failure.CRASH, Failure.ERROR))
+
+
+def is_doubtful(fault: str) -> bool:
+    """Whether a fault may have come of what was handed in: it showed in the process that had it in work."""
+    return fault.startswith(_INSIDE)
 
 
 class Workplace(Protocol):

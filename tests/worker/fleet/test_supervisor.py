@@ -16,7 +16,9 @@ from tests.worker.fleet.workers import Seen, working
 from tests.worker.queue.slots import Server
 from tests.worker.queue.workplaces import message
 from worker.broker import queue_length
+from worker.checking import FAILURES
 from worker.fleet import Wanted, WorkerState
+from worker.sandbox.limits import Failure
 
 DIES = [sys.executable, "-c", "raise SystemExit('no library')"]
 
@@ -148,6 +150,37 @@ def test_faults_in_a_row_take_the_worker_out_until_it_is_resumed(redis_url, boar
         board.fleet.want(record.id, Wanted.WORK)
         assert server.record().ticket.job == 9
         assert board.until(lambda it: it.done == 2).reason == ""
+
+
+TOO_LONG = f"fault {FAILURES[Failure.TIME]} (no response after 120 s)"
+
+
+def test_what_was_handed_in_takes_no_worker_out_that_is_fit(redis_url, board, server):
+    with working(redis_url, faults=3) as watched:
+        for job in range(3):
+            server.send(message(TOO_LONG, job))
+            assert server.record().fault
+        watched.wait_for(
+            "cpu-0 failed 3 times in a row, perhaps because of what was handed in: testing this machine"
+        )
+        watched.wait_for("this machine is fit", 2)
+        server.send(message("ok", 4))
+        assert server.record().ticket.job == 4
+        record = board.until(lambda it: it.done == 1)
+        assert (record.failed, record.reason) == (3, "")
+
+
+def test_it_takes_one_out_that_no_longer_is(redis_url, board, server):
+    with working(redis_url, faults=3, test="worn") as watched:
+        for job in range(3):
+            server.send(message(TOO_LONG, job))
+            server.record()
+        record = board.state(WorkerState.OUT)
+        assert record.reason == "cpu-0 failed 3 times in a row: no isolation"
+        assert watched.process.poll() is None
+        board.fleet.want(record.id, Wanted.WORK)
+        server.send(message("ok", 4))
+        assert server.record().ticket.job == 4
 
 
 def test_a_slot_that_only_dies_takes_the_worker_out_and_says_how(redis_url, board):

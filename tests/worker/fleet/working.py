@@ -1,6 +1,7 @@
 """A worker to be watched from outside: python -m tests.worker.fleet.working JSON, with REDIS_URL.
 
-JSON: slots (how many), faults, grace, test ("fit", "unfit" or "endless"), command (of a slot, if not the real one).
+JSON: slots (how many), faults, grace, test ("fit", "unfit", "endless", or "worn": fit the first time alone), command
+(of a slot, if not the real one).
 """
 
 from __future__ import annotations
@@ -32,8 +33,13 @@ def main() -> int:
         "tests.worker.queue.workplaces:Scripted",
     )
 
+    tests = iter([True])
+
     def test(progress: Progress) -> Fitness:
-        return tested(asked.get("test", "fit"), progress)
+        how = asked.get("test", "fit")
+        if how == "worn":
+            how = "fit" if next(tests, False) else "unfit"
+        return tested(how, progress)
 
     def command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
         return tuple(asked["command"]) if "command" in asked else slot_command(slot, worker, options)
