@@ -136,7 +136,7 @@ class _Worker(threading.Thread):
         self._ended, self._told = ended, told
 
     def run(self) -> None:
-        _step_back()
+        step_back()
         ahead = self._start()
         try:
             while True:
@@ -210,7 +210,7 @@ class _Stages(SandboxedStages):
         return self.turn.answer
 
 
-def _step_back() -> None:
+def step_back() -> None:
     """Let what drives a GPU go first: this thread, and the processes that it starts, have the cores that are left."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):

@@ -135,8 +135,10 @@ def _workplace(options: Options) -> Workplace:
         factory: Callable[[], Workplace] = getattr(importlib.import_module(module), name)
         return factory()
     if options.queue == CPU_QUEUE:
+        from worker.backlog import step_back
         from worker.workplace_cpu import CpuWorkplace
 
+        step_back()
         return CpuWorkplace(options.cache)
     from worker.workplace_gpu import GpuWorkplace
 

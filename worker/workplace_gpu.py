@@ -18,6 +18,10 @@ from worker.messages import MeasureWork, StepKind, StepMessage, StepResult
 from worker.sandbox.limits import SandboxFailure
 from worker.workplace import ABORTED, Done, StepFault, carried_out
 
+_AHEAD, _AHEAD_WITHOUT_GPU = 4, 2
+"""Processes kept warm: as many as it takes that a GPU with a queue before it never waits for one (bench.gpu, backlog);
+the CPU device takes so long for each kernel that more would only take memory."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -138,7 +142,8 @@ class GpuWorkplace:
         """Processes ahead; raises SandboxFailure or NVRTCUnavailable where the judge's kernels cannot be made."""
         if self._spares is None:
             prepared = preparation(self._arch, self._cache)
-            self._spares = Spares(self._device, prepared, wall_seconds=self._wall_seconds)
+            ahead = _AHEAD if self._device is not None else _AHEAD_WITHOUT_GPU
+            self._spares = Spares(self._device, prepared, ahead, self._wall_seconds)
         return self._spares
 
     def _take(self) -> Runner:
