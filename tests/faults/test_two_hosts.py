@@ -85,9 +85,12 @@ class Place:
     def logs(self) -> str:
         return "\n".join(f"== {log.name}\n{log.read_text()[-3000:]}" for log in self.folder.glob("*.log"))
 
-    def recorded(self, text: str) -> bool:
-        """Whether the recorder said so."""
-        return text in (self.folder / "recorder.log").read_text()
+    def late_result_is_over(self, host: str) -> bool:
+        """Whether the recorder refused it, or its worker dropped it, having learned of its lost claim before."""
+        return "fenced" in self._log("recorder") or "the result is dropped" in self._log(host)
+
+    def _log(self, name: str) -> str:
+        return (self.folder / f"{name}.log").read_text()
 
 
 @pytest.fixture
@@ -137,7 +140,7 @@ def test_a_job_of_a_host_that_is_cut_off_ends_on_the_other_and_its_late_result_c
     assert place.attempts(job) == expected
 
     place.hosts[lost].join()
-    place.until(lambda: place.recorded("fenced"), "the late result")
+    place.until(lambda: place.late_result_is_over(lost), "the late result")
     assert place.attempts(job) == expected
     with place.sessions.begin() as session:
         (verdict,) = session.scalars(select(Result.verdict).where(Result.job_id == job)).all()
