@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sqlalchemy import Engine, select
+from sqlalchemy.orm import joinedload
 
 from server.database.engine import Sessions, readers, sessions
 from server.database.faults import explained
 from server.fleet.service import copy_workers, live, slots
 from server.grading.attempts import claimed, failed, hopeless, locked_current
 from server.grading.dispatch import Unsendable, message_of, room, take
-from server.grading.models import AttemptOutcome, Step, StepState
+from server.grading.models import AttemptOutcome, Job, Step, StepState
 from server.grading.reap import UnderWay, Watch
 from server.grading.turns import IN_FLIGHT, queues_waiting
 from server.grading.wires import Wires
@@ -30,6 +31,13 @@ from worker.messages import MessageError, StepMessage, Ticket
 
 FLEET_SECONDS = 1.0
 COPY_SECONDS = 5.0
+
+# All that a message takes, in one look.
+_WHOLE = (
+    joinedload(Step.job, innerjoin=True).options(
+        joinedload(Job.exercise, innerjoin=True), joinedload(Job.source, innerjoin=True)
+    ),
+)
 
 logger = logging.getLogger(__name__)
 
@@ -169,7 +177,7 @@ class Dispatcher:
     def _message(self, number: int) -> tuple[str, StepMessage] | None:
         """The queue and the message of a step; None where it is no longer sent, but claimed or over."""
         with self._read.begin() as session:
-            step = session.get(Step, number)
+            step = session.get(Step, number, options=_WHOLE)
             if step is None or step.state is not StepState.SENT:
                 return None
             return step.queue, message_of(step, self.settings.lease_seconds)
