@@ -34,8 +34,8 @@ class SlotRecord:
     name: within the worker, such as "cpu-0" or "gpu-1"
     job: of the step in work; None where there is none
     since: when that began, in seconds since 1970
-    doubtful_in_row: how many of those in a row may have come of what was handed in
     busy_ms: how long its GPU was at work for students' kernels, since the start
+    doubtful_in_row: how many of those that failed in a row may have come of what was handed in
     """
 
     name: str
@@ -48,8 +48,8 @@ class SlotRecord:
     done: int = 0
     failed: int = 0
     failed_in_row: int = 0
-    doubtful_in_row: int = 0
     busy_ms: float = 0.0
+    doubtful_in_row: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,10 @@ class UnreadableError(MessageError):
         self.ticket = ticket
 
 
+class OtherVersionError(UnreadableError):
+    """It says itself that it is of another version: who sent it is right, and so is who cannot read it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExerciseText:
     """An exercise that a worker need not have; digest: as the server knows it, judge's version included."""
@@ -166,7 +170,7 @@ def decode(cls: type[T], text: object) -> T:
         raise MessageError(f"{cls.__name__}: {error}") from error
     try:
         if isinstance(plain, dict) and plain.get("version", VERSION) != VERSION:
-            raise UnreadableError(
+            raise OtherVersionError(
                 f"{cls.__name__}: version {str(plain['version'])[:20]} came, {VERSION} is known here",
                 _ticket(plain),
             )

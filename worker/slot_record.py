@@ -44,6 +44,13 @@ class Teller:
             )
         self.at(WorkerState.IDLE)
 
+    def useless(self) -> None:
+        """A message came that this slot cannot read: with more of them, it is of no use here."""
+        self.record = replace(
+            self.record, failed=self.record.failed + 1, failed_in_row=self.record.failed_in_row + 1
+        )
+        self.at(WorkerState.IDLE)
+
     def at(self, state: WorkerState) -> None:
         """No step is in work."""
         self._change(state=state, job=None, step="", since=time.time())

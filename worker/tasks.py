@@ -14,7 +14,16 @@ from worker.broker import STEP_TASK
 from worker.claims import Claims, Stand
 from worker.hints import Hints
 from worker.logging import about
-from worker.messages import MessageError, StepMessage, StepResult, Ticket, UnreadableError, decode, encode
+from worker.messages import (
+    MessageError,
+    OtherVersionError,
+    StepMessage,
+    StepResult,
+    Ticket,
+    UnreadableError,
+    decode,
+    encode,
+)
 from worker.outbox import Outbox
 from worker.slot_record import Teller
 from worker.stopping import Stop
@@ -59,6 +68,11 @@ class StepTask:
             return
         try:
             message = decode(StepMessage, body)
+        except OtherVersionError as error:
+            # unanswered it costs no attempt: it is sent anew, until a worker of its version takes it
+            logger.error("a message is left to others, this worker is of another version: %s", error)  # noqa: TRY400
+            self.teller.useless()
+            return
         except UnreadableError as error:
             self._refuse(error)
             return
@@ -143,7 +157,7 @@ class StepTask:
         self.outbox.add(result.ticket, attempt, body, lease, beaten=time.monotonic())
 
     def _refuse(self, error: UnreadableError) -> None:
-        """A message of another version: whoever sent it hears why, if it is clear what it was about."""
+        """A message that does not hold what it should: whoever sent it hears why, if it is clear what it was about."""
         ticket = error.ticket
         if ticket is None or ticket.kind is not self.workplace.kind:
             logger.error("a message cannot be read, and is dropped: %s", error)

@@ -10,6 +10,7 @@ import zlib
 
 import pytest
 
+from kernels.wire import to_plain
 from tests.worker.queue.slots import SCRIPTED, WORKER, Server, Slot, until
 from tests.worker.queue.workplaces import message, of_version
 from worker.claims import Claim, Stand
@@ -112,12 +113,21 @@ def test_what_cannot_be_read_is_dropped_and_the_slot_goes_on(server, slot):
     until(lambda: server.client.hlen("unacked") == 0, "everything is acknowledged")
 
 
-def test_a_message_of_another_version_is_answered_with_a_fault(server, slot):
+def test_a_message_of_another_version_is_left_to_others_and_costs_no_attempt(server, slot):
     later = of_version(VERSION + 1, message("ok", 5))
     server.send_body(encode({**later, "news": 1}))
+    record = slot.wait(lambda it: it.failed == 1)
+    assert record.failed_in_row == 1, "so that a worker that was left behind takes itself out"
+    assert slot.logged(f"version {VERSION + 1} came, {VERSION} is known here")
+    assert server.claim(message("ok", 5).ticket).stand is Stand.FREE
+    assert not server.waiting("results")
+
+
+def test_a_message_without_what_it_should_hold_is_answered_with_a_fault(server, slot):
+    server.send_body(encode({**to_plain(message("ok", 5)), "news": 1}))
     result = server.record()
     assert result.ticket.job == 5
-    assert f"version {VERSION + 1} came, {VERSION} is known here" in result.fault
+    assert "cannot be read here" in result.fault
     server.send_body(encode({"version": VERSION + 1, "ticket": "?"}))
     server.send(message("ok", 6))
     assert server.record().ticket.job == 6
