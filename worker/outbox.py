@@ -20,7 +20,10 @@ RESEND_SECONDS = 3.0
 """After which a result that is still open is sent again, if none waits to be recorded: then a recorder lost it."""
 
 INSIST_SECONDS = 60.0
-"""After which it is sent again in any case. Rarely: while no recorder runs, the copies pile up in Redis."""
+"""After which it is sent again in any case, and then after twice as long each time, up to LEAST_OFTEN_SECONDS: while no
+recorder runs, the copies pile up in Redis."""
+
+LEAST_OFTEN_SECONDS = 3600.0
 
 MOST_LETTERS = 32
 MOST_BYTES = 64 * 2**20
@@ -32,7 +35,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Letter:
-    """A result on its way. sent: when it last was, None for never; beaten: when we last tried to beat for it."""
+    """A result on its way. sent: when it last was, None for never; beaten: when we last tried to beat for it.
+
+    insist: after how long it is sent again, whatever waits to be recorded
+    """
 
     ticket: Ticket
     attempt: int
@@ -41,6 +47,7 @@ class _Letter:
     beaten: float
     due: float
     sent: float | None = None
+    insist: float = INSIST_SECONDS
 
 
 class Outbox:
@@ -134,6 +141,10 @@ class Outbox:
                     logger.warning("results cannot be sent now, and are kept: %s", error)
                 self._silent = True
                 return False
+            except Exception:
+                # without this thread nothing would be sent any more, while the slot goes on as if it were
+                logger.exception("a result cannot be sent now, and is kept")
+                return False
         self._silent = False
         with self._changed:
             self._changed.notify_all()
@@ -148,7 +159,10 @@ class Outbox:
             letter.due = now + _pause(letter)
 
     def _to_be_sent(self, letter: _Letter, now: float) -> bool:
-        if letter.sent is None or now - letter.sent >= INSIST_SECONDS:
+        if letter.sent is None:
+            return True
+        if now - letter.sent >= letter.insist:
+            letter.insist = min(2 * letter.insist, LEAST_OFTEN_SECONDS)
             return True
         return now - letter.sent >= self._resend and self._alive(letter, now) and self._waiting() == 0
 

@@ -92,6 +92,42 @@ def test_nothing_is_sent_again_while_results_wait_to_be_recorded(outbox, post, c
     until(lambda: len(post.sent) > 1)
 
 
+def test_the_longer_nobody_records_the_more_seldom_it_is_sent(claims, post):
+    clock = [time.monotonic()]
+    post.queued = 1
+    outbox = Outbox(claims, "w", post.send, post.waiting, now=lambda: clock[0])
+    try:
+        claims.claim(ticket(), "w", LONG)
+        outbox.add(ticket(), 1, "x", LONG, beaten=clock[0])
+        gaps = []
+        until(lambda: post.sent)
+        for copies in range(2, 9):
+            begun = clock[0]
+            while len(post.sent) < copies:
+                clock[0] += 20
+                assert clock[0] - begun < 7200
+                outbox.wait(lambda: False, 0.02)
+                with outbox._changed:
+                    outbox._changed.notify_all()
+            gaps.append(clock[0] - begun)
+        assert gaps[-1] > 10 * gaps[0]
+    finally:
+        outbox.close()
+
+
+def test_what_breaks_while_sending_costs_no_result(outbox, post, claims, monkeypatch):
+    whole, broken = post.send, [1, 1]
+
+    def send(body: str) -> None:
+        if broken:
+            raise RuntimeError(broken.pop())
+        whole(body)
+
+    monkeypatch.setattr(outbox, "_send", send)
+    add(outbox, 1)
+    until(lambda: post.sent)
+
+
 def test_what_could_not_be_sent_is_known(outbox, post, claims):
     post.away = True
     add(outbox, 1)
