@@ -18,6 +18,7 @@ KEPT_SECONDS = 3600
 
 _WANTED_SECONDS = 24 * 3600
 _RECORD_BYTES = 2**18
+_LONGEST_REASON = 300
 _BOARD = "tilelab:workers"
 
 # Of one clock, Redis's own, whatever those of the workers' machines say.
@@ -52,6 +53,7 @@ class RedisFleet:
         self._client = client
         self._tell = client.register_script(_TELL)
         self._beats = client.register_script(_BEATS)
+        self._unreadable: set[str] = set()
 
     def tell(self, record: WorkerRecord) -> Wanted:
         text = json.dumps(to_plain(record), separators=(",", ":"))
@@ -76,8 +78,20 @@ class RedisFleet:
             beats = {str(said[i]): float(said[i + 1]) for i in range(0, len(said), 2)}
             texts = self._client.mget([_record_key(worker) for worker in beats]) if beats else []
         assert isinstance(texts, list)
-        found = [_read(text, beat) for text, beat in zip(texts, beats.values(), strict=True)]
+        found = [self._read(*each) for each in zip(beats, texts, beats.values(), strict=True)]
+        self._unreadable &= beats.keys()
         return [record for record in found if record is not None]
+
+    def _read(self, worker: str, text: object, beat: float) -> WorkerRecord | None:
+        """A record; None where there is none that this version can read, which is said once."""
+        try:
+            return _record(text, beat)
+        except (WireError, ValueError, RecursionError) as error:
+            if worker not in self._unreadable:
+                why = str(error)[:_LONGEST_REASON]
+                logger.warning("a worker's record cannot be read, it may be of another version: %s", why)
+            self._unreadable.add(worker)
+            return None
 
     def want(self, worker: str, wanted: Wanted) -> None:
         with broker_errors(self._client):
@@ -97,12 +111,7 @@ def _wanted_key(worker: str) -> str:
     return f"tilelab:wanted:{worker}"
 
 
-def _read(text: object, beat: float) -> WorkerRecord | None:
-    """A record; None where there is none that this version can read."""
+def _record(text: object, beat: float) -> WorkerRecord | None:
     if not isinstance(text, str) or len(text) > _RECORD_BYTES:
         return None
-    try:
-        return replace(from_plain(WorkerRecord, json.loads(text)), beat=beat)
-    except (WireError, ValueError, RecursionError) as error:
-        logger.warning("a worker's record cannot be read, it may be of another version: %s", error)
-        return None
+    return replace(from_plain(WorkerRecord, json.loads(text)), beat=beat)

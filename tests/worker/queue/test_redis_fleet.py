@@ -39,6 +39,16 @@ def test_what_a_worker_tells_is_on_the_board_with_the_time_of_redis(client):
     assert (one.done, one.failed) == (3, 1)
 
 
+def test_a_record_that_cannot_be_read_is_said_once(client, caplog):
+    fleet = RedisFleet(client)
+    fleet.tell(record())
+    fleet.tell(record("host-2-b"))
+    client.set("tilelab:worker:host-2-b", '{"of": "another version"}')
+    for _ in range(3):
+        assert [each.id for each in fleet.workers()] == ["host-1-a"]
+    assert caplog.text.count("cannot be read") == 1
+
+
 def test_who_leaves_is_off_the_board(client):
     fleet = RedisFleet(client)
     fleet.tell(record())
