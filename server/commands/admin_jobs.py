@@ -25,6 +25,7 @@ from worker.commands.root import Exit, WrongUse, leave
 from worker.messages import Ticket
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_NUMBER = click.IntRange(1, 2**63 - 1)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -84,7 +85,7 @@ def list_jobs(
 
 
 @jobs.command()
-@click.argument("job", type=int)
+@click.argument("job", type=_NUMBER)
 @_as_json
 def show(job: int, as_json: bool) -> None:
     """Show one job with its steps and attempts.
@@ -102,7 +103,7 @@ def show(job: int, as_json: bool) -> None:
 
 
 @jobs.command("retry")
-@click.argument("numbers", metavar="JOB...", nargs=-1, type=int)
+@click.argument("numbers", metavar="JOB...", nargs=-1, type=_NUMBER)
 @click.option("--assignment", help="Instead of jobs: grade all submissions to COURSE/ASSIGNMENT again.")
 @_as_json
 def retry_jobs(numbers: tuple[int, ...], assignment: str | None, as_json: bool) -> None:
@@ -129,7 +130,7 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None, as_json: bool) 
 
 
 @jobs.command("cancel")
-@click.argument("numbers", metavar="JOB...", nargs=-1, required=True, type=int)
+@click.argument("numbers", metavar="JOB...", nargs=-1, required=True, type=_NUMBER)
 @_as_json
 def cancel_jobs(numbers: tuple[int, ...], as_json: bool) -> None:
     """End each JOB without a verdict. A worker that is at it stops, where REDIS_URL says how to reach it.

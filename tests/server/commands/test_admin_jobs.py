@@ -96,6 +96,13 @@ def test_what_cannot_be_done_is_told_in_one_line(course, words):
     assert len(found.output.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("verb", ["show", "cancel", "retry"])
+def test_a_number_that_no_job_can_have_is_wrong_use(course, verb):
+    found = run(verb, "9" * 30)
+    assert found.exit_code == 2
+    assert "is not in the range" in found.output
+
+
 def _past() -> bool:
     """Whether the moment at which the tests hand in has passed by the clock of this machine."""
     from datetime import UTC, datetime, timedelta
