@@ -20,7 +20,8 @@ run: ## install, then run everything on this machine with a demo course, until C
 
 test: ## every test that this machine can run (T=path or T="-k word" for some of them)
 	@bin/setup dev
-	@$(PY) -m pytest -n auto --dist worksteal $(T)
+	@# hundreds of processes start here; none shall translate all sources anew
+	@PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal $(T)
 
 lint: ## ruff: rules and formatting
 	@bin/setup dev
