@@ -24,7 +24,12 @@ VERSION = 1
 """Of the messages. A worker refuses another; raise it when a field changes."""
 
 MESSAGE_BYTES = 16 * 2**20
-PLAIN_BYTES = 64 * 2**20
+PLAIN_BYTES = 16 * 2**20
+"""When unpacked."""
+
+PLAIN_MARKS = 500_000
+"""Commas and opening brackets, counted before anything is read: a value of JSON takes one of them, and up to 150 bytes
+of memory where it takes three in the message. A right kernel's result has about 10,000."""
 
 CPU_QUEUE = "cpu"
 RESULTS_QUEUE = "results"
@@ -152,6 +157,8 @@ def encode(message: object) -> str:
     plain = json.dumps(to_plain(message), separators=(",", ":")).encode()
     if len(plain) > PLAIN_BYTES:
         raise MessageError(f"{type(message).__name__} has {len(plain):,} bytes, {PLAIN_BYTES:,} are allowed")
+    if _marks(plain) > PLAIN_MARKS:
+        raise MessageError(f"{type(message).__name__} has too many values, {PLAIN_MARKS:,} are allowed")
     packed = base64.b64encode(zlib.compress(plain, 6))
     if len(packed) > MESSAGE_BYTES:
         raise MessageError(
@@ -191,4 +198,11 @@ def _unpacked(packed: bytes) -> bytes:
     plain = unpacker.decompress(packed, PLAIN_BYTES)
     if unpacker.unconsumed_tail or not unpacker.eof:
         raise MessageError("longer than allowed when unpacked, or cut off")
+    if _marks(plain) > PLAIN_MARKS:
+        raise MessageError(f"more values than the {PLAIN_MARKS:,} that are allowed")
     return plain
+
+
+def _marks(plain: bytes) -> int:
+    """How many values it has at the most; those within texts count, too."""
+    return plain.count(b",") + plain.count(b"[") + plain.count(b"{")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import tracemalloc
 import zlib
 from typing import Any
 
@@ -18,6 +19,7 @@ from worker import messages
 from worker.messages import (
     MESSAGE_BYTES,
     PLAIN_BYTES,
+    PLAIN_MARKS,
     VERSION,
     CheckWork,
     MeasureWork,
@@ -122,6 +124,27 @@ def test_a_bomb_is_never_unpacked_whole():
         decode(StepMessage, bomb)
 
 
+@pytest.mark.parametrize("value", ["[]", "{}", "[[[[[]]]]]", '{"a":{"a":{"a":{}}}}', "1.5"])
+def test_a_bomb_of_small_values_takes_little_memory(value):
+    """Each would take 64 bytes or more, where it has three in the message."""
+    for times in (PLAIN_MARKS // 12, PLAIN_BYTES // (len(value) + 1) - 1):
+        bomb = squeezed(b"[" + b",".join([value.encode()] * times) + b"]")
+        tracemalloc.start()
+        try:
+            with pytest.raises(MessageError):
+                decode(StepResult, bomb)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 150 * 2**20
+
+
+def test_a_result_stays_far_within_the_bounds(accepted):
+    plain = json.dumps(to_plain(accepted))
+    assert sum(plain.count(mark) for mark in ",[{") < PLAIN_MARKS / 20
+    assert len(plain) < PLAIN_BYTES / 20
+
+
 def test_bounds_hold_at_both_ends(monkeypatch):
     text = encode(check_message())
     monkeypatch.setattr(messages, "MESSAGE_BYTES", len(text))
@@ -137,6 +160,15 @@ def test_bounds_hold_at_both_ends(monkeypatch):
     monkeypatch.setattr(messages, "PLAIN_BYTES", 100)
     with pytest.raises(MessageError, match="100 are allowed"):
         encode(check_message())
+
+
+def test_values_are_counted_at_both_ends(monkeypatch):
+    text = encode(check_message())
+    monkeypatch.setattr(messages, "PLAIN_MARKS", 5)
+    with pytest.raises(MessageError, match="too many values"):
+        encode(check_message())
+    with pytest.raises(MessageError, match="more values"):
+        decode(StepMessage, text)
 
 
 @pytest.mark.parametrize("version", [VERSION + 1, 0, str(VERSION), None, [1], {"x": "y" * 1000}])
