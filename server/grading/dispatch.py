@@ -13,8 +13,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from server.grading.attempts import begin, ticket_of
+from server.grading.choosing import choose
 from server.grading.models import Step, StepState
-from server.grading.turns import IN_FLIGHT, QUEUED, advance, choose, people_in_flight, waiting
+from server.grading.turns import IN_FLIGHT, QUEUED, advance
 from worker.messages import CheckWork, ExerciseText, MeasureWork, MessageError, StepKind, StepMessage, decode
 
 WITHOUT_WORKERS = 2
@@ -36,12 +37,13 @@ def room(slots: int, sent: int) -> int:
 def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> list[Step]:
     """Start the attempts of the steps whose turn it is; whoever else does the same takes others.
 
-    slots: of the live workers for this queue; cap: steps of one person under way while others wait
+    slots: of the live workers for this queue
+    cap: steps of one person under way while others wait; never more than there are slots, or few would be all theirs
     """
     free = room(slots, _sent(session, queue))
     if not free:
         return []
-    chosen = choose(waiting(session, queue, now), people_in_flight(session, queue), cap, free)
+    chosen = choose(session, queue, min(cap, max(slots, 1)), free, now)
     if not chosen:
         return []
     query = select(Step).where(Step.id.in_([each.step for each in chosen]), QUEUED).order_by(Step.id)

@@ -11,19 +11,13 @@ Both, to join and to be taken, are one look into an index, however many wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping
 
-from sqlalchemy import ColumnElement, bindparam, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
 from server.grading.models import QueueClock, Step, StepState
-
-PAGE = 200
-PAGES = 5
-"""How many of the queue are looked at to find someone who is below the cap: after that, it counts as nobody."""
 
 
 def in_state(*states: StepState) -> ColumnElement[bool]:
@@ -64,68 +58,6 @@ class Turns:
             )
         )
         return last or 0
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A queued step, as far as choosing needs it."""
-
-    step: int
-    person: int
-    priority: int
-    turn: int
-
-
-def waiting(session: Session, queue: str, now: datetime) -> Iterator[Sequence[Waiting]]:
-    """The head of a queue in its order, page by page, read only as far as somebody asks."""
-    beyond: Waiting | None = None
-    for _ in range(PAGES):
-        page = _page(session, queue, beyond, now)
-        yield page
-        if len(page) < PAGE:
-            return
-        beyond = page[-1]
-
-
-def _page(session: Session, queue: str, beyond: Waiting | None, now: datetime) -> list[Waiting]:
-    order = (Step.priority, Step.turn, Step.id)
-    due = or_(Step.not_before.is_(None), Step.not_before <= now)
-    query = select(Step.id, Step.person_id, Step.priority, Step.turn).where(Step.queue == queue, QUEUED, due)
-    if beyond is not None:
-        query = query.where(tuple_(*order) > tuple_(beyond.priority, beyond.turn, beyond.step))
-    return [Waiting(*row) for row in session.execute(query.order_by(*order).limit(PAGE))]
-
-
-def choose(
-    pages: Iterator[Sequence[Waiting]], in_flight: Mapping[int, int], cap: int, room: int
-) -> list[Waiting]:
-    """Which steps go next, `room` at the most.
-
-    in_flight: steps under way, by person. Who has `cap` of them is passed over as long as somebody else waits; where
-        nobody does, the cap leaves no slot idle.
-    """
-    if room <= 0:
-        return []
-    counts = dict(in_flight)
-    chosen: list[Waiting] = []
-    passed_over: list[Waiting] = []
-    for step in (step for page in pages for step in page):
-        if counts.get(step.person, 0) < cap:
-            counts[step.person] = counts.get(step.person, 0) + 1
-            chosen.append(step)
-            if len(chosen) == room:
-                return chosen
-        elif len(passed_over) < room:
-            passed_over.append(step)
-    return chosen + passed_over[: room - len(chosen)]
-
-
-def people_in_flight(session: Session, queue: str) -> dict[int, int]:
-    """How many steps of each person are under way in a queue."""
-    query = (
-        select(Step.person_id, func.count()).where(Step.queue == queue, IN_FLIGHT).group_by(Step.person_id)
-    )
-    return dict(session.execute(query).all())
 
 
 def advance(session: Session, queue: str, turns: Mapping[int, int]) -> None:

@@ -9,9 +9,10 @@ import pytest
 from sqlalchemy import Engine, insert, select, text
 
 from server.database.engine import Sessions, sessions
+from server.grading.choosing import PAGE, Choice, Waiting, choose
 from server.grading.dispatch import room, take
 from server.grading.models import Job, JobKind, Priority, Source, Step
-from server.grading.turns import PAGE, PAGES, Turns, Waiting, choose, queues_waiting, waiting
+from server.grading.turns import Turns, advance, queues_waiting
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse
 from worker.messages import CPU_QUEUE, StepKind
@@ -97,8 +98,8 @@ def test_who_comes_again_after_waiting_for_nothing_has_gained_nothing(made, cour
     queued(made, ada, 20)
     taken(made, slots=5)
     queued(made, bob, 20)
-    order = [person for person, _ in taken(made, slots=10)]
-    assert order == [ada, bob] * 5
+    order = [person for person, _ in taken(made, slots=30)]
+    assert order == [ada, bob] * 10 + [bob] * 10
 
 
 def test_a_lower_priority_number_goes_first(made, course):
@@ -124,8 +125,31 @@ def test_people_beyond_the_first_page_are_found(made, course):
     ada, bob = course.person("ada"), course.person("bob")
     queued(made, ada, 2 * PAGE)
     queued(made, bob, 1, Priority.REGRADE)
-    order = [person for person, _ in taken(made, slots=2, cap=3)]
-    assert order == [ada, ada, ada, bob]
+    order = [person for person, _ in taken(made, slots=3, cap=3)]
+    assert order == [ada, ada, ada, bob, ada, ada]
+
+
+@pytest.mark.parametrize("priority", [Priority.STAFF, Priority.DEADLINE])
+def test_where_there_is_one_slot_nobody_takes_all_of_it(made, course, priority):
+    ada, bob = course.person("ada"), course.person("bob")
+    queued(made, ada, 10, priority)
+    queued(made, bob, 1)
+    assert [person for person, _ in taken(made, slots=1, cap=4)] == [ada, bob]
+
+
+def test_steps_by_the_thousand_hide_nobody_who_waits_behind_them(made, course):
+    ada, bob, carl = (course.person(name) for name in ("ada", "bob", "carl"))
+    queued(made, ada, 6 * PAGE, Priority.STAFF)
+    with made.begin() as session:
+        advance(session, CPU_QUEUE, {Priority.STAFF: 5 * PAGE})
+    queued(made, carl, 3, Priority.REGRADE)
+    queued(made, bob, 1, Priority.STAFF)
+    queued(made, bob, 3, Priority.DEADLINE)
+    # bob's first is behind five pages of ada's in the same priority, the others are in others
+    order = [person for person, _ in taken(made, slots=4, cap=3)]
+    assert order == [ada, ada, ada, bob, bob, bob, carl, carl]
+    assert [person for person, _ in taken(made, slots=5, cap=4)] == [ada, bob]
+    assert [person for person, _ in taken(made, slots=7, cap=3)] == [carl, ada, ada, ada]
 
 
 def test_those_that_take_at_once_never_take_the_same(postgres_engine):
@@ -147,26 +171,24 @@ def test_those_that_take_at_once_never_take_the_same(postgres_engine):
     assert len(set(found)) == 40
 
 
-def pages(*each: list[tuple[int, int]]) -> list[list[Waiting]]:
-    return [[Waiting(step, person, 2, step) for step, person in page] for page in each]
+def waiting(*people: int) -> list[Waiting]:
+    return [Waiting(2, number, number, person) for number, person in enumerate(people, 1)]
 
 
-def test_choosing_reads_no_further_than_it_must():
-    read = []
-
-    def source():
-        for page in pages([(1, 1), (2, 2)], [(3, 3)]):
-            read.append(page)
-            yield page
-
-    assert [step.step for step in choose(source(), {}, 4, 2)] == [1, 2]
-    assert len(read) == 1
-    assert choose(iter(pages([(1, 1)])), {}, 4, 0) == []
+def test_choosing_takes_no_more_than_there_is_room_for():
+    choice = Choice({}, cap=4, room=2)
+    choice.offer(waiting(1, 2, 3))
+    assert [step.step for step in choice.all()] == [1, 2]
+    choice = Choice({}, cap=4, room=0)
+    choice.offer(waiting(1))
+    assert choice.all() == []
 
 
 def test_choosing_passes_over_who_has_enough_and_comes_back_to_them_last():
-    found = choose(iter(pages([(1, 1), (2, 1), (3, 2)], [(4, 3)])), {1: 4, 3: 3}, 4, 3)
-    assert [step.step for step in found] == [3, 4, 1]
+    choice = Choice({1: 4, 3: 3}, cap=4, room=3)
+    choice.offer(waiting(1, 1, 2, 3))
+    assert [step.step for step in choice.all()] == [3, 4, 1]
+    assert set(choice.sated) == {1, 3}
 
 
 def test_the_room_follows_the_slots():
@@ -189,10 +211,14 @@ def test_a_hundred_thousand_waiting_are_neither_scanned_nor_sorted(postgres_engi
     made = sessions(postgres_engine)
     course = ACourse.make(made)
     _courses[made] = Course(course)
-    people = [course.person(f"p{i}") for i in range(2)]
+    people = [course.person(f"p{i}") for i in range(22)]
     with postgres_engine.connect() as connection:
         connection.execute(text(_MANY_JOBS), {"person": people[0], "exercise": _courses[made].exercise})
         connection.execute(text(_MANY_STEPS), {"other": people[1]})
+        connection.commit()
+    for person in people[2:]:
+        queued(made, person, 2, Priority.REGRADE)
+    with postgres_engine.connect() as connection:
         connection.execute(text("ANALYZE steps"))
         connection.commit()
     plans = explained(postgres_engine, made)
@@ -200,10 +226,13 @@ def test_a_hundred_thousand_waiting_are_neither_scanned_nor_sorted(postgres_engi
     for statement, plan in plans:
         assert "Seq Scan" not in plan, statement
         assert "Sort" not in plan, statement
+    assert any("Index Scan using ix_steps_turn_of" in plan and "Recursive" in plan for _, plan in plans)
     begun = time.perf_counter()
     for _ in range(20):
         with made.begin() as session:
-            take(session, CPU_QUEUE, slots=1, cap=1, now=NOW)
+            assert {step.person_id for step in take(session, CPU_QUEUE, slots=8, cap=1, now=NOW)} == set(
+                people[:16]
+            )
             session.rollback()
     assert time.perf_counter() - begun < 20, "a pick reads a few pages, not the queue"
     del _courses[made]
@@ -230,12 +259,17 @@ def explained(engine: Engine, made: Sessions) -> list[tuple[str, str]]:
     asked: list[tuple[str, object]] = []
 
     def listen(connection, cursor, statement, parameters, context, many):
-        if statement.startswith("SELECT") and "steps" in statement and "FOR UPDATE" not in statement:
+        if (
+            statement.startswith(("SELECT", "WITH"))
+            and "steps" in statement
+            and "FOR UPDATE" not in statement
+        ):
             asked.append((statement, parameters))
 
     event.listen(engine, "before_cursor_execute", listen)
     with made.begin() as session:
-        assert len(list(waiting(session, CPU_QUEUE, NOW))) == PAGES
+        # the head of the queue is full of two people, so that all is asked for that there is to ask
+        choose(session, CPU_QUEUE, cap=1, room=8, now=NOW)
         Turns(session, CPU_QUEUE, Priority.NORMAL).next(1)
         Turns(session, CPU_QUEUE, Priority.NORMAL).next(2)
         queues_waiting(session)
