@@ -6,10 +6,11 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 
 from sqlalchemy import URL, Engine
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from server.database.engine import DatabaseUnavailable
@@ -34,6 +35,26 @@ _CAUSES = (
 )  # fmt: skip
 
 
+# Beginnings of PostgreSQL's codes for what passes, or what an operator ends: connections, resources, intervention,
+# system errors, rolled back for another's sake, reads only (a standby), a lock that did not come, a wrong password.
+_PASSES = ("08", "53", "57P", "58", "40", "25006", "25P03", "55P03", "28", "3D")
+_TOO_MUCH = "54"  # more than PostgreSQL can ever take: a row, a statement, a nesting
+
+_SQLITE_PASSES = frozenset({
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_NOTADB,
+})  # fmt: skip
+
+
+class Outlook(StrEnum):
+    """Whether what failed in the database is worth another try."""
+
+    PASSES = "passes"  # it is away or busy: however long that lasts
+    LASTS = "lasts"  # the same fails in the same way each time
+    UNKNOWN = "unknown"  # a few tries tell
+
+
 @contextmanager
 def explained(engine: Engine) -> Iterator[None]:
     """Turn what a driver raises where the database cannot be used into DatabaseUnavailable."""
@@ -47,6 +68,24 @@ def explained(engine: Engine) -> Iterator[None]:
         if not _about_the_database(error):
             raise
         raise DatabaseUnavailable(_reason(engine.url, str(error.orig))) from error
+
+
+def outlook(error: DBAPIError) -> Outlook:
+    """What another try would bring."""
+    primary = getattr(error.orig, "sqlite_errorcode", None)
+    if primary is not None:
+        if primary & 0xFF in _SQLITE_PASSES:
+            return Outlook.PASSES
+    elif (code := getattr(error.orig, "sqlstate", None)) is not None:
+        if code.startswith(_PASSES):
+            return Outlook.PASSES
+        if code.startswith(_TOO_MUCH):
+            return Outlook.LASTS
+    elif isinstance(error, OperationalError):
+        return Outlook.PASSES  # a connection that broke or never was has no code
+    if error.connection_invalidated:
+        return Outlook.PASSES
+    return Outlook.UNKNOWN if isinstance(error, (OperationalError, InterfaceError)) else Outlook.LASTS
 
 
 def check_file(url: URL) -> None:

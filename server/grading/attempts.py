@@ -121,8 +121,11 @@ def failed(
     return True
 
 
-def given_back(session: Session, step: Step, now: datetime) -> None:
-    """A worker that stops had no fault to tell: queue the step again, as if it had never been given out."""
+def given_back(session: Session, step: Step, now: datetime, pause: timedelta = timedelta(0)) -> None:
+    """There was no fault, say of a worker that stops: queue the step again, as if it had never been given out.
+
+    pause: before which it is not given out again
+    """
     attempt = _attempt(session, step)
     step.token = None
     step.state = StepState.QUEUED
@@ -130,6 +133,7 @@ def given_back(session: Session, step: Step, now: datetime) -> None:
     step.worker = None
     step.started_at = None
     step.queued_at = now
+    step.not_before = now + pause if pause else None
     session.delete(attempt)
     session.flush()
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import math
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from sqlalchemy import select
@@ -33,6 +34,7 @@ from worker.logging import about
 from worker.messages import (
     MeasureWork,
     MessageError,
+    OtherVersionError,
     StepKind,
     StepResult,
     Ticket,
@@ -56,8 +58,25 @@ class Recorded(StrEnum):
     FENCED = "fenced"  # another attempt counts, or none any more
 
 
-def record(sessions: Sessions, result: StepResult, now: datetime | None = None) -> Recorded:
-    """Write a result, once; when this returns it is in the database for good, or never will be."""
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A result that cannot be read here, and whose it is.
+
+    other_version: its worker says that it is of another version; then neither it nor the submission is to blame
+    """
+
+    ticket: Ticket
+    why: str
+    other_version: bool = False
+
+
+def record(
+    sessions: Sessions, result: StepResult, now: datetime | None = None, *, pause: timedelta = timedelta(0)
+) -> Recorded:
+    """Write a result, once; when this returns it is in the database for good, or never will be.
+
+    pause: before which a step that is given back is not given out again
+    """
     moment = now or datetime.now(UTC)
     with sessions.begin() as session:
         step = locked_current(session, result.ticket)
@@ -65,19 +84,25 @@ def record(sessions: Sessions, result: StepResult, now: datetime | None = None) 
             outcome, attempt, why = _over(session, result.ticket), 0, ""
         else:
             attempt = step.attempt
-            outcome = _record(session, step, result, moment)
+            outcome = _record(session, step, result, moment, pause)
             failed_now = outcome in {Recorded.AGAIN, Recorded.GIVEN_UP} and not result.given_back
             why = step.fault or "" if failed_now else kept(result.fault)
     _log(result.ticket, attempt, outcome, kept(result.worker), why)
     return outcome
 
 
-def record_unreadable(sessions: Sessions, ticket: Ticket, why: str, now: datetime | None = None) -> Recorded:
-    """A result that this version cannot read: a fault of who sent it. Its attempt is over, for it would come again."""
-    return record(sessions, StepResult(ticket, "", None, fault=f"its result cannot be read: {why}"), now)
+def record_fault(sessions: Sessions, ticket: Ticket, why: str, now: datetime | None = None) -> Recorded:
+    """A result that cannot be read or written: its attempt is over, for it would come again."""
+    return record(sessions, StepResult(ticket, "", None, fault=why), now)
 
 
-def read_result(body: object) -> StepResult | tuple[Ticket, str]:
+def give_back(sessions: Sessions, unread: Unread, pause: timedelta, now: datetime | None = None) -> Recorded:
+    """Have the step of a result of another version done once more, by a worker of this one; it costs no attempt."""
+    back = StepResult(unread.ticket, "", None, fault=f"given back: {unread.why}", given_back=True)
+    return record(sessions, back, now, pause=pause)
+
+
+def read_result(body: object) -> StepResult | Unread:
     """The result in a message; of one that cannot be read, whose it was and why it cannot.
 
     raise (MessageError): where it does not even say whose it is
@@ -87,12 +112,12 @@ def read_result(body: object) -> StepResult | tuple[Ticket, str]:
     except UnreadableError as error:
         if error.ticket is None:
             raise
-        return error.ticket, str(error)
+        return Unread(error.ticket, str(error), isinstance(error, OtherVersionError))
 
 
-def _record(session: Session, step: Step, result: StepResult, now: datetime) -> Recorded:
+def _record(session: Session, step: Step, result: StepResult, now: datetime, pause: timedelta) -> Recorded:
     if result.given_back:
-        given_back(session, step, now)
+        given_back(session, step, now, pause)
         return Recorded.AGAIN
     try:
         report = check_result(step, result)

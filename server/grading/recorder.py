@@ -1,7 +1,7 @@
 """The recorder: takes results from the broker and writes them. Any number may run at once.
 
 A result is acknowledged when it is in the database. While that is away its task waits; a recorder that is told to stop
-meanwhile gives the message back.
+meanwhile gives the message back. What cannot be written ever ends its attempt.
 """
 
 from __future__ import annotations
@@ -9,26 +9,40 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from celery import Celery
 from celery.exceptions import Reject
 from sqlalchemy import Engine
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from server.database.engine import DatabaseUnavailable, Sessions, sessions
-from server.database.faults import explained
-from server.grading.record import Recorded, read_result, record, record_unreadable
+from server.database.faults import Outlook, explained, outlook
+from server.grading.record import Recorded, Unread, give_back, read_result, record, record_fault
 from server.grading.running import Outage
 from worker.broker import RECORD_TASK
 from worker.claims import Claims
 from worker.heartbeat import Heartbeat
-from worker.messages import MessageError, StepResult, Ticket
+from worker.messages import MessageError, StepKind, StepResult, Ticket
 
 SETTLE_TRIES = 3
 _BETWEEN_SECONDS = 0.25
+
+TRIES = 8
+"""At what fails in the database and is not known to pass, with ten seconds of waits between them. Then the attempt is
+over; and after as many more, if not even that can be written, the message is dropped."""
+
+RETURNS = 40
+RETURN_PAUSE = timedelta(seconds=30)
+"""How often a step is given back, and for how long, because its result came from another version: twenty minutes are
+enough to end an upgrade. After that it costs attempts."""
+
+_MOST_KNOWN = 10_000
+_LONGEST_REASON = 300
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +58,7 @@ class Recorder:
     late: Callable[[], None] = lambda: None
     _sessions: Sessions = field(init=False)
     _database: Outage = field(default_factory=lambda: Outage("the database"))
+    _returned: Counter[tuple[int, StepKind]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._sessions = sessions(self.engine)
@@ -64,19 +79,23 @@ class Recorder:
         except MessageError as error:
             logger.error("a result cannot be read, and is dropped: %s", error)  # noqa: TRY400 - no trace is needed
             return True
-        ticket = read.ticket if isinstance(read, StepResult) else read[0]
         if not self._written(read):
             return False
-        self._settle(ticket)
+        self._settle(read.ticket)
         return True
 
-    def _written(self, read: StepResult | tuple[Ticket, str]) -> bool:
+    def _written(self, read: StepResult | Unread) -> bool:
         """Write it, however long the database is away; False where this process has to stop before."""
+        tries = 0
         while True:
             try:
                 with explained(self.engine):
-                    self._write(read)
-            except DatabaseUnavailable as error:
+                    self._write(read, last=tries >= TRIES)
+            except (DatabaseUnavailable, DBAPIError) as error:
+                tries += not _passes(error)
+                if tries >= 2 * TRIES:
+                    logger.exception("a result can be written in no way, and is dropped")
+                    return True
                 wait = self._database.failed(error)
             else:
                 self._database.over()
@@ -85,27 +104,38 @@ class Recorder:
             if self.stop.wait(wait):
                 return False
 
-    def _write(self, read: StepResult | tuple[Ticket, str]) -> None:
-        if not isinstance(read, StepResult):
-            record_unreadable(self._sessions, *read)
-            return
+    def _write(self, read: StepResult | Unread, *, last: bool) -> None:
+        """last: what fails now, and may fail for ever, ends the attempt."""
         try:
-            outcome = record(self._sessions, read)
+            outcome = self._record(read)
         except PoolTimeout:
             raise
         except Exception as error:
-            if isinstance(error, DBAPIError) and _away(error):
-                raise
+            if isinstance(error, DBAPIError):
+                hope = outlook(error)
+                if hope is Outlook.PASSES or (hope is Outlook.UNKNOWN and not last):
+                    raise
             # whatever it is, it would come again with every copy of the message
-            self._refuse(read, error)
+            logger.exception("the result of job %d cannot be recorded: its attempt is over", read.ticket.job)
+            record_fault(self._sessions, read.ticket, f"its result cannot be recorded: {_named(error)}")
         else:
             if outcome is Recorded.FENCED:
                 self.late()
 
-    def _refuse(self, result: StepResult, error: Exception) -> None:
-        """What cannot be written now cannot be later: its attempt is over."""
-        logger.error("a result cannot be recorded", exc_info=error)
-        record_unreadable(self._sessions, result.ticket, type(error).__name__)
+    def _record(self, read: StepResult | Unread) -> Recorded:
+        if isinstance(read, StepResult):
+            return record(self._sessions, read)
+        if read.other_version and self._returned[_step(read)] < RETURNS:
+            outcome = give_back(self._sessions, read, RETURN_PAUSE)
+            if outcome is Recorded.AGAIN:
+                self._count(read)
+            return outcome
+        return record_fault(self._sessions, read.ticket, f"its result cannot be read: {read.why}")
+
+    def _count(self, read: Unread) -> None:
+        if len(self._returned) >= _MOST_KNOWN:
+            self._returned.clear()
+        self._returned[_step(read)] += 1
 
     def _settle(self, ticket: Ticket) -> None:
         """Tell the worker. One that does not hear it sends its result again, and then hears it."""
@@ -121,6 +151,17 @@ class Recorder:
                 return
 
 
-def _away(error: DBAPIError) -> bool:
-    """Whether it is the database that failed, not what was to be written."""
-    return isinstance(error, OperationalError) or error.connection_invalidated
+def _step(read: Unread) -> tuple[int, StepKind]:
+    return read.ticket.job, read.ticket.kind
+
+
+def _passes(error: Exception) -> bool:
+    """Whether the database itself is away or busy; DatabaseUnavailable tells by what it was made of."""
+    found = error if isinstance(error, DBAPIError) else error.__cause__
+    return not isinstance(found, DBAPIError) or outlook(found) is Outlook.PASSES
+
+
+def _named(error: Exception) -> str:
+    """For staff: what it is, without the statement and what was to be written."""
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    return f"{type(cause).__name__}: {' '.join(str(cause).split())}"[:_LONGEST_REASON].rstrip(": ")

@@ -20,7 +20,7 @@ from server.grading import record as recording
 from server.grading.attempts import AGAIN_AFTER
 from server.grading.dispatch import take
 from server.grading.models import AttemptOutcome, Job, JobState, Result, Step, StepState
-from server.grading.record import Recorded, read_result, record, record_unreadable
+from server.grading.record import Recorded, Unread, give_back, read_result, record
 from server.grading.reports import unpack
 from server.submissions.models import Mode
 from tests.server.course import (
@@ -230,15 +230,20 @@ def test_a_result_for_what_nobody_knows_is_fenced(course, made):
     assert record(made, result) is Recorded.FENCED
 
 
-def test_a_result_of_another_version_is_a_fault_of_its_worker(course, made):
+def test_a_result_of_another_version_goes_back_for_a_while_and_costs_no_attempt(course, made):
     job = in_flight(course)
     plain = to_plain(told(course, job, Verdict.WRONG_ANSWER)) | {"version": 99}
-    body = base64.b64encode(zlib.compress(json.dumps(plain).encode())).decode()
-    found = read_result(body)
-    assert isinstance(found, tuple)
-    assert record_unreadable(made, *found) is Recorded.AGAIN
+    found = read_result(base64.b64encode(zlib.compress(json.dumps(plain).encode())).decode())
+    assert isinstance(found, Unread)
+    assert found.other_version
+    pause = timedelta(seconds=30)
+    assert give_back(made, found, pause, NOW) is Recorded.AGAIN
+    assert give_back(made, found, pause, NOW) is Recorded.FENCED
     with made.begin() as session:
-        assert "cannot be read" in (step_of(session, job).fault or "")
+        step = step_of(session, job)
+        assert (step.attempt, step.state, step.fault, step.attempts) == (0, StepState.QUEUED, None, [])
+        assert not take(session, CPU_QUEUE, slots=1, cap=1, now=NOW + pause / 2)
+        assert take(session, CPU_QUEUE, slots=1, cap=1, now=NOW + pause)
 
 
 def test_a_report_without_a_verdict_is_a_fault_of_its_worker(course, made):
@@ -246,8 +251,9 @@ def test_a_report_without_a_verdict_is_a_fault_of_its_worker(course, made):
     plain = to_plain(told(course, job, Verdict.WRONG_ANSWER))
     plain["report"]["verdict"] = "splendid"
     found = read_result(base64.b64encode(zlib.compress(json.dumps(plain).encode())).decode())
-    assert isinstance(found, tuple)
-    assert found[0].job == job
+    assert isinstance(found, Unread)
+    assert found.ticket.job == job
+    assert not found.other_version
 
 
 @pytest.mark.parametrize("body", ["", "####", None, {"a": 1}, "eJw="])

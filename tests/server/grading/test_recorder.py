@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 import threading
+import zlib
+from dataclasses import replace
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from kernels.verdict import Verdict
+from kernels.wire import to_plain
+from server.database.engine import connect, sessions
 from server.grading import recorder as recording
+from server.grading.attempts import ticket_of
 from server.grading.dispatch import take
 from server.grading.models import Job, StepState
 from server.grading.recorder import Recorder
-from tests.server.course import NOW, ACourse, check_result, result_of, step_of
+from server.models import Base
+from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, step_of
 from tests.server.grading.redis_stand_in import StandIn
 from worker.claims import Stand
 from worker.heartbeat import Heartbeat
-from worker.messages import CPU_QUEUE, encode
+from worker.messages import CPU_QUEUE, VERSION, encode
 
 
 @pytest.fixture
@@ -33,12 +42,22 @@ def recorder(engine, redis):
 @pytest.fixture
 def sent(made):
     """A result on its way, and its ticket."""
+    return a_result(made)
+
+
+def a_result(made):
     course = ACourse.make(made)
     job = course.job("ada")
     with made.begin() as session:
         take(session, CPU_QUEUE, slots=1, cap=1, now=NOW)
     with made.begin() as session:
         return check_result(session, job, Verdict.DATA_RACE)
+
+
+def on_its_way(made):
+    """The same, for a database of one's own: its ticket, and its message."""
+    result = a_result(made)
+    return result.ticket, encode(result)
 
 
 def test_it_settles_what_is_recorded_and_what_comes_again(recorder, redis, sent, made):
@@ -102,6 +121,122 @@ def test_what_cannot_be_recorded_ends_its_attempt_instead_of_coming_for_ever(
         step = step_of(session, sent.ticket.job)
         assert step.state is StepState.QUEUED
         assert "ZeroDivisionError" in (step.fault or "")
+
+
+def again(made, ticket):
+    """The next attempt at the step, with its own ticket."""
+    with made.begin() as session:
+        take(session, CPU_QUEUE, slots=1, cap=1, now=AFTER_ANY_PAUSE)
+    with made.begin() as session:
+        return ticket_of(step_of(session, ticket.job))
+
+
+def of_another_version(sent, ticket):
+    plain = to_plain(replace(sent, ticket=ticket)) | {"version": VERSION + 1, "more": 1}
+    return base64.b64encode(zlib.compress(json.dumps(plain).encode())).decode()
+
+
+def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(
+    recorder, redis, sent, made, monkeypatch
+):
+    monkeypatch.setattr(recording, "RETURNS", 5)
+    ticket = sent.ticket
+    for _ in range(5):
+        assert recorder.run(of_another_version(sent, ticket))
+        assert redis.held[ticket].stand is Stand.SETTLED
+        with made.begin() as session:
+            step = step_of(session, ticket.job)
+            assert (step.state, step.attempt, step.attempts) == (StepState.QUEUED, 0, [])
+        ticket = again(made, ticket)
+    for left in (2, 1, 0):
+        assert recorder.run(of_another_version(sent, ticket))
+        ticket = again(made, ticket) if left else ticket
+    with made.begin() as session:
+        assert session.get_one(Job, sent.ticket.job).verdict is Verdict.SYSTEM_ERROR
+        assert f"version {VERSION + 1} came" in (step_of(session, sent.ticket.job).fault or "")
+
+
+def test_a_worker_of_this_version_ends_what_was_given_back(recorder, sent, made):
+    assert recorder.run(of_another_version(sent, sent.ticket))
+    ticket = again(made, sent.ticket)
+    assert recorder.run(encode(replace(sent, ticket=ticket)))
+    with made.begin() as session:
+        assert session.get_one(Job, ticket.job).verdict is Verdict.DATA_RACE
+
+
+def test_more_than_the_database_can_ever_take_ends_the_attempt_at_once(
+    postgres_engine, redis, monkeypatch, caplog
+):
+    made = sessions(postgres_engine)
+    ticket, body = on_its_way(made)
+    tries = []
+
+    def too_large(sessions, *_):
+        tries.append(1)
+        with sessions.begin() as session:
+            session.execute(text("SELECT repeat('x', 2000000000)"))
+
+    monkeypatch.setattr(recording, "record", too_large)
+    assert Recorder(postgres_engine, redis, Heartbeat(None)).run(body)
+    assert len(tries) == 1
+    assert redis.held[ticket].stand is Stand.SETTLED
+    with made.begin() as session:
+        step = step_of(session, ticket.job)
+        assert (step.state, step.attempt) == (StepState.QUEUED, 1)
+        assert "its result cannot be recorded: ProgramLimitExceeded: requested length too large" in (
+            step.fault or ""
+        )
+    assert f"the result of job {ticket.job} cannot be recorded" in caplog.text
+
+
+class Odd(Exception):
+    """As a driver's; the code is of nothing that is known to pass."""
+
+    sqlstate = "57014"
+
+
+def test_what_may_pass_is_tried_a_few_times(recorder, redis, sent, made, monkeypatch):
+    tries = []
+
+    def slow(*_):
+        tries.append(1)
+        raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
+
+    monkeypatch.setattr(recording, "record", slow)
+    monkeypatch.setattr(recording, "TRIES", 3)
+    assert recorder.run(encode(sent))
+    assert len(tries) == 4
+    with made.begin() as session:
+        assert "statement timeout" in (step_of(session, sent.ticket.job).fault or "")
+
+
+def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(recorder, sent, monkeypatch, caplog):
+    def broken(*_):
+        raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
+
+    monkeypatch.setattr(recording, "record", broken)
+    monkeypatch.setattr(recording, "record_fault", broken)
+    monkeypatch.setattr(recording, "TRIES", 2)
+    assert recorder.run(encode(sent))
+    assert "in no way" in caplog.text
+
+
+def test_a_statement_that_sqlite_refuses_does_not_come_for_ever(tmp_path, redis, monkeypatch):
+    engine = connect(f"sqlite:///{tmp_path}/tilelab.db")
+    Base.metadata.create_all(engine)
+    made = sessions(engine)
+    ticket, body = on_its_way(made)
+
+    def wrong(sessions, *_):
+        with sessions.begin() as session:
+            session.execute(text("SELECT * FROM nowhere"))
+
+    monkeypatch.setattr(recording, "record", wrong)
+    monkeypatch.setattr(recording, "TRIES", 2)
+    assert Recorder(engine, redis, Heartbeat(None)).run(body)
+    with made.begin() as session:
+        assert "no such table: nowhere" in (step_of(session, ticket.job).fault or "")
+    engine.dispose()
 
 
 def test_what_cannot_be_read_is_dropped(recorder, redis):
