@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -14,13 +15,15 @@ from celery.worker import WorkController, state
 from celery.worker.consumer import Consumer
 from celery.worker.request import Request
 
+from worker.heartbeat import EVERY_SECONDS
+
 _AGAIN_SECONDS = 2.0
 _LONGEST_REASON = 300
 
 logger = logging.getLogger(__name__)
 
 
-def consume(app: Celery, queue: str, name: str) -> bool:
+def consume(app: Celery, queue: str, name: str, beat: Callable[[], None] = lambda: None) -> bool:
     """Take the messages of a queue, one after the other; waits for the broker as long as it takes.
 
     Ends after `stop_consuming`, when the task in work has ended, and says True; or, with False, because of something
@@ -29,13 +32,16 @@ def consume(app: Celery, queue: str, name: str) -> bool:
     Handles no signals, and changes nothing about where logs go: both are the caller's.
 
     name: what the connection is known by, unique in the fleet
+    beat: called about once a second by what takes the messages itself, also while the broker is away; never while a
+        task is in work
     """
     # said at every loss of the connection, and what it advises is what celery_app decided against
     warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
     app.Task.Request = _Taken  # type: ignore[assignment] # celery-types knows only the name of a class
     trace.setup_worker_optimizations(app, name)
     controller: Any = WorkController(
-        app=app, hostname=name, queues=[queue], pool_cls="solo", concurrency=1, loglevel=None, consumer_cls=_Patient,
+        app=app, hostname=name, queues=[queue], pool_cls="solo", concurrency=1, loglevel=None,
+        consumer_cls=partial(_Patient, beat=beat),
         without_gossip=True, without_mingle=True, without_heartbeat=True,
     )  # fmt: skip
     controller.start()
@@ -53,6 +59,15 @@ class _Patient(Consumer):
     Celery by itself looks more and more seldom, up to twice a minute. And at some messages that hold nonsense it dies,
     puts them back while it ends, and dies of them again at the next start, like everyone who serves the queue.
     """
+
+    def __init__(self, *arguments: Any, beat: Callable[[], None], **named: Any) -> None:
+        self._beat = beat
+        super().__init__(*arguments, **named)
+
+    def register_with_event_loop(self, hub: Any) -> None:
+        """Beat in the loop itself, so that one that is stuck falls silent. Celery calls this for each connection."""
+        super().register_with_event_loop(hub)
+        hub.timer.call_repeatedly(EVERY_SECONDS, self._beat)
 
     def create_task_handler(self, *arguments: Any, **named: Any) -> Any:
         handle = super().create_task_handler(*arguments, **named)
@@ -74,12 +89,23 @@ class _Patient(Consumer):
         return take
 
     def ensure_connected(self, conn: Any) -> Any:
-        conn.ensure_connection = partial(
-            conn.ensure_connection,
-            interval_start=_AGAIN_SECONDS,
-            interval_step=0,
-            interval_max=_AGAIN_SECONDS,
-        )
+        connect = conn.ensure_connection
+
+        def patiently(errback: Any, most: Any, callback: Callable[[], None]) -> Any:
+            def each_second() -> None:
+                self._beat()
+                callback()
+
+            return connect(
+                errback,
+                most,
+                callback=each_second,
+                interval_start=_AGAIN_SECONDS,
+                interval_step=0,
+                interval_max=_AGAIN_SECONDS,
+            )
+
+        conn.ensure_connection = patiently
         return super().ensure_connected(conn)
 
 

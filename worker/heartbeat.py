@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,25 +29,14 @@ class Heartbeat:
     also: Callable[[], None] = lambda: None
 
     def beat(self) -> None:
-        """Now."""
+        """Now. Call it from what goes round itself: a thread of its own would beat for one that is stuck."""
+        if self.file is not None:
+            try:
+                self.file.touch()
+            except OSError as error:
+                logger.warning("the heartbeat file cannot be written: %s", error)
+                self.file = None
         self.also()
-        if self.file is None:
-            return
-        try:
-            self.file.touch()
-        except OSError as error:
-            logger.warning("the heartbeat file cannot be written: %s", error)
-            self.file = None
-
-    def keep(self, stop: threading.Event) -> None:
-        """Beat once a second in a thread of its own, until the event is set."""
-
-        def go_on() -> None:
-            while not stop.wait(EVERY_SECONDS):
-                self.beat()
-
-        self.beat()
-        threading.Thread(target=go_on, name="heartbeat", daemon=True).start()
 
 
 def silence(file: Path) -> float:

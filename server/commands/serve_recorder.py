@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from pathlib import Path
 
@@ -16,11 +17,13 @@ from server.commands.grading_process import database_from, redis_address
 logger = logging.getLogger(__name__)
 
 
-@click.command(epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting cannot be used.")
+@click.command(
+    epilog="Exit code: 0 when asked to end, 1 ended by itself, 2 wrong use, 3 a setting cannot be used."
+)
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file to touch every second; old means that it is frozen.",
+    help="A file to touch every second; old means that it is stuck.",
 )
 def recorder(heartbeat: Path | None) -> None:
     """Write what workers send back into the database, until SIGTERM or Ctrl-C.
@@ -55,7 +58,11 @@ def recorder(heartbeat: Path | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
     logger.info("recording")
-    beat.keep(stop)
+    well = True
     if wait_for_database(engine, stop, beat):
-        consume(app, RESULTS_QUEUE, f"recorder-{os.getpid()}@{socket.gethostname()}")
+        well = consume(app, RESULTS_QUEUE, f"recorder-{os.getpid()}@{socket.gethostname()}", beat.beat)
     engine.dispose()
+    if not stop.is_set():
+        how = "" if well else ": something in the queue was no message, and is gone"
+        logger.error("the recorder ended by itself%s; start it again, and it goes on", how)
+        sys.exit(1)

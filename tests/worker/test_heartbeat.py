@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 
-from tests.worker.fleet.watched import wait_until
 from worker.heartbeat import Heartbeat, main, silence
 
 
@@ -51,14 +49,3 @@ def test_a_file_that_cannot_be_written_ends_nothing(tmp_path):
     heartbeat.beat()
     assert beats == [1, 1]
     assert heartbeat.file is None
-
-
-def test_it_can_be_kept_up_beside_other_work(tmp_path):
-    beats: list[int] = []
-    stop = threading.Event()
-    Heartbeat(tmp_path / "heartbeat", lambda: beats.append(1)).keep(stop)
-    try:
-        wait_until(lambda: len(beats) >= 2)
-    finally:
-        stop.set()
-    assert (tmp_path / "heartbeat").exists()

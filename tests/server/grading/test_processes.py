@@ -15,9 +15,11 @@ from server.grading.models import Job, JobState, Result
 from server.standings.service import board
 from server.submissions.models import Mode
 from tests.server.course import ACourse, step_of
-from tests.server.grading.processes import House, until
+from tests.server.grading.processes import SECONDS, House, until
 from tests.services.postgres_server import PostgresServer
 from tests.services.redis_server import RedisServer
+from worker.broker import connect_redis
+from worker.messages import RESULTS_QUEUE
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -144,6 +146,21 @@ def test_redis_and_postgresql_go_and_come_back(tmp_path):
             for name in ("dispatcher", "recorder"):
                 assert house.end(name) == 0, house.log(name)
         engine.dispose()
+
+
+def test_a_recorder_that_ends_by_itself_says_so_that_it_is_started_again(tmp_path, redis_url):
+    url = f"sqlite:///{tmp_path}/tilelab.db"
+    engine = connect(url)
+    upgrade(engine)
+    engine.dispose()
+    with House(tmp_path, url, redis_url) as house, connect_redis(redis_url) as redis:
+        recorder = house.serve("recorder")
+        redis.lpush(RESULTS_QUEUE, "garbage")
+        assert house.processes[recorder].wait(SECONDS) == 1
+        assert "the recorder ended by itself" in house.log(recorder).splitlines()[-1]
+        house.serve("recorder", "another")
+        until(lambda: redis.llen(RESULTS_QUEUE) == 0 and "recording" in house.log("another"))
+        assert house.end("another") == 0
 
 
 def test_they_wait_for_tables_and_end_when_asked_meanwhile(tmp_path, redis_url):

@@ -1,0 +1,28 @@
+"""A process that takes messages and beats by a file; `stick` is a task that never ends."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from worker.broker import celery_app
+from worker.consuming import consume
+from worker.heartbeat import Heartbeat
+
+
+def main(url: str, folder: Path) -> None:
+    """Until it is killed."""
+    app = celery_app(url)
+
+    def stick() -> None:
+        (folder / "stuck").touch()
+        while True:
+            time.sleep(1)
+
+    app.task(name="stick")(stick)
+    consume(app, "sticky", "a consumer", Heartbeat(folder / "beat").beat)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
