@@ -52,9 +52,12 @@ class StepAnswer:
 class SubmissionAnswer:
     """A submission and what became of it.
 
-    state: queued, running, done or cancelled; verdict: None until it is final
+    Where it is graded again, `state`, `position`, `wait` and `steps` are about that; `verdict` and `result` stay what
+    they were until there is another.
+
+    state: queued, running, done or cancelled; verdict: None until there is a final one
     position: its place in the queue, 1 for the next, 0 for one at work; None where it is over, as `wait`
-    result: the object that `tilelab grade --json` prints; None until it is final
+    result: the object that `tilelab grade --json` prints; None as `verdict`
     """
 
     id: str

@@ -15,7 +15,7 @@ from server.grading.queue import place_of
 from server.grading.reports import unpack
 from server.submissions.answers import SubmissionAnswer, WaitAnswer, step_answers
 from server.submissions.models import Submission
-from server.submissions.service import latest_job
+from server.submissions.service import judged_job, latest_job
 from server.web.identity import is_staff
 
 
@@ -27,7 +27,8 @@ def read_submission(
     if submission is None:
         return None
     job = latest_job(session, submission.id)
-    report = _report(session, job)
+    judged = judged_job(session, submission.id)
+    report = None if judged is None else _report(session, judged)
     place = place_of(session, job, now)
     assignment = submission.assignment
     return SubmissionAnswer(
@@ -36,10 +37,10 @@ def read_submission(
         mode=submission.mode,
         device_class=submission.device_class,
         state=job.state,
-        verdict=job.verdict,
+        verdict=None if judged is None else judged.verdict,
         position=place.position,
         wait=None if place.position is None else WaitAnswer(place.seconds, place.reason),
-        steps=step_answers(job, report),
+        steps=step_answers(job, report if job is judged else None),
         result=report,
     )
 

@@ -20,7 +20,7 @@ from server.courses.models import Assignment, Membership, Role
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
 from server.grading.accept import Work, keep_source, priority_of, queue_job
-from server.grading.models import SOURCE_BYTES, Job, JobKind
+from server.grading.models import SOURCE_BYTES, Job, JobKind, JobState
 from server.grading.queue import Place, place_of
 from server.submissions.models import Mode, Submission
 
@@ -147,9 +147,15 @@ def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime) -> Accepted:
 
 
 def latest_job(session: Session, submission: int) -> Job:
-    """The job whose verdict counts for a submission, or will: the last one."""
+    """The job that tells how far a submission is: the last one, which may be a regrade that waits."""
     query = select(Job).where(Job.submission_id == submission).order_by(Job.id.desc()).limit(1)
     return session.scalars(query).one()
+
+
+def judged_job(session: Session, submission: int) -> Job | None:
+    """The job that a submission has its verdict from: the last that is done; None before there is one."""
+    done = select(Job).where(Job.submission_id == submission, Job.state == JobState.DONE)
+    return session.scalar(done.order_by(Job.id.desc()).limit(1))
 
 
 def _check_request(handed_in: HandedIn) -> None:

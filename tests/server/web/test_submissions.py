@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from sqlalchemy import func, select
+
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.accounts.service import revoke_tokens
 from server.courses.models import Assignment, Role
+from server.grading.changes import cancel, retry
 from server.grading.dispatch import take
+from server.grading.models import Job
 from server.grading.record import record
 from tests.server.course import ACourse, check_result, later, measure_result
 from tests.server.web.conftest import SOURCE, Portal
@@ -70,6 +74,37 @@ def test_a_wrong_kernel_is_not_measured(portal: Portal):
     found = portal.get("ada", url).get_json()
     assert found["verdict"] == "data_race"
     assert found["steps"][-1]["state"] == "not_run"
+
+
+def test_a_regrade_shows_the_earlier_verdict_until_it_has_one_itself(portal: Portal):
+    url = portal.post("ada").get_json()["url"]
+    grade(portal.course)
+    before = portal.get("ada", url).get_json()
+    graded_again(portal)
+    waiting = portal.get("ada", url).get_json()
+    assert (waiting["state"], waiting["position"]) == ("queued", 1)
+    assert (waiting["verdict"], waiting["result"]) == ("accepted", before["result"])
+    assert [(step["state"], step["seconds"]) for step in waiting["steps"]] == [("queued", None)] * 3
+    grade(portal.course, Verdict.DATA_RACE)
+    after = portal.get("ada", url).get_json()
+    assert (after["state"], after["verdict"]) == ("done", "data_race")
+    assert after["result"]["verdict"] == "data_race"
+
+
+def test_a_regrade_that_is_cancelled_leaves_the_earlier_verdict(portal: Portal):
+    url = portal.post("ada").get_json()["url"]
+    grade(portal.course)
+    job = graded_again(portal)
+    with portal.course.sessions.begin() as session:
+        cancel(session, job, None)
+    found = portal.get("ada", url).get_json()
+    assert (found["state"], found["verdict"], found["position"]) == ("cancelled", "accepted", None)
+
+
+def graded_again(portal: Portal) -> int:
+    """The number of the new job, which waits."""
+    with portal.course.sessions.begin() as session:
+        return retry(session, session.scalar(select(func.max(Job.id))) or 0, None).id
 
 
 def test_what_is_only_checked_has_no_step_to_measure(portal: Portal):
