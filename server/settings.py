@@ -25,7 +25,7 @@ class Settings:
     lease_seconds: a worker silent for so long has lost its step
     republish_seconds: after which an attempt that nobody has claimed is sent anew, with the same token
     in_flight: steps of one person that may be under way in one queue while others wait; no more than its slots
-    metrics_token: what who reads /metrics has to show; "" for nothing
+    metrics_token: what who reads /metrics has to show; with "" only this machine may
     """
 
     database_url: str

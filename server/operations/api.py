@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from ipaddress import ip_address
 from typing import cast
 
 from flask import Blueprint, Response, current_app, request
@@ -19,24 +20,46 @@ metrics = Blueprint("metrics", __name__)
 
 _KEY = "tilelab-metrics"
 _ASK_SECONDS = 1.0
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
+"""What a proxy adds."""
 
 
 @metrics.get("/metrics")
 def scrape() -> Response:
-    """All metrics; with the token that the settings name, where they name one."""
+    """All metrics: for who sends the token that the settings name; where they name none, for this machine alone."""
     _refuse_strangers(site().settings.metrics_token)
     encode, kind = choose_encoder(request.headers.get("Accept", ""))
     return Response(encode(_registry()), content_type=kind)
 
 
 def _refuse_strangers(token: str) -> None:
+    if not token:
+        if not _from_here():
+            raise Refused(
+                403, "not_from_here", "These are for this machine alone",
+                "Set TILELAB_METRICS_TOKEN, or TILELAB_METRICS_TOKEN_FILE, and send that token as "
+                "`Authorization: Bearer TOKEN`.",
+            )  # fmt: skip
+        return
     given = request.headers.get("Authorization", "").encode()
-    if token and not hmac.compare_digest(given, f"Bearer {token}".encode()):
+    if not hmac.compare_digest(given, f"Bearer {token}".encode()):
         raise Refused(
             401, "not_signed_in", "These are not for everyone",
             "Send the token of TILELAB_METRICS_TOKEN as `Authorization: Bearer TOKEN`.",
             {"WWW-Authenticate": 'Bearer realm="tilelab metrics"'},
         )  # fmt: skip
+
+
+def _from_here() -> bool:
+    """Whether a program of this machine asks for itself, not a proxy for who knows whom."""
+    if any(name in request.headers for name in _FORWARDED):
+        return False
+    try:
+        peer = ip_address(request.remote_addr or "")
+    except ValueError:
+        return False  # a socket of this machine has no address: who connects there is a proxy
+    mapped = getattr(peer, "ipv4_mapped", None)
+    return (mapped or peer).is_loopback
 
 
 def _registry() -> CollectorRegistry:

@@ -75,6 +75,13 @@ def test_secrets_come_from_files_that_the_service_was_given(service: Service):
     assert not [name for name in service.environment if re.fullmatch(r".*(URL|PASSWORD|TOKEN|SECRET)", name)]
 
 
+def test_the_portal_tells_its_metrics_for_a_token_only():
+    web = SERVICES["web"]
+    assert web.environment["TILELAB_METRICS_TOKEN_FILE"] == "/run/secrets/metrics_token"
+    others = [each for name, each in SERVICES.items() if name != "web"]
+    assert not [each.name for each in others if "metrics_token" in each.plain.get("secrets", [])]
+
+
 @pytest.mark.parametrize("name", WORKERS)
 def test_a_worker_has_the_brokers_address_and_nothing_else(name):
     worker = SERVICES[name]

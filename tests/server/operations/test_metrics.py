@@ -253,5 +253,40 @@ def test_metrics_can_be_kept_from_strangers(app):
     assert client.get("/metrics", headers={"Authorization": "Bearer good"}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("peer", "headers", "status"),
+    [
+        ("127.0.0.1", {}, 200),
+        ("127.8.9.1", {}, 200),
+        ("::1", {}, 200),
+        ("::ffff:127.0.0.1", {}, 200),
+        ("10.0.0.7", {}, 403),
+        ("::ffff:10.0.0.7", {}, 403),
+        ("172.18.0.1", {}, 403),
+        ("", {}, 403),
+        ("127.0.0.1", {"X-Forwarded-For": "203.0.113.9"}, 403),
+        ("127.0.0.1", {"X-Forwarded-For": "127.0.0.1"}, 403),
+        ("127.0.0.1", {"Forwarded": "for=203.0.113.9"}, 403),
+        ("127.0.0.1", {"X-Real-IP": "203.0.113.9"}, 403),
+        ("10.0.0.7", {"X-Forwarded-For": "127.0.0.1"}, 403),
+        ("10.0.0.7", {"Authorization": "Bearer "}, 403),
+    ],
+)
+def test_without_a_token_they_are_for_this_machine_alone(app, peer, headers, status):
+    answer = app().get("/metrics", headers=headers, environ_base={"REMOTE_ADDR": peer})
+    assert answer.status_code == status
+    if status == 403:
+        assert answer.json["code"] == "not_from_here"
+        assert "TILELAB_METRICS_TOKEN" in answer.json["detail"]
+        assert "tilelab_" not in answer.get_data(as_text=True)
+
+
+def test_with_the_token_they_are_for_every_machine(app):
+    given = {"Authorization": "Bearer good", "X-Forwarded-For": "203.0.113.9"}
+    client = app("good")
+    assert client.get("/metrics", headers=given, environ_base={"REMOTE_ADDR": "10.0.0.7"}).status_code == 200
+    assert client.get("/metrics").status_code == 401
+
+
 def test_the_token_is_not_shown_with_the_settings():
     assert "good" not in repr(Settings("sqlite://", "redis://x", metrics_token="good"))
