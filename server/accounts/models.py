@@ -1,13 +1,14 @@
-"""People and their API tokens."""
+"""People, and what they come in with: browser sessions, one-time links, API tokens."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
-from sqlalchemy import CheckConstraint, ForeignKey, String
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from server.database.base import Base, BigId
+from server.database.base import Base, BigId, choice
 
 
 class Person(Base):
@@ -15,6 +16,10 @@ class Person(Base):
 
     email: in small letters, as it is compared
     password: an Argon2 hash; None for one who has set none yet
+    admin: runs the whole server, and may in every course what an instructor may
+    pseudonym: what the boards show instead of the name; None for one that is made from the number
+    shows_name: whether the boards show the name itself
+    time_zone: in which this person reads times, such as "Europe/Vienna"; "" for the course's
     erased_at: when everything that names the person was removed; the row stays, so that counts stay right
     """
 
@@ -28,6 +33,72 @@ class Person(Base):
     created_at: Mapped[datetime]
     disabled_at: Mapped[datetime | None]
     erased_at: Mapped[datetime | None]
+    admin: Mapped[bool] = mapped_column(default=False)
+    pseudonym: Mapped[str | None] = mapped_column(String(40), unique=True)
+    shows_name: Mapped[bool] = mapped_column(default=False)
+    time_zone: Mapped[str] = mapped_column(String(64), default="")
+
+
+class LinkPurpose(StrEnum):
+    """What a one-time link lets its holder do: set a password, for the first time or anew."""
+
+    INVITATION = "invitation"
+    RESET = "reset"
+
+
+class OneTimeLink(Base):
+    """A link that works once. Kept as a hash, as tokens are.
+
+    created_by: who of the staff handed it out; None for the command line
+    """
+
+    __tablename__ = "one_time_links"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
+    purpose: Mapped[LinkPurpose] = mapped_column(choice(LinkPurpose))
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+    person: Mapped[Person] = relationship(foreign_keys=[person_id])
+
+
+class BrowserSession(Base):
+    """Someone signed in with a browser. The cookie holds a random token, of which the hash is kept.
+
+    user_agent: as the browser called itself, so that its owner knows which one it is
+    """
+
+    __tablename__ = "browser_sessions"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    user_agent: Mapped[str] = mapped_column(String(200))
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+
+    person: Mapped[Person] = relationship()
+
+
+class RateCount(Base):
+    """How often something was done in a stretch of time, for its limit.
+
+    subject: who or what is limited, such as "person 17" or a hashed address
+    window: the number of the stretch since 1970
+    """
+
+    __tablename__ = "rate_counts"
+
+    subject: Mapped[str] = mapped_column(String(120), primary_key=True)
+    action: Mapped[str] = mapped_column(String(40), primary_key=True)
+    window: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    count: Mapped[int] = mapped_column(Integer)
 
 
 class ApiToken(Base):

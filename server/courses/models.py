@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import CheckConstraint, ForeignKey, String, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.accounts.models import Person
@@ -21,8 +21,21 @@ class Role(StrEnum):
     INSTRUCTOR = "instructor"
 
 
+class Counts(StrEnum):
+    """Which of a student's submissions is graded: the best, the last, or the one that the student chose."""
+
+    BEST = "best"
+    LAST = "last"
+    CHOSEN = "chosen"
+
+
 class Course(Base):
-    """One term of a course. slug: its name in addresses."""
+    """One term of a course.
+
+    slug: its name in addresses
+    enrolment_code: with which students enrol themselves; None where they cannot
+    time_zone: in which its times are shown, such as "Europe/Vienna"
+    """
 
     __tablename__ = "courses"
 
@@ -31,10 +44,16 @@ class Course(Base):
     title: Mapped[str] = mapped_column(String(200))
     created_at: Mapped[datetime]
     archived_at: Mapped[datetime | None]
+    enrolment_code: Mapped[str | None] = mapped_column(String(40), unique=True)
+    time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
 
 
 class Membership(Base):
-    """Who is in a course, as what."""
+    """Who is in a course, as what.
+
+    section: of a large course, such as a lab group; "" for none
+    dropped_at: when the person left; all that was done stays
+    """
 
     __tablename__ = "memberships"
     __table_args__ = (UniqueConstraint("course_id", "person_id"),)
@@ -44,6 +63,8 @@ class Membership(Base):
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
     role: Mapped[Role] = mapped_column(choice(Role))
     created_at: Mapped[datetime]
+    section: Mapped[str] = mapped_column(String(60), default="")
+    dropped_at: Mapped[datetime | None]
 
     course: Mapped[Course] = relationship()
     person: Mapped[Person] = relationship()
@@ -56,6 +77,13 @@ class Assignment(Base):
     device_class: what it is measured on; "" where it is checked only
     arch: what it is compiled for
     tile: None for the exercise's own
+    listed: whether students see it, once it has opened
+    closes_at: until when late submissions are taken; None for as long as the course goes on
+    late_percent_per_day: of the points, lost for each day begun after `due_at`
+    attempts: how many submissions for the ranking each student has; None for any number
+    min_interval_seconds: between two submissions of one student
+    checks_per_hour: how many may be checked only
+    board_frozen_at: from when on students see the boards as they stood then
     """
 
     __tablename__ = "assignments"
@@ -64,6 +92,13 @@ class Assignment(Base):
         CheckConstraint("points >= 0", name="points_not_negative"),
         CheckConstraint("due_at IS NULL OR opens_at IS NULL OR opens_at < due_at", name="opens_before_due"),
         CheckConstraint("tile IS NULL OR tile BETWEEN 1 AND 1024", name="tile_in_range"),
+        CheckConstraint(
+            "closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"
+        ),
+        CheckConstraint("late_percent_per_day BETWEEN 0 AND 100", name="late_percent_in_range"),
+        CheckConstraint("attempts IS NULL OR attempts > 0", name="attempts_positive"),
+        CheckConstraint("min_interval_seconds >= 0", name="interval_not_negative"),
+        CheckConstraint("checks_per_hour >= 0", name="checks_not_negative"),
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -78,6 +113,43 @@ class Assignment(Base):
     opens_at: Mapped[datetime | None]
     due_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
+    listed: Mapped[bool] = mapped_column(default=True)
+    closes_at: Mapped[datetime | None]
+    late_percent_per_day: Mapped[float] = mapped_column(default=0.0)
+    attempts: Mapped[int | None]
+    min_interval_seconds: Mapped[int] = mapped_column(default=0)
+    checks_per_hour: Mapped[int] = mapped_column(default=30)
+    counts: Mapped[Counts] = mapped_column(choice(Counts), default=Counts.BEST)
+    board_frozen_at: Mapped[datetime | None]
 
     course: Mapped[Course] = relationship()
     exercise: Mapped[Exercise] = relationship()
+
+
+class Extension(Base):
+    """What one student may beyond the others, for one assignment.
+
+    due_at, closes_at: instead of the assignment's; None for those
+    extra_attempts: beside the assignment's
+    """
+
+    __tablename__ = "extensions"
+    __table_args__ = (
+        CheckConstraint(
+            "closes_at IS NULL OR due_at IS NULL OR due_at <= closes_at", name="due_before_closes"
+        ),
+        CheckConstraint("extra_attempts >= 0", name="attempts_not_negative"),
+        Index(None, "person_id"),
+    )
+
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"), primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), primary_key=True)
+    due_at: Mapped[datetime | None]
+    closes_at: Mapped[datetime | None]
+    extra_attempts: Mapped[int] = mapped_column(default=0)
+    reason: Mapped[str] = mapped_column(String(500), default="")
+    granted_by: Mapped[int | None] = mapped_column(ForeignKey("people.id"))
+    created_at: Mapped[datetime]
+
+    assignment: Mapped[Assignment] = relationship()
+    person: Mapped[Person] = relationship(foreign_keys=[person_id])

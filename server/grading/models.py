@@ -223,6 +223,8 @@ class Result(Base):
 
     report: the object that `tilelab grade --json` prints, as compressed JSON, see server.grading.reports
     ranked: whether the measurement may stand on a board
+    ms_low, ms_high: the 95 % interval of the median
+    launch: grid and block of the measured launch, such as "64×64 · 16×16"
     occupancy: theoretical, 0 to 1
     """
 
@@ -235,6 +237,10 @@ class Result(Base):
     report: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
     gflops: Mapped[float | None]
     ms_median: Mapped[float | None]
+    ms_low: Mapped[float | None]
+    ms_high: Mapped[float | None]
+    gbps: Mapped[float | None]
+    launch: Mapped[str] = mapped_column(String(80), default="")
     cublas_share: Mapped[float | None]
     occupancy: Mapped[float | None]
     ranked: Mapped[bool] = mapped_column(default=False)

@@ -11,8 +11,9 @@ from typing import Any
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
-from server.accounts.models import ApiToken, Person
+from server.accounts.models import ApiToken, BrowserSession, OneTimeLink, Person, RateCount
 from server.audit.service import note
+from server.courses.models import Extension
 from server.database.engine import Sessions
 from server.experiments.models import Experiment
 from server.grading.accept import keep_source
@@ -111,7 +112,12 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     done.tokens = len(removed.all())
     # Nobody can have this address: mail to it goes nowhere, and create_person refuses it.
     person.email = f"erased-{person.id}@erased.invalid"
+    for table in (BrowserSession, OneTimeLink):
+        session.execute(delete(table).where(table.person_id == person.id))
+    session.execute(delete(RateCount).where(RateCount.subject == f"person {person.id}"))
+    session.execute(update(Extension).where(Extension.person_id == person.id).values(reason=""))
     person.name = ERASED_NAME
+    person.pseudonym = None
     person.password = None
     person.disabled_at = person.disabled_at or now
     person.erased_at = now

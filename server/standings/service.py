@@ -131,7 +131,11 @@ def board(
 
     person: whose own line and neighbours are wanted
     """
-    on_board = and_(Standing.assignment_id == assignment, Standing.device_class == device_class)
+    on_board = and_(
+        Standing.assignment_id == assignment,
+        Standing.device_class == device_class,
+        Standing.before_freeze.is_(False),
+    )
     query = _lines().where(on_board)
     if after is not None:
         query = query.where(_behind(after.score, after.reached_at, after.person_id))
@@ -260,7 +264,12 @@ def _raise(session: Session, best: _Best, submission: Submission, device_class: 
     )
     session.execute(
         insert.on_conflict_do_update(
-            index_elements=[Standing.assignment_id, Standing.device_class, Standing.person_id],
+            index_elements=[
+                Standing.assignment_id,
+                Standing.device_class,
+                Standing.before_freeze,
+                Standing.person_id,
+            ],
             set_={"job_id": new.job_id, "score": new.score, "reached_at": new.reached_at},
             where=better,
         )
@@ -271,6 +280,7 @@ def _values(best: _Best, assignment: int, device_class: str, person: int) -> dic
     return {
         "assignment_id": assignment,
         "device_class": device_class,
+        "before_freeze": False,
         "person_id": person,
         "job_id": best.job,
         "score": best.score,

@@ -27,6 +27,7 @@ class Submission(Base):
     public_id: its name in addresses, which tells nothing about how many there are
     device_class: what it is to be measured on; "" for nothing
     idempotency_key: what a client may send along so that a request made twice is one submission
+    chosen_at: when its owner last said that this one counts
     request_digest: SHA-256 of what was asked with that key, so that another request with it is refused
     """
 
@@ -35,6 +36,7 @@ class Submission(Base):
         UniqueConstraint("person_id", "idempotency_key"),
         CheckConstraint("(idempotency_key IS NULL) = (request_digest IS NULL)", name="key_with_digest"),
         Index(None, "assignment_id", "person_id", "created_at"),
+        Index(None, "assignment_id", "created_at"),
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -47,6 +49,7 @@ class Submission(Base):
     idempotency_key: Mapped[str | None] = mapped_column(String(200))
     request_digest: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime]
+    chosen_at: Mapped[datetime | None]
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship()

@@ -28,7 +28,7 @@ ADDS_A_COLUMN = """
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision = "0002", "0001"
+revision, down_revision = "0003", "0002"
 
 
 def upgrade():
@@ -47,7 +47,7 @@ def newer_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     """Code with one more migration than there is; its file can be written anew."""
     folder = tmp_path / "migrations"
     shutil.copytree(schema.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    file = folder / "versions" / "0002_more.py"
+    file = folder / "versions" / "0003_more.py"
     file.write_text(ADDS_A_COLUMN)
     yield file
     monkeypatch.undo()
@@ -133,10 +133,12 @@ def written_out(engine: Engine) -> set[str]:
                 "SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name <> 'alembic_version'"
             )
         ).all()
+    # A table that was made anew has its name in quotes; a column that was added stands in the line of the last one.
     return {
-        f"{table} {part.strip().rstrip(',')}"
+        f"{table} {part.strip()}"
         for table, sql in rows
-        for part in sql.splitlines()
+        for line in sql.replace(f'TABLE "{table}"', f"TABLE {table}").splitlines()
+        for part in re.split(r", (?=\w+ [A-Z]+$)", line.strip().rstrip(","))
         if part.strip()
     }
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from kernels.evidence import Evidence
 from kernels.verdict import Finding, Verdict
-from server.accounts.models import Person
+from server.accounts.models import BrowserSession, LinkPurpose, OneTimeLink, Person, RateCount
 from server.accounts.service import create_token, hash_password
 from server.audit.service import note
-from server.courses.models import Role
+from server.courses.models import Extension, Role
 from server.database.engine import Sessions
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
@@ -42,7 +42,15 @@ def full_course(made: Sessions) -> ACourse:
         ada = session.get_one(Person, course.person("ada"))
         ada.name = "Ada Lovelace"
         ada.password = hash_password("correct horse")
+        ada.pseudonym = "Countess"
         create_token(session, ada, "laptop of Ada Lovelace")
+        session.add(BrowserSession(person_id=ada.id, digest="a" * 64, user_agent="Ada's browser", created_at=NOW,
+                                   used_at=NOW, expires_at=later(60)))  # fmt: skip
+        session.add(OneTimeLink(person_id=ada.id, purpose=LinkPurpose.RESET, digest="b" * 64, created_by=teacher,
+                                created_at=NOW, expires_at=later(60)))  # fmt: skip
+        session.add(Extension(assignment_id=course.assignment, person_id=ada.id, due_at=later(600), created_at=NOW,
+                              reason="Ada Lovelace was ill", granted_by=teacher))  # fmt: skip
+        session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))
         note(session, ada, "mail.sent", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
         note(session, None, "job.retried", "job 1", reason="a worker was lost")
         experiment = Experiment(person_id=teacher, name="Ladder", plan={"of": "Ada Lovelace"}, created_at=NOW)
