@@ -20,7 +20,8 @@ class Lane:
     """What one GPU's time went to, as shares of the whole.
 
     busy: it ran kernels that were required: the student's, cuBLAS, and the judge's own
-    handling: a process had a kernel, and the GPU waited for that process
+    handling: a process had a kernel, and the GPU waited for that process, also while it waited until no other process
+        of its worker was starting there
     waiting: no process was warm yet
     idle: there was no kernel to measure
     """
@@ -118,6 +119,7 @@ def binds(found: Throughput) -> str:
     """One sentence: what would have to be faster for the whole to be faster."""
     count = max(len(found.lanes), 1)
     waiting = sum(lane.waiting for lane in found.lanes) / count
+    handling = sum(lane.handling for lane in found.lanes) / count
     idle = sum(lane.idle for lane in found.lanes) / count
     step, seconds = max(found.cpu_seconds.items(), key=lambda item: item[1], default=("other", 0.0))
     share = seconds / max(sum(found.cpu_seconds.values()), 1e-9)
@@ -127,10 +129,15 @@ def binds(found: Throughput) -> str:
     )
     nothing = f"the GPU had nothing to do for {idle:.0%} of the time" if found.lanes else "there is no GPU"
     if found.lanes and idle < 1 - _FULL:
-        if waiting > found.busy:
+        if found.busy >= _FULL:
+            had = f"for {1 - idle:.0%} of the time it had a kernel, and it ran for {found.busy:.0%}"
+            return f"The GPU binds: {had}; {cores}."
+        if waiting > handling:
             return f"Starting processes for the GPU binds: for {waiting:.0%} of the time it waited for one; {cores}."
-        had = f"for {1 - idle:.0%} of the time it had a kernel, and it ran for {found.busy:.0%}"
-        return f"The GPU binds: {had}; {cores}."
+        return (
+            f"What handles kernels binds: the GPU ran for {found.busy:.0%} of the time, and for {handling:.0%} it"
+            f" waited for a process that had one, which waits in turn while others start on the device; {cores}."
+        )
     if found.cores_busy >= _FULL:
         return f"The processor binds: {cores}; {nothing}."
     return f"Neither is full: {cores}, and {nothing}; single submissions took the rest."

@@ -31,7 +31,10 @@ submissions = Blueprint("submissions", __name__)
 logger = logging.getLogger(__name__)
 
 _REFUSALS: dict[type[NotAccepted], tuple[int, str, str, str]] = {
-    NoSuchAssignment: (404, "no_such_assignment", "There is no such assignment", ""),
+    NoSuchAssignment: (
+        404, "no_such_assignment", "There is no such assignment",
+        " It has another name, or you are not in its course. `assignment` is COURSE/ASSIGNMENT, such as demo/tiled.",
+    ),
     NotOpen: (403, "not_open", "The assignment is not open", ""),
     IdempotencyConflict: (
         409, "key_used", "The Idempotency-Key was used for something else",

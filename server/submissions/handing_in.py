@@ -16,6 +16,7 @@ _ASSIGNMENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}")
 _DEVICE_CLASS = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _FIELDS = ("assignment", "source", "mode", "device_class")
+_MOST_DIGITS = 20
 _DEEPEST = "it is nested too deeply"
 
 
@@ -48,7 +49,7 @@ def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
 
 def _object(body: bytes) -> Mapping[str, Any]:
     try:
-        asked = json.loads(body.decode("utf-8"), parse_constant=_no_number)
+        asked = json.loads(body.decode("utf-8"), parse_constant=_no_number, parse_int=_whole)
     except RecursionError:
         raise _unreadable(_DEEPEST) from None
     except UnicodeDecodeError as error:
@@ -62,6 +63,13 @@ def _object(body: bytes) -> Mapping[str, Any]:
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _whole(digits: str) -> int:
+    """Python reads no number of thousands of digits, and says so in words of its own."""
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number has {len(digits):,} digits, and at most {_MOST_DIGITS} are read")
+    return int(digits)
 
 
 def _assignment(asked: Mapping[str, Any]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from worker.parts import Event, What
 
 _LOG_BYTES = 8 * 2**20
 _LOGS_KEPT = 2
+_MODE = 0o600
 _LONGEST_LAST = 160
 
 
@@ -73,7 +76,12 @@ class Teller:
 
 
 class _Quiet(RotatingFileHandler):
-    """A log on a full disk must not fill the terminal."""
+    """For its owner alone. A log on a full disk must not fill the terminal."""
+
+    def _open(self) -> TextIOWrapper:
+        file = super()._open()
+        os.fchmod(file.fileno(), _MODE)  # also where an earlier version made it
+        return file
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
         pass
@@ -82,9 +90,7 @@ class _Quiet(RotatingFileHandler):
 def log_to(path: Path) -> logging.Logger:
     """A log in a file that is taken away in time; what cannot be written is not."""
     logger = logging.getLogger("tilelab.up")
-    handler = RotatingFileHandler(
-        path, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8", delay=True
-    )
+    handler = _Quiet(path, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logger.handlers[:] = [handler]
     logger.setLevel(logging.INFO)

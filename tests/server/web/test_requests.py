@@ -43,6 +43,26 @@ def is_problem(answer: Any, status: int) -> None:
     assert len(body["detail"]) > 20, "what to do next"
 
 
+@pytest.mark.parametrize(
+    "body", [b"1" * 5_000, b'{"source": -' + b"9" * 5_000 + b"}", b"[" + b"7" * 4_300 + b"]"]
+)
+def test_a_huge_number_is_told_in_words_of_ours(portal: Portal, body: bytes) -> None:
+    answer = portal.post("ada", data=body)
+    is_problem(answer, 400)
+    detail = answer.get_json(force=True)["detail"]
+    assert "digits, and at most 20 are read. Send one object" in detail
+    assert "set_int" not in detail
+
+
+def test_an_assignment_that_is_not_there_is_told_with_what_to_do(portal: Portal) -> None:
+    answer = portal.post("ada", {"assignment": "gpu/none"})
+    is_problem(answer, 404)
+    body = answer.get_json(force=True)
+    assert body["code"] == "no_such_assignment"
+    assert body["detail"].count("such") == 2
+    assert "another name, or you are not in its course" in body["detail"]
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_bodies_that_cannot_be_used_are_refused_with_a_reason(portal: Portal):
     for body, status in FIELDS:

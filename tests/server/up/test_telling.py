@@ -1,0 +1,45 @@
+"""The log that `tilelab up` keeps."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from server.up import telling
+from server.up.telling import log_to
+
+
+@pytest.fixture
+def umask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def mode(file: Path) -> int:
+    return stat.S_IMODE(file.stat().st_mode)
+
+
+@pytest.mark.usefixtures("umask")
+def test_logs_are_for_their_owner_alone_whoever_made_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(telling, "_LOG_BYTES", 100)
+    file = tmp_path / "tilelab.log"
+    file.touch(0o644)
+    log = log_to(file)
+    try:
+        for number in range(5):
+            log.info("line %d %s", number, "x" * 60)
+    finally:
+        log.handlers[0].close()
+    kept = sorted(tmp_path.iterdir())
+    assert [each.name for each in kept] == ["tilelab.log", "tilelab.log.1", "tilelab.log.2"]
+    assert {mode(each) for each in kept} == {0o600}
+
+
+def test_a_log_that_cannot_be_written_is_not_told_of(tmp_path, capfd):
+    log = log_to(tmp_path / "missing" / "tilelab.log")
+    log.info("a line")
+    assert capfd.readouterr() == ("", "")
