@@ -270,16 +270,17 @@ class WorkerParent:
                 self._arrange()
         elif wanted is not self._wanted and not self._stopping:
             self._wanted = wanted
-            self.output.say(
-                "draining: steps in work come to their end" if wanted is Wanted.DRAIN else "resumed"
-            )
+            self.output.say(f"draining: {self._last_steps()}" if wanted is Wanted.DRAIN else "resumed")
             self._arrange()
 
     def _ending(self) -> None:
         self._stopping = True
         if not self._refusal:
-            self.output.say("stopping: steps in work come to their end, or are given back")
+            self.output.say(f"stopping: {self._last_steps()}")
         self._board.changed()
+
+    def _last_steps(self) -> str:
+        return f"steps in work have {self.options.grace_seconds:g} s to come to their end; then they are given back"
 
 
 def _named(slot: Slot) -> str:

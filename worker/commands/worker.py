@@ -13,7 +13,7 @@ _VERBS: Mapping[str, str] = {
     "drain": "Let a worker finish its steps and take no more; it stays, and `resume` lets it go on.",
     "resume": "Let a worker take work again that was drained, or that took itself out.",
     "selftest": "Grade kernels whose verdicts are known, and show what isolation holds here.",
-    "start": "Take work from the broker until Ctrl-C, which lets steps in work end.",
+    "start": "Take work from the broker until Ctrl-C, which gives steps in work time to end.",
     "status": "Show every worker of the last hour: its devices, what they are at, jobs done, failures, last beat.",
 }
 

@@ -18,6 +18,8 @@ from worker.commands.wanting import tell_workers, wait_option
 def drain(worker: str | None, everyone: bool, wait: bool, redis: str | None) -> None:
     """Let a worker finish its steps and take no more; it stays, and `resume` lets it go on.
 
+    A step that takes longer than the worker's --grace (30 s; with `tilelab up` 5) is given back and done elsewhere.
+
     WORKER is an id as `status` shows it, or the beginning of one.
 
     \b

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--gpus", help="Numbers such as 0,1, or all or none. Default: all that can be used.")
 @click.option(
     "--grace", type=click.FloatRange(0, 3600), default=30.0, show_default=True, metavar="SECONDS",
-    help="For steps in work when the worker is asked to end; later they are given back.",
+    help="For steps in work when the worker is drained or asked to end; then they are given back.",
 )  # fmt: skip
 @click.option(
     "--faults", type=click.IntRange(1, 1000), default=5, show_default=True,
@@ -58,7 +58,7 @@ def start(
     heartbeat: Path | None,
     redis: str | None,
 ) -> None:
-    """Take work from the broker until Ctrl-C, which lets steps in work end.
+    """Take work from the broker until Ctrl-C, which gives steps in work time to end.
 
     Tests this machine first, as `selftest` does. Needs the broker's address and nothing else. TILELAB_LOG=json writes
     what it says for programs.

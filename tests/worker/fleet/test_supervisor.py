@@ -217,6 +217,16 @@ def test_a_step_that_takes_too_long_is_given_back(redis_url, board, server):
         assert watched.ends() == 0
 
 
+def test_drain_gives_back_what_takes_longer_than_the_grace_and_says_so(redis_url, board, server, tmp_path):
+    with working(redis_url, grace=0.5) as watched:
+        server.send(message(f"wait {tmp_path / 'never'}"))
+        record = board.state(WorkerState.BUSY)
+        board.fleet.want(record.id, Wanted.DRAIN)
+        watched.wait_for("draining: steps in work have 0.5 s to come to their end; then they are given back")
+        assert server.record().given_back
+        board.state(WorkerState.DRAINED)
+
+
 def test_a_worker_waits_for_redis_and_outlives_it(tmp_path):
     with RedisServer(tmp_path) as redis:
         redis.stop()
