@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +14,7 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.commands.admin_jobs_text import lines_of, shown
 from server.commands.database import database_in_use
+from server.commands.revoking import revoke
 from server.courses.models import Assignment
 from server.courses.service import find_assignment
 from server.grading.changes import NotPossible, cancel, regrade, retry
@@ -121,7 +121,7 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None, as_json: bool) 
             made = regrade(session, _assignment(session, assignment), None)
             lines = [f"Queued {len(made):,} jobs."]
         else:
-            made = [_retried(session, number) for number in numbers]
+            made = _retried(session, numbers)
             lines = [
                 f"Job {old} is graded again as job {new}." for old, new in zip(numbers, made, strict=True)
             ]
@@ -135,25 +135,42 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None, as_json: bool) 
 def cancel_jobs(numbers: tuple[int, ...], as_json: bool) -> None:
     """End each JOB without a verdict. A worker that is at it stops, where REDIS_URL says how to reach it.
 
+    What cannot be cancelled is told, and keeps none of the others: the exit code is 2 then.
+
     \b
     Example:
-      tilelab admin jobs cancel 17
+      tilelab admin jobs cancel 17 18
     """  # noqa: D301 - click reads the escape
+    done: list[int] = []
+    others: list[tuple[int, WrongUse]] = []
     with database_in_use() as sessions:
         for number in numbers:
-            with sessions.begin() as session:
-                tickets = _cancelled(session, number)
-            _revoke(tickets)
-    click.echo(json.dumps({"cancelled": list(numbers)}) if as_json else f"Cancelled: {_numbers(numbers)}.")
-    leave(Exit.ACCEPTED)
+            try:
+                with sessions.begin() as session:
+                    tickets = _cancelled(session, number)
+            except WrongUse as error:
+                others.append((number, error))
+            else:
+                revoke(tickets)
+                done.append(number)
+    if as_json:
+        why = [{"job": number, "why": refused.message} for number, refused in others]
+        click.echo(json.dumps({"cancelled": done, "not_cancelled": why}))
+    elif done:
+        click.echo(f"Cancelled: {_numbers(done)}.")
+    for _, refused in others:
+        refused.show()
+    leave(Exit.WRONG_USE if others else Exit.ACCEPTED)
 
 
-def _retried(session: Session, number: int) -> int:
-    _check_there(session, number)
+def _retried(session: Session, numbers: Sequence[int]) -> list[int]:
+    """All of them, or none."""
     try:
-        return retry(session, number, None).id
-    except NotPossible as error:
-        raise WrongUse(str(error)) from error
+        for number in numbers:
+            _check_there(session, number)
+        return [retry(session, number, None).id for number in numbers]
+    except (NotPossible, WrongUse) as error:
+        raise WrongUse(f"{error}{' None was retried.' if len(numbers) > 1 else ''}") from error
 
 
 def _cancelled(session: Session, number: int) -> list[Ticket]:
@@ -162,19 +179,6 @@ def _cancelled(session: Session, number: int) -> list[Ticket]:
         return cancel(session, number, None)
     except NotPossible as error:
         raise WrongUse(str(error)) from error
-
-
-def _revoke(tickets: list[Ticket]) -> None:
-    """Let workers hear of it at once. One that does not works in vain: the database takes no result any more."""
-    if not tickets:
-        return
-    from worker.broker import BrokerUrlError, connect_redis, read_redis_url
-    from worker.redis_claims import RedisClaims
-
-    with suppress(BrokerUrlError, ConnectionError):
-        claims = RedisClaims(connect_redis(read_redis_url(os.environ)))
-        for ticket in tickets:
-            claims.revoke(ticket)
 
 
 def _check_there(session: Session, number: int) -> None:
@@ -200,5 +204,5 @@ def _span(text: str) -> timedelta:
     return timedelta(seconds=int(matched[1]) * _UNITS[matched[2]])
 
 
-def _numbers(numbers: tuple[int, ...]) -> str:
+def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(f"job {number}" for number in numbers)

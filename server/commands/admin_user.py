@@ -14,6 +14,7 @@ from server.accounts import service
 from server.accounts.models import Person
 from server.audit.service import note
 from server.commands.database import database_in_use
+from server.commands.revoking import revoke
 from server.courses.models import Role
 from server.courses.service import enrol, find_course
 from worker.commands.root import Exit, WrongUse, leave
@@ -171,7 +172,8 @@ def erase(email: str, yes: bool, as_json: bool) -> None:
     """Remove everything that names someone, and what they handed in. It cannot be undone.
 
     Counts, verdicts and measurements stay, without a name; the place on a leaderboard does not. Backups keep what they
-    hold: after you restore one, erase again.
+    hold: after you restore one, erase again. A worker that is at a step of theirs stops, where REDIS_URL says how to
+    reach it.
 
     \b
     Example:
@@ -185,6 +187,7 @@ def erase(email: str, yes: bool, as_json: bool) -> None:
         if not yes:
             click.confirm(f"Erase {person.name} <{person.email}> for good?", abort=True, err=True)
         done = erase_person(sessions, person.id)
+        revoke(done.tickets)
     if as_json:
         click.echo(json.dumps(done.shown()))
     else:

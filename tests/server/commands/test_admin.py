@@ -13,7 +13,14 @@ from server.accounts.service import find_by_token, sign_in
 from server.commands.admin import _VERBS
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
+from server.grading.attempts import ticket_of
+from server.grading.dispatch import take
+from tests.server.course import NOW, ACourse
+from worker.broker import connect_redis
+from worker.claims import Stand
 from worker.commands.root import Exit, tilelab
+from worker.messages import CPU_QUEUE
+from worker.redis_claims import RedisClaims
 
 PASSWORD = "correct horse"
 
@@ -135,6 +142,24 @@ def test_passwords_tokens_and_shutting_out(ready: Sessions) -> None:
 def knows(made: Sessions, token: str) -> bool:
     with made.begin() as session:
         return find_by_token(session, token) is not None
+
+
+@pytest.mark.parametrize("broker", ["reachable", "away", "unknown"])
+def test_workers_hear_of_it_when_someone_is_erased(ready, monkeypatch, redis_url, broker) -> None:
+    addresses = {"reachable": redis_url, "away": "redis://127.0.0.1:1/0", "unknown": ""}
+    monkeypatch.setenv("REDIS_URL", addresses[broker])
+    monkeypatch.delenv("REDIS_URL_FILE", raising=False)
+    course = ACourse.make(ready)
+    course.hand_in("ada")
+    course.hand_in("bob")
+    with ready.begin() as session:
+        tickets = [ticket_of(step) for step in take(session, CPU_QUEUE, slots=2, cap=2, now=NOW)]
+    with connect_redis(redis_url) as client:
+        claims = RedisClaims(client)
+        assert all(claims.claim(ticket, "host-1/cpu-0", 600.0) for ticket in tickets)
+        assert json.loads(done("user", "erase", "ada@example.edu", "--yes", "--json"))["cancelled"] == 1
+        stands = [claim.stand for claim in claims.look(tickets)]
+    assert stands == [Stand.REVOKED if broker == "reachable" else Stand.CLAIMED, Stand.CLAIMED]
 
 
 def test_someone_is_erased_after_a_question(ready: Sessions) -> None:
