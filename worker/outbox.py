@@ -79,6 +79,10 @@ class Outbox:
             self._letters[ticket] = letter
             self._changed.notify_all()
 
+    def holds(self, ticket: Ticket) -> bool:
+        """Whether the result of this attempt is here, and nobody has confirmed it."""
+        return ticket in self._letters
+
     @property
     def open(self) -> int:
         """How many results are not settled."""

@@ -110,7 +110,14 @@ class StepTask:
                 self.workplace.prepare()
 
     def _claim(self, ticket: Ticket, lease: float) -> bool:
-        """Take the attempt; waits a little for a Redis that is away, which may have taken the claim all the same."""
+        """Take the attempt; waits a little for a Redis that is away, which may have taken the claim all the same.
+
+        Not one whose result is in the outbox, whatever Redis says: it may have forgotten the claim, or not answered,
+        and then the claim that it knows is the one that the outbox beats for.
+        """
+        if self.outbox.holds(ticket):
+            logger.info("a copy of a message is dropped: the result of the attempt is here, to be recorded")
+            return False
         deadline = time.monotonic() + CLAIM_SECONDS
         answered = True
         while not self.stop.asked:

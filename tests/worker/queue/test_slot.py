@@ -16,6 +16,7 @@ from tests.worker.queue.workplaces import message, of_version
 from worker.claims import Claim, Stand
 from worker.fleet import WorkerState
 from worker.messages import VERSION, StepKind, StepMessage, Ticket, encode
+from worker.outbox import MOST_LETTERS
 
 NAME = f"{WORKER}/cpu-0"
 MINE = Claim(Stand.CLAIMED, NAME)
@@ -69,6 +70,40 @@ def test_a_copy_of_a_message_is_dropped(server, slot, tmp_path):
     server.send(message("ok", 2))
     assert server.record().ticket.job == 2
     assert slot.idle(2).done == 2
+
+
+def test_a_message_whose_result_waits_here_is_dropped_though_redis_forgot_the_claim(server, slot):
+    ticket = server.send(message("ok"))
+    until(server.take)
+    slot.idle(1)
+    server.client.delete(*server.client.keys("tilelab:claim:*"))
+    server.send(message("ok"))
+    server.send_body(encode({**to_plain(message("ok")), "news": 1}))
+    server.send(message("ok", 2))
+    until(lambda: (result := server.take()) and result.ticket.job == 2)
+    assert slot.idle(2).done == 2, "one for each job"
+    until(lambda: server.claim(ticket) == MINE, "the result is beaten for anew")
+    again = until(
+        lambda: (result := server.take()) and result.ticket == ticket and result, "and is sent anew"
+    )
+    assert (again.fault, again.seconds) == ("", 0.5)
+
+
+def test_a_slot_takes_no_more_steps_while_nobody_records_and_goes_on_when_somebody_does(server, slot):
+    jobs = MOST_LETTERS + 8
+    for job in range(jobs):
+        server.send(message("ok", job))
+    until(lambda: slot.logged("no further step is begun"))
+    assert slot.idle(MOST_LETTERS).done == MOST_LETTERS
+    time.sleep(2)
+    assert slot.look().done == MOST_LETTERS
+    assert server.waiting() == jobs - MOST_LETTERS, "another slot may have them"
+    assert server.claim(message("ok", MOST_LETTERS).ticket).stand is Stand.FREE
+    # results that are sent again are among them, so that they are counted by job
+    recorded: set[int] = set()
+    while len(recorded) < jobs:
+        recorded.add(server.record().ticket.job)
+    assert slot.idle(jobs).done == jobs
 
 
 def test_two_slots_share_the_messages(server, slot, redis_url, tmp_path):
