@@ -1,12 +1,13 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types check format docs lock fuzz faults bench bench-queue bench-gpu test-gpu clean
+.PHONY: help install run test lint types client check format docs screenshots lock fuzz faults bench bench-queue bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
 T ?=
 PORT ?= 8000
 DATA ?=
+DIR ?= build/screenshots
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,9 +29,14 @@ lint: ## ruff: rules and formatting
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 
-types: ## mypy, strict
+types: ## mypy, strict, and the types of the portal's scripts
 	@bin/setup dev
 	@$(PY) -m mypy
+	@$(PY) -m bin.client types
+
+client: ## build the portal's scripts from server/web/client into server/web/static/build
+	@bin/setup dev
+	@$(PY) -m bin.client build
 
 check: lint types test ## lint, types and tests, as CI does
 
@@ -42,6 +48,10 @@ format: ## let ruff format and repair what it can
 docs: ## write the command output that README.md and docs/ show anew
 	@bin/setup dev
 	@$(PY) bin/shown.py
+
+screenshots: ## pictures of every page of the portal, wide and narrow, light and dark (DIR=folder, T="--only name")
+	@bin/setup dev
+	@$(PY) -m tests.browser.screenshots $(DIR) $(T)
 
 lock: ## write the lock files anew, with the newest releases that pyproject.toml allows
 	@bin/setup lock

@@ -1,0 +1,75 @@
+"""Builds the portal's scripts from server/web/client, or checks their types: `python -m bin.client build|types`.
+
+The scripts are committed, so that a portal runs where no Node.js is; a test compares them with what is built here.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from bin.node_packages import ROOT, NoNode, packages, run
+
+CLIENT = ROOT / "server" / "web" / "client"
+BUILT = ROOT / "server" / "web" / "static" / "build"
+ENTRIES = ("site.ts", "editor.ts", "live.ts")
+LICENSES = "LICENSES.txt"
+
+
+def build(target: Path) -> None:
+    """Write the scripts, and the licenses of what they are made of, into an empty folder."""
+    tools = packages(CLIENT) / ".bin"
+    made_of = target / "made-of.json"
+    run(
+        [
+            str(tools / "esbuild"), *ENTRIES, "--bundle", "--minify", "--format=esm", "--target=es2022",
+            "--charset=utf8", "--legal-comments=none", f"--outdir={target}", f"--metafile={made_of}",
+            "--log-level=warning",
+        ],
+        CLIENT,
+    )  # fmt: skip
+    (target / LICENSES).write_text(_licenses(json.loads(made_of.read_text())["inputs"]))
+    made_of.unlink()
+
+
+def check_types() -> None:
+    """Raises NoNode with what the compiler found."""
+    run([str(packages(CLIENT) / ".bin" / "tsc"), "--noEmit", "--project", "."], CLIENT)
+
+
+def _licenses(inputs: dict[str, object]) -> str:
+    """The scripts hold parts of these packages, whose licenses ask to be told of with every copy."""
+    names = sorted({_package(path) for path in inputs if path.startswith("node_modules/")})
+    texts = [
+        f"{name}\n\n{(CLIENT / 'node_modules' / name / 'LICENSE').read_text().strip()}\n" for name in names
+    ]
+    return f"\n{'-' * 80}\n\n".join(["The scripts beside this file hold parts of these packages.\n", *texts])
+
+
+def _package(path: str) -> str:
+    _, first, second, *_ = path.split("/")
+    return f"{first}/{second}" if first.startswith("@") else first
+
+
+def main() -> int:
+    """The command line."""
+    try:
+        match sys.argv[1:]:
+            case ["build"]:
+                shutil.rmtree(BUILT, ignore_errors=True)
+                build(BUILT)
+            case ["types"]:
+                check_types()
+            case _:
+                print("usage: python -m bin.client build|types", file=sys.stderr)
+                return 2
+    except NoNode as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+// A page that shows what happens while it happens. The server keeps one element up to date:
+//
+//   <div data-live data-state="/submissions/17/state" data-events="/submissions/17/events">…</div>
+//   <span data-live-status></span>           says when nothing has come for a while
+//
+// Both addresses give {"html": …, "final": …}: the element's new content or null where nothing changed, and whether this
+// was the last change. Events are named `state`; any event at all, `beat` too, shows that the stream lives. Without
+// data-events, or while the stream is away, the state is asked for again and again. A page whose state is final is
+// loaded anew once: then it is as everybody else sees it.
+
+import { all } from "./page";
+import { morph } from "./morph";
+
+interface State {
+  readonly html: string | null;
+  readonly final: boolean;
+}
+
+const SILENCE_MS = 45_000;
+const FIRST_WAIT_MS = 2_000;
+const LONGEST_WAIT_MS = 15_000;
+
+class Live {
+  private stream: EventSource | null = null;
+  private heard = Date.now();
+  private wait = FIRST_WAIT_MS;
+  private timer = 0;
+  private asking: AbortController | null = null;
+  private over = false;
+
+  constructor(
+    private readonly place: HTMLElement,
+    private readonly state: string,
+    private readonly events: string | undefined,
+  ) {}
+
+  start(): void {
+    this.listen();
+    if (this.events === undefined) this.later();
+    // A laptop that slept, a page that comes back from the browser's memory, a network that was away.
+    document.addEventListener("visibilitychange", () => document.hidden || this.wake());
+    window.addEventListener("pageshow", (event) => event.persisted && this.wake());
+    window.addEventListener("online", () => this.wake());
+    window.setInterval(() => this.watch(), 5_000);
+    // An open stream would keep the page out of that memory.
+    window.addEventListener("pagehide", () => this.hush());
+  }
+
+  private listen(): void {
+    if (this.events === undefined || this.over) return;
+    const stream = new EventSource(this.events);
+    this.stream = stream;
+    this.heard = Date.now();
+    const lives = (): void => {
+      this.heard = Date.now();
+      this.wait = FIRST_WAIT_MS;
+      window.clearTimeout(this.timer);
+      this.tell("");
+    };
+    stream.addEventListener("open", lives);
+    stream.addEventListener("beat", lives);
+    stream.addEventListener("state", (event) => {
+      lives();
+      this.take(JSON.parse((event as MessageEvent<string>).data) as State);
+    });
+    stream.addEventListener("error", () => {
+      // The browser tries again by itself after a lost connection, and never after an answer that was an error.
+      if (stream.readyState === EventSource.CLOSED) this.hush();
+      this.later();
+    });
+  }
+
+  private hush(): void {
+    this.stream?.close();
+    this.stream = null;
+  }
+
+  /** A stream of which nothing has been heard may be dead without knowing. */
+  private watch(): void {
+    if (this.over || document.hidden || this.stream === null || Date.now() - this.heard < SILENCE_MS) return;
+    this.hush();
+    void this.ask();
+  }
+
+  private wake(): void {
+    if (this.over) return;
+    this.wait = FIRST_WAIT_MS;
+    void this.ask();
+  }
+
+  private later(): void {
+    if (this.over) return;
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.ask(), this.wait);
+  }
+
+  /** Ask for the state; where that works, try the stream again. */
+  private async ask(): Promise<void> {
+    if (this.over) return;
+    this.asking?.abort();
+    const asking = new AbortController();
+    this.asking = asking;
+    const limit = window.setTimeout(() => asking.abort(), 10_000);
+    try {
+      const answer = await fetch(this.state, { headers: { Accept: "application/json" }, signal: asking.signal });
+      if (answer.status === 401 || answer.redirected) return this.finish();
+      if (!answer.ok) throw new Error(`${answer.status}`);
+      this.take((await answer.json()) as State);
+      this.wait = FIRST_WAIT_MS;
+      this.tell("");
+      if (this.stream === null) this.listen();
+      if (this.events === undefined) this.later();
+    } catch {
+      if (this.asking !== asking) return; // a later one asks
+      this.tell("No connection. This page goes on by itself as soon as there is one.");
+      this.wait = Math.min(this.wait * 1.5, LONGEST_WAIT_MS);
+      this.later();
+    } finally {
+      window.clearTimeout(limit);
+    }
+  }
+
+  private take(state: State): void {
+    if (this.over) return;
+    if (state.html !== null) morph(this.place, state.html);
+    if (state.final) this.finish();
+  }
+
+  private finish(): void {
+    this.over = true;
+    window.clearTimeout(this.timer);
+    this.hush();
+    const key = `tilelab-final:${location.pathname}`;
+    try {
+      // A page that is still not final after it was loaded anew must not load itself for ever.
+      if (Date.now() - Number(sessionStorage.getItem(key)) < 60_000) return;
+      sessionStorage.setItem(key, String(Date.now()));
+    } catch {
+      return;
+    }
+    location.reload();
+  }
+
+  private tell(text: string): void {
+    for (const element of all("[data-live-status]")) if (element.textContent !== text) element.textContent = text;
+  }
+}
+
+for (const place of all("[data-live][data-state]")) {
+  new Live(place, place.dataset["state"] ?? "", place.dataset["events"]).start();
+}

@@ -1,0 +1,65 @@
+// Errors and findings on their lines: underlined, with a sign beside the line's number and the text as a tooltip. They
+// move with their line while the text changes.
+
+import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
+import type { Extension } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+
+const SEVERITIES = ["error", "warning", "info"] as const;
+
+export interface Mark {
+  readonly line: number;
+  readonly kind: string;
+  readonly message: string;
+  readonly severity: (typeof SEVERITIES)[number];
+}
+
+/** What a page says in `data-marks`; what is no mark is left out, the page tells all of it in words, too. */
+export function readMarks(json: string | undefined): readonly Mark[] {
+  let found: unknown;
+  try {
+    found = JSON.parse(json ?? "[]");
+  } catch {
+    return [];
+  }
+  return Array.isArray(found) ? found.flatMap(readMark) : [];
+}
+
+function readMark(found: unknown): readonly Mark[] {
+  if (typeof found !== "object" || found === null) return [];
+  const { line, kind, message, severity } = found as Record<string, unknown>;
+  if (typeof line !== "number" || !Number.isInteger(line) || typeof message !== "string") return [];
+  const known = SEVERITIES.find((each) => each === severity) ?? "error";
+  return [{ line, kind: typeof kind === "string" ? kind : "", message, severity: known }];
+}
+
+export function showMarks(view: EditorView, marks: readonly Mark[]): void {
+  const shown = marks
+    .filter((mark) => mark.line >= 1 && mark.line <= view.state.doc.lines)
+    .map((mark): Diagnostic => {
+      const line = view.state.doc.line(mark.line);
+      const indent = /^\s*/.exec(line.text)?.[0].length ?? 0;
+      return {
+        from: line.from + (indent < line.length ? indent : 0),
+        to: line.to,
+        severity: mark.severity,
+        message: mark.message,
+        markClass: `cm-mark-${mark.severity}`,
+        ...(mark.kind === "" ? {} : { source: mark.kind.replaceAll("_", " ") }),
+      };
+    })
+    .sort((one, other) => one.from - other.from);
+  view.dispatch(setDiagnostics(view.state, shown));
+}
+
+/** Put the cursor at the beginning of a line, in the middle of what is seen. */
+export function goToLine(view: EditorView, number: number): void {
+  if (!(number >= 1 && number <= view.state.doc.lines)) return;
+  const { from } = view.state.doc.line(number);
+  view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+  view.focus();
+}
+
+export function marking(): Extension {
+  return lintGutter();
+}

@@ -1,0 +1,42 @@
+// Changes an element's content into other content by the smallest steps that are simple: what stays the same stays the
+// same element, with its focus, its selection, whether it is open, and without a jump of the page.
+
+export function morph(target: Element, html: string): void {
+  const wanted = document.createElement("template");
+  wanted.innerHTML = html;
+  children(target, wanted.content);
+}
+
+function children(target: ParentNode & Node, wanted: Node): void {
+  const news = [...wanted.childNodes];
+  news.forEach((next, place) => {
+    const present = target.childNodes[place];
+    if (present === undefined) target.appendChild(next);
+    else if (alike(present, next)) become(present, next);
+    else target.replaceChild(next, present);
+  });
+  while (target.childNodes.length > news.length) target.lastChild?.remove();
+}
+
+function alike(one: Node, other: Node): boolean {
+  return one.nodeName === other.nodeName && (one as Partial<Element>).id === (other as Partial<Element>).id;
+}
+
+function become(present: Node, next: Node): void {
+  if (!(present instanceof Element && next instanceof Element)) {
+    if (present.nodeValue !== next.nodeValue) present.nodeValue = next.nodeValue;
+    return;
+  }
+  for (const name of present.getAttributeNames()) {
+    // whoever opened it wants it open
+    if (!next.hasAttribute(name) && !(name === "open" && present instanceof HTMLDetailsElement)) {
+      present.removeAttribute(name);
+    }
+  }
+  for (const name of next.getAttributeNames()) {
+    const value = next.getAttribute(name) ?? "";
+    if (present.getAttribute(name) !== value) present.setAttribute(name, value);
+  }
+  // somebody may be typing
+  if (!(present instanceof HTMLTextAreaElement)) children(present, next);
+}

@@ -1,0 +1,26 @@
+// What every script does with a page: find elements, make them, and stand behind a promise that nothing waits for.
+
+export function all<E extends HTMLElement>(selector: string, within: ParentNode = document): E[] {
+  return [...within.querySelectorAll<E>(selector)];
+}
+
+export function make<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  properties: Partial<HTMLElementTagNameMap[K]> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+/** Hours and minutes of this browser's clock, with the day where it is another one. */
+export function clock(when: Date): string {
+  const sameDay = when.toDateString() === new Date().toDateString();
+  return when.toLocaleString(document.documentElement.lang || "en", {
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+    ...(sameDay ? {} : { day: "numeric", month: "long" }),
+  });
+}

@@ -1,0 +1,57 @@
+"""A real browser on a real portal. Both are started once in each process that runs tests, when a test first asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+
+from tests.browser.chromium import started
+from tests.browser.deployment import Deployment, deployed
+from tests.browser.viewports import WIDE
+from tests.browser.watching import Complaints
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, without a window."""
+    with started() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """Everything that `tilelab up --demo` runs. Tests share it: each makes what it changes."""
+    with deployed(tmp_path_factory.mktemp("portal") / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def viewport() -> ViewportSize:
+    """Of a laptop; `@pytest.mark.parametrize("viewport", [WIDE, NARROW])` shows a test on a phone, too."""
+    return WIDE
+
+
+@pytest.fixture
+def complaints() -> Complaints:
+    """What the test's pages complained about; a test whose subject is a mistake allows it."""
+    return Complaints()
+
+
+@pytest.fixture
+def context(browser: Browser, viewport: ViewportSize) -> Iterator[BrowserContext]:
+    """A browser as new: nobody is signed in, nothing is kept."""
+    made = browser.new_context(viewport=viewport, locale="en-GB", timezone_id="Europe/Berlin")
+    made.set_default_timeout(30_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, complaints: Complaints) -> Iterator[Page]:
+    """An empty tab. The test fails where a page complains, also when all else is as it should be."""
+    made = context.new_page()
+    complaints.listen(made)
+    yield made
+    assert not complaints.left()
