@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 LEASE_SECONDS = 20.0
 REPUBLISH_SECONDS = 10.0
@@ -25,6 +26,7 @@ class Settings:
     lease_seconds: a worker silent for so long has lost its step
     republish_seconds: after which an attempt that nobody has claimed is sent anew, with the same token
     in_flight: steps of one person that may be under way in one queue while others wait; no more than its slots
+    public_url: where browsers find the portal, such as "https://tilelab.university.edu"; "" for where they asked
     metrics_token: what who reads /metrics has to show; with "" only this machine may
     """
 
@@ -33,6 +35,7 @@ class Settings:
     lease_seconds: float = LEASE_SECONDS
     republish_seconds: float = REPUBLISH_SECONDS
     in_flight: int = IN_FLIGHT
+    public_url: str = ""
     metrics_token: str = field(default="", repr=False)
 
 
@@ -45,6 +48,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         lease_seconds=_number(given, "TILELAB_LEASE_SECONDS", LEASE_SECONDS, least=1.0),
         republish_seconds=_number(given, "TILELAB_REPUBLISH_SECONDS", REPUBLISH_SECONDS, least=0.5),
         in_flight=int(_number(given, "TILELAB_IN_FLIGHT", IN_FLIGHT, least=1)),
+        public_url=_public_url(given.get("TILELAB_PUBLIC_URL", "").strip()),
         metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
     )
 
@@ -73,6 +77,17 @@ def secret(given: Mapping[str, str], name: str) -> str:
     if not value:
         raise SettingError(f"{name}_FILE names {file}, which is empty.")
     return value
+
+
+def _public_url(text: str) -> str:
+    if not text:
+        return ""
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise SettingError(
+            f"TILELAB_PUBLIC_URL is {text!r}; it looks like https://tilelab.university.edu, without a path."
+        )
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _number(given: Mapping[str, str], name: str, default: float, *, least: float) -> float:

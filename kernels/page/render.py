@@ -44,7 +44,7 @@ def render_page(analysis: Analysis, source: str, file: str = "") -> str:
     file: what its author calls it
     """
     evidence = analysis.evidence
-    style, script = _asset("style.css"), _asset("script.js")
+    style, script = stylesheet(), script_text()
     return (
         _environment()
         .get_template("page.html")
@@ -81,6 +81,16 @@ def _policy(style: str, script: str) -> str:
 
 def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def stylesheet() -> str:
+    """How an analysis looks: the tokens, then what is made of them."""
+    return _asset("tokens.css") + _asset("style.css")
+
+
+def script_text() -> str:
+    """What makes a page of an analysis more convenient."""
+    return _asset("script.js")
 
 
 @cache

@@ -101,9 +101,15 @@ def members(session: Session, course: Course) -> Sequence[Membership]:
 
 
 def role_in(session: Session, person_id: int, course_id: int) -> Role | None:
-    """What someone is in a course; None for nothing."""
+    """What someone is in a course; None for nothing, as for one who left. Admins are instructors everywhere."""
+    if session.scalar(select(Person.admin).where(Person.id == person_id)):
+        return Role.INSTRUCTOR
     return session.scalar(
-        select(Membership.role).where(Membership.course_id == course_id, Membership.person_id == person_id)
+        select(Membership.role).where(
+            Membership.course_id == course_id,
+            Membership.person_id == person_id,
+            Membership.dropped_at.is_(None),
+        )
     )
 
 

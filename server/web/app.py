@@ -8,8 +8,13 @@ from server.operations.api import metrics
 from server.settings import Settings
 from server.standings.api import leaderboards
 from server.submissions.api import submissions
+from server.web.assets import attach_assets
+from server.web.cookies import attach_form_guard
+from server.web.frame import attach_frame
 from server.web.headers import add_headers
 from server.web.health import health
+from server.web.notices import attach_notices
+from server.web.numbers import attach_numbers
 from server.web.pages import pages
 from server.web.problems import answer_errors
 from server.web.site import attach_site
@@ -23,12 +28,17 @@ def create_app(settings: Settings) -> Flask:
 
     raise (DatabaseUnavailable): where the address of the database is none
     """
-    app = Flask("server.web")
+    app = Flask("server.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
     attach_site(app, settings)
     answer_errors(app)
     add_headers(app)
+    attach_assets(app)
+    attach_form_guard(app)
+    attach_numbers(app)
+    attach_notices(app)
+    attach_frame(app)
     app.register_blueprint(pages)
     app.register_blueprint(health)
     app.register_blueprint(metrics)

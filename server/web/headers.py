@@ -5,9 +5,9 @@ from __future__ import annotations
 from flask import Flask, Response, request
 
 _ALWAYS = {
-    # No script, no frame, nothing from elsewhere: what a student wrote can be shown, and never run.
+    # No script but our own files, no frame, nothing from elsewhere: what a student wrote can be shown, and never run.
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -26,6 +26,6 @@ def add_headers(app: Flask) -> None:
 
 def _secure(response: Response) -> Response:
     response.headers.update(_ALWAYS)
-    if not request.path.startswith("/static/"):
+    if not request.path.startswith("/assets/"):
         response.headers.setdefault("Cache-Control", "no-store")
     return response

@@ -77,6 +77,8 @@ def database_away() -> Refused:
 
 
 def _refused(error: Refused) -> Response:
+    if error.status == 303:
+        return Response(status=303, headers=dict(error.headers))
     return problem_response(Problem(error.status, error.code, error.title, error.detail), error.headers)
 
 

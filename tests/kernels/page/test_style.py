@@ -7,7 +7,8 @@ import pytest
 
 import kernels.page
 
-STYLE = (Path(kernels.page.__file__).parent / "style.css").read_text()
+FOLDER = Path(kernels.page.__file__).parent
+STYLE = "".join((FOLDER / name).read_text() for name in ("tokens.css", "style.css"))
 PAIRS = {
     name: (light, dark)
     for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\);", STYLE)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import re
+
 import pytest
 from sqlalchemy import text
 
@@ -13,13 +15,13 @@ from tests.server.web.conftest import Portal, settings
 
 
 def test_every_answer_shuts_the_browser_in(portal: Portal):
-    for path in ("/", "/healthz", "/api/v1/none", "/none", "/static/tilelab.css", "/api/v1/submissions/a"):
+    for path in ("/", "/healthz", "/api/v1/none", "/none", "/api/v1/submissions/a"):
         with portal.client.get(path) as answer:
             headers = answer.headers
         assert headers["Content-Security-Policy"].startswith("default-src 'none'")
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert "Access-Control-Allow-Origin" not in headers
-        assert headers["Cache-Control"] == "no-store" or path.startswith("/static/")
+        assert headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -32,7 +34,10 @@ def test_the_start_page_says_what_runs_here(portal: Portal):
     assert "/healthz" in body
     assert "/api/v1/submissions" in body
     assert "width=device-width" in body
-    assert "<script" not in body
+    assert "<style" not in body
+    assert all("></script>" in script for script in re.findall(r"<script.*", body)), (
+        "scripts come from files alone"
+    )
     missing = portal.client.get("/none")
     assert missing.status_code == 404
     assert "start page" in missing.get_data(as_text=True)
@@ -92,3 +97,14 @@ def test_an_address_of_a_database_that_is_none_is_noticed_at_the_start():
     with pytest.raises(DatabaseUnavailable):
         create_app(settings("mysql://x"))
     connect("sqlite://").dispose()
+
+
+def test_style_and_scripts_have_addresses_that_hold_for_good(portal: Portal):
+    page = portal.client.get("/").get_data(as_text=True)
+    addresses = re.findall(r'(?:href|src)="(/assets/[^"]+)"', page)
+    assert len(addresses) >= 2
+    for address in addresses:
+        with portal.client.get(address) as answer:
+            assert answer.status_code == 200, address
+            assert "immutable" in answer.headers["Cache-Control"]
+    assert portal.client.get(re.sub(r"/assets/\w+/", "/assets/0000/", addresses[0])).status_code == 404

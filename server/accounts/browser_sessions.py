@@ -1,0 +1,126 @@
+"""Who is signed in with a browser: begin a session, find it by its cookie, end it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session, contains_eager
+
+from server.accounts.models import BrowserSession, Person
+from server.accounts.service import token_digest
+
+LIFETIME = timedelta(days=14)
+IDLE = timedelta(days=3)
+_USE_NOTED_EVERY = timedelta(minutes=5)
+_LONGEST_USER_AGENT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A session that goes on, and whose it is."""
+
+    session_id: int
+    person: Person
+
+
+def begin(session: Session, person: Person, user_agent: str, now: datetime | None = None) -> str:
+    """Sign the person in; returns what the cookie holds, of which only the hash is kept."""
+    moment = now or datetime.now(UTC)
+    token = secrets.token_urlsafe(32)
+    shown = "".join(character for character in user_agent if character.isprintable())
+    session.add(
+        BrowserSession(
+            person_id=person.id,
+            digest=token_digest(token),
+            user_agent=shown[:_LONGEST_USER_AGENT],
+            created_at=moment,
+            used_at=moment,
+            expires_at=moment + LIFETIME,
+        )
+    )
+    session.flush()
+    return token
+
+
+def find(session: Session, token: str, now: datetime | None = None) -> SignedIn | None:
+    """Whose cookie that is; None where the session was ended, is over, or was unused for long."""
+    moment = now or datetime.now(UTC)
+    found = session.scalar(
+        select(BrowserSession)
+        .join(BrowserSession.person)
+        .options(contains_eager(BrowserSession.person))
+        .where(
+            BrowserSession.digest == token_digest(token),
+            BrowserSession.ended_at.is_(None),
+            BrowserSession.expires_at > moment,
+            BrowserSession.used_at > moment - IDLE,
+            Person.disabled_at.is_(None),
+            Person.erased_at.is_(None),
+        )
+    )
+    return None if found is None else SignedIn(found.id, found.person)
+
+
+def wants_note(session: Session, session_id: int, now: datetime | None = None) -> bool:
+    """Whether its use should be written down again: not with every request, so that reading a page writes nothing."""
+    moment = now or datetime.now(UTC)
+    used = session.scalar(select(BrowserSession.used_at).where(BrowserSession.id == session_id))
+    return used is not None and used < moment - _USE_NOTED_EVERY
+
+
+def note_use(session: Session, session_id: int, now: datetime | None = None) -> None:
+    """Write down that it is used."""
+    moment = now or datetime.now(UTC)
+    session.execute(
+        update(BrowserSession)
+        .where(BrowserSession.id == session_id, BrowserSession.used_at < moment)
+        .values(used_at=moment)
+    )
+
+
+def going_on(session: Session, person_id: int, now: datetime | None = None) -> Sequence[BrowserSession]:
+    """The person's sessions that go on, the one used last first."""
+    moment = now or datetime.now(UTC)
+    return session.scalars(
+        select(BrowserSession)
+        .where(
+            BrowserSession.person_id == person_id,
+            BrowserSession.ended_at.is_(None),
+            BrowserSession.expires_at > moment,
+            BrowserSession.used_at > moment - IDLE,
+        )
+        .order_by(BrowserSession.used_at.desc(), BrowserSession.id.desc())
+    ).all()
+
+
+def end(session: Session, person_id: int, session_id: int, now: datetime | None = None) -> bool:
+    """End one of the person's; False where it is none of theirs, or ended before."""
+    ended = session.execute(
+        update(BrowserSession)
+        .where(
+            BrowserSession.id == session_id,
+            BrowserSession.person_id == person_id,
+            BrowserSession.ended_at.is_(None),
+        )
+        .values(ended_at=now or datetime.now(UTC))
+        .returning(BrowserSession.id)
+    )
+    return ended.first() is not None
+
+
+def end_all(session: Session, person_id: int, *, but: int | None = None, now: datetime | None = None) -> int:
+    """End all of the person's, as after a change of password. but: one that goes on, which asked for it."""
+    which = [BrowserSession.person_id == person_id, BrowserSession.ended_at.is_(None)]
+    if but is not None:
+        which.append(BrowserSession.id != but)
+    ended = session.execute(
+        update(BrowserSession)
+        .where(*which)
+        .values(ended_at=now or datetime.now(UTC))
+        .returning(BrowserSession.id)
+    )
+    return len(ended.all())

@@ -1,0 +1,69 @@
+"""Style and scripts, each at an address with a digest of what it holds: a browser keeps it for good."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from flask import Blueprint, Flask, Response, abort, url_for
+from markupsafe import Markup
+
+from kernels.page.render import script_text, stylesheet
+
+assets = Blueprint("assets", __name__)
+
+_STATIC = Path(__file__).parent / "static"
+_FOR_GOOD = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """What is served under a name. digest: of its content, a part of its address."""
+
+    name: str
+    media_type: str
+    content: bytes
+    digest: str
+
+
+def attach_assets(app: Flask) -> None:
+    """Serve them, and let templates find them: `{{ asset("tilelab.css") }}`."""
+    app.register_blueprint(assets)
+    app.jinja_env.globals["asset"] = asset_url
+
+
+def asset_url(name: str) -> Markup:
+    """Where a browser gets it; raises KeyError for what there is not."""
+    found = _all()[name]
+    return Markup(url_for("assets.show", digest=found.digest, name=found.name))  # noqa: S704 - digits and our own name
+
+
+@assets.get("/assets/<digest>/<name>")
+def show(digest: str, name: str) -> Response:
+    """One of them. Of another version than this server's there is none: the page that asks for it is old."""
+    found = _all().get(name)
+    if found is None or found.digest != digest:
+        abort(404)
+    response = Response(found.content, mimetype=found.media_type)
+    response.headers["Cache-Control"] = _FOR_GOOD
+    return response
+
+
+@cache
+def _all() -> dict[str, Asset]:
+    style = stylesheet() + (_STATIC / "portal.css").read_text("utf-8")
+    made = [
+        _made("tilelab.css", "text/css", style.encode()),
+        _made("report.js", "text/javascript", script_text().encode()),
+    ]
+    made += [
+        _made(file.name, "text/javascript", file.read_bytes())
+        for file in sorted((_STATIC / "build").glob("*.js"))
+    ]
+    return {one.name: one for one in made}
+
+
+def _made(name: str, media_type: str, content: bytes) -> Asset:
+    return Asset(name, media_type, content, hashlib.sha256(content).hexdigest()[:16])

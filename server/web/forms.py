@@ -1,0 +1,45 @@
+"""A form on a page: what was typed, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flask import request
+
+_LONGEST = 10_000
+"""Of one field; a source comes by a reader of its own."""
+
+
+@dataclass(slots=True)
+class Form:
+    """values: by name, as they are shown again; mistakes: by the name of their field, in the order of the page."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    mistakes: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        return self.values.get(name, "").strip()
+
+    def checked(self, name: str) -> bool:
+        """Whether a box was ticked."""
+        return bool(self.values.get(name))
+
+    def mistake(self, name: str, text: str) -> None:
+        """Say what is wrong with a field; the first one said of it stays."""
+        self.mistakes.setdefault(name, text)
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return not self.mistakes
+
+
+def sent(*names: str) -> Form:
+    """What was sent of these fields; what was not, and anything else, is as if it were empty."""
+    return Form({name: request.form.get(name, "")[:_LONGEST] for name in names})
+
+
+def filled(values: Mapping[str, str]) -> Form:
+    """A form as it stands before anybody typed."""
+    return Form(dict(values))
