@@ -46,7 +46,9 @@ class Embedded:
         self._up = Kept("up", [*command, "--port", str(self._port)], environment, folder / "up.log")
         self._undo.callback(self._up.stop)
         self._wait_ready()
-        self.sessions: Sessions = sessions(connect(f"sqlite:///{folder / 'data' / 'tilelab.sqlite3'}"))
+        engine = connect(f"sqlite:///{folder / 'data' / 'tilelab.sqlite3'}")
+        self._undo.callback(engine.dispose)
+        self.sessions: Sessions = sessions(engine)
         with self.sessions.begin() as session:
             self.tokens: Sequence[str] = furnish(session, students, device_class="")
 

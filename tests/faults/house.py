@@ -43,6 +43,7 @@ class House:
         self.postgres.create_database("tilelab")
         self.database_url = self.postgres.url("tilelab")
         engine = connect(self.database_url)
+        self._undo.callback(engine.dispose)
         upgrade(engine)
         self.sessions: Sessions = sessions(engine)
         with self.sessions.begin() as session:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,12 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def ready(url: str) -> Sessions:
+def ready(url: str) -> Iterator[Sessions]:
     done("migrate")
     done("course", "add", "demo", "Demo course")
-    return sessions(connect(url))
+    engine = connect(url)
+    yield sessions(engine)
+    engine.dispose()
 
 
 def run(*arguments: str, stdin: str = "") -> Result:
