@@ -11,6 +11,7 @@ from tests.browser.chromium import started
 from tests.browser.deployment import Deployment, deployed
 from tests.browser.viewports import WIDE
 from tests.browser.watching import Complaints
+from tests.browser.workbench import Workbench, workbench
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +56,10 @@ def page(context: BrowserContext, complaints: Complaints) -> Iterator[Page]:
     complaints.listen(made)
     yield made
     assert not complaints.left()
+
+
+@pytest.fixture
+def bench() -> Iterator[Workbench]:
+    """Pages of the test's own, under the portal's policy."""
+    with workbench() as running:
+        yield running

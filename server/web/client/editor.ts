@@ -131,7 +131,7 @@ class Editor {
     const kept = draft(draftKey);
     if (kept === null || kept.text === this.given) return;
     this.replace(kept.text);
-    const instead = make("button", { type: "button", className: "quiet" }, `Use ${draftInstead ?? "what was here"} instead`);
+    const instead = make("button", { type: "button", className: "button quiet" }, `Use ${draftInstead ?? "what was here"} instead`);
     instead.addEventListener("click", () => {
       dropDraft(draftKey);
       this.replace(this.given);

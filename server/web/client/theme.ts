@@ -4,6 +4,7 @@ import { EditorView } from "@codemirror/view";
 
 export const theme = EditorView.theme({
   "&": {
+    width: "100%",
     border: "1px solid var(--rule)",
     borderRadius: "var(--round, 0.5rem)",
     backgroundColor: "var(--card)",

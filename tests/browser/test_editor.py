@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessible import assert_accessible
+from tests.browser.viewports import NARROW, WIDE
+from tests.browser.workbench import Workbench
+
+SOURCE = """// __global__ in a comment
+__global__ void scale(float* a, int n) {
+    __shared__ float tile[16];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = a[i];
+    a[i] = tile[15 - threadIdx.x];
+}
+"""
+RACE = {"line": 6, "kind": "data_race", "message": "Reads what thread 3 writes.", "severity": "error"}
+SLOW = {"line": 4, "kind": "", "message": "Not coalesced.", "severity": "warning"}
+FORM = """<form method="post" action="/handed-in" class="form"><div class="field">
+<label for="source">Your kernel</label>
+<textarea id="source" name="source" required data-editor rows="12" {more}>
+{text}</textarea></div>
+<div class="field"><label for="file">From a file</label><input id="file" type="file" data-editor-file="source"></div>
+<p><a href="#source" data-editor-line="6">Line 6</a></p>
+<button class="button" type="submit">Check</button></form>"""
+DROP = """(editor, [name, text]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name));
+  for (const type of ["dragover", "drop"]) {
+    editor.dispatchEvent(new DragEvent(type, {dataTransfer: data, bubbles: true, cancelable: true}));
+  }
+}"""
+
+
+def lay_out(bench: Workbench, text: str = SOURCE, **attributes: str) -> str:
+    more = " ".join(
+        f"data-{name.replace('_', '-')}='{value.replace(chr(39), '&#39;')}'"
+        for name, value in attributes.items()
+    )
+    bench.page('<p data-clear-draft="demo">Handed in.</p>', path="/handed-in")
+    return bench.page(FORM.format(text=text, more=more), "editor.js")
+
+
+def editor(page: Page):
+    return page.get_by_role("textbox", name="Your kernel")
+
+
+def handed_in(page: Page, bench: Workbench) -> str:
+    """What the form sends, with the line ends that every form has."""
+    page.get_by_role("button", name="Check").click()
+    page.wait_for_url("**/handed-in")
+    return bench.sent[-1]["source"].replace("\r\n", "\n")
+
+
+def type_at_end(page: Page, text: str) -> None:
+    editor(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(text)
+
+
+def test_what_is_typed_is_handed_in(page, bench):
+    page.goto(lay_out(bench))
+    type_at_end(page, "// mine")
+    assert handed_in(page, bench) == SOURCE + "// mine"
+
+
+def test_without_scripts_it_is_a_text_area(browser, bench):
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(lay_out(bench))
+        page.get_by_label("Your kernel").fill("void f();")
+        assert handed_in(page, bench) == "void f();"
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_it_has_the_colours_of_the_page_and_everybody_can_use_it(page, bench):
+    page.goto(lay_out(bench, marks=json.dumps([RACE, SLOW])))
+    of = "(element, name) => getComputedStyle(element).getPropertyValue(name)"
+    seen = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        seen.append(page.locator(".cm-editor").evaluate(of, "background-color"))
+    assert seen == ["rgb(255, 255, 255)", "rgb(28, 31, 35)"]
+    assert_accessible(page)
+
+
+def test_words_of_cuda_stand_out_but_not_in_a_comment(page, bench):
+    page.goto(lay_out(bench))
+    shown = page.locator(".cm-cuda").all_inner_texts()
+    assert shown[:5] == ["__global__", "__shared__", "blockIdx", "blockDim", "threadIdx"]
+
+
+def test_marks_stand_on_their_lines_and_say_why(page, bench):
+    page.goto(lay_out(bench, marks=json.dumps([RACE, SLOW, {"line": 99, "message": "nowhere"}])))
+    marked = page.locator(".cm-lintRange").all_inner_texts()
+    assert marked == ["int i = blockIdx.x * blockDim.x + threadIdx.x;", "a[i] = tile[15 - threadIdx.x];"]
+    page.locator(".cm-mark-error").hover()
+    expect(page.locator(".cm-tooltip")).to_contain_text("Reads what thread 3 writes.")
+    expect(page.locator(".cm-tooltip")).to_contain_text("data race")
+
+
+def test_a_mark_stays_with_its_line_while_lines_are_added(page, bench):
+    page.goto(lay_out(bench, marks=json.dumps([RACE])))
+    editor(page).click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("// one more\n")
+    assert page.locator(".cm-mark-error").all_inner_texts() == ["a[i] = tile[15 - threadIdx.x];"]
+
+
+def test_marks_are_read_by_keyboard(page, bench):
+    page.goto(lay_out(bench, marks=json.dumps([RACE])))
+    editor(page).focus()
+    page.keyboard.press("Control+Shift+M")
+    expect(page.locator(".cm-panel-lint")).to_contain_text("Reads what thread 3 writes.")
+
+
+def test_a_link_goes_to_its_line(page, bench):
+    page.goto(lay_out(bench))
+    page.get_by_role("link", name="Line 6").click()
+    expect(page.locator(".cm-activeLine")).to_have_text("    a[i] = tile[15 - threadIdx.x];")
+    expect(editor(page)).to_be_focused()
+
+
+def test_tab_indents_and_after_escape_leaves(page, bench):
+    page.goto(lay_out(bench, text=""))
+    editor(page).focus()
+    page.keyboard.press("Tab")
+    page.keyboard.type("x")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("From a file")).to_be_focused()
+    assert handed_in(page, bench) == "    x"
+
+
+def test_a_draft_comes_back_and_can_be_given_up(page, bench):
+    address = lay_out(bench, draft_key="demo", draft_instead="the starter")
+    page.goto(address)
+    type_at_end(page, "// mine")
+    page.reload()
+    expect(page.get_by_role("status")).to_contain_text("restored")
+    expect(editor(page)).to_contain_text("// mine")
+    page.get_by_role("button", name="Use the starter instead").click()
+    expect(editor(page)).not_to_contain_text("// mine")
+    page.reload()
+    expect(editor(page)).not_to_contain_text("// mine")
+
+
+def test_a_draft_ends_where_it_was_handed_in(page, bench):
+    address = lay_out(bench, draft_key="demo")
+    page.goto(address)
+    type_at_end(page, "// mine")
+    handed_in(page, bench)
+    page.goto(address)
+    expect(page.get_by_role("textbox", name="Your kernel")).not_to_contain_text("// mine")
+
+
+def test_a_form_that_comes_back_has_what_was_sent_and_no_older_draft(page, bench):
+    page.goto(lay_out(bench, draft_key="demo"))
+    type_at_end(page, "// older")
+    page.goto(lay_out(bench, text="// sent", draft_key="demo", draft_ignored=""))
+    expect(editor(page)).to_have_text("// sent")
+
+
+def test_signing_out_leaves_no_draft(page, bench):
+    address = lay_out(bench, draft_key="demo")
+    page.goto(address)
+    type_at_end(page, "// mine")
+    bench.page("<p>Gone.</p>", path="/gone")
+    page.goto(
+        bench.page(
+            '<form action="/gone" method="post" data-clear-drafts><button>Out</button></form>', path="/out"
+        )
+    )
+    page.get_by_role("button", name="Out").click()
+    page.wait_for_url("**/gone")
+    page.goto(address)
+    expect(editor(page)).not_to_contain_text("// mine")
+
+
+def test_a_file_fills_it_and_undo_brings_back_what_was_there(page, bench):
+    page.goto(lay_out(bench))
+    given = {"name": "mine.cu", "mimeType": "", "buffer": b"__global__ void mine() {}\r\n"}
+    page.get_by_label("From a file").set_input_files(given)
+    expect(page.get_by_role("status")).to_contain_text("mine.cu is in the editor now")
+    expect(editor(page)).to_contain_text("mine()")
+    page.keyboard.press("Control+z")
+    expect(editor(page)).to_contain_text("scale(")
+
+
+def test_a_file_can_be_dropped_on_it(page, bench):
+    page.goto(lay_out(bench))
+    editor(page).evaluate(DROP, ["dropped.cu", "void dropped();\n"])
+    expect(editor(page)).to_contain_text("dropped()")
+    assert handed_in(page, bench) == "void dropped();\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"x" * 65537, "65,537 bytes"),
+        (b"\xff\xfe\x00", "not text in UTF-8"),
+        (b"\x00\x01", "characters that no source has"),
+    ],
+    ids=["large", "other-text", "binary"],
+)
+def test_a_file_that_is_no_source_is_refused_in_words(page, bench, content, told):
+    page.goto(lay_out(bench))
+    page.get_by_label("From a file").set_input_files({"name": "odd", "mimeType": "", "buffer": content})
+    expect(page.get_by_role("status")).to_contain_text(told)
+    expect(editor(page)).to_contain_text("scale(")
