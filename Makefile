@@ -83,5 +83,5 @@ test-gpu: ## compare results, counts, races and occupancy with the GPU of this m
 	@$(PY) -m tests.gpu
 
 clean: ## remove the environments and everything that tools leave behind
-	rm -rf .venv .venv-* *.egg-info build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* *.egg-info build dist server/web/client/node_modules tests/browser/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

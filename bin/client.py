@@ -25,8 +25,8 @@ def build(target: Path) -> None:
     run(
         [
             str(tools / "esbuild"), *ENTRIES, "--bundle", "--minify", "--format=esm", "--target=es2022",
-            "--charset=utf8", "--legal-comments=none", "--alias:style-mod=./style-mod.ts", f"--outdir={target}", f"--metafile={made_of}",
-            "--log-level=warning",
+            "--charset=utf8", "--legal-comments=none", "--alias:style-mod=./style-mod.ts",
+            f"--outdir={target}", f"--metafile={made_of}", "--log-level=warning",
         ],
         CLIENT,
     )  # fmt: skip

@@ -19,7 +19,8 @@ def assert_accessible(page: Page) -> None:
     """No violation of WCAG 2.2 AA or of good practice, in both schemes, and no scrolling sideways."""
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
-        assert not violations(page), f"{scheme}: {page.url}"
+        found = violations(page)
+        assert not found, f"{page.url} in {scheme}:\n" + "\n".join(found)
     width = page.viewport_size["width"] if page.viewport_size else 0
     assert page.evaluate(_WIDER) <= 0, f"{page.url} scrolls sideways at {width} px"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from tests.browser.chromium import started
 from tests.browser.deployment import Deployment, deployed
@@ -17,6 +17,8 @@ from tests.browser.workbench import Workbench, workbench
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, without a window."""
+    # on two cores with everything else at work, a page may take its time
+    expect.set_options(timeout=20_000)
     with started() as browser:
         yield browser
 

@@ -84,7 +84,12 @@ class Editor {
     const label = area.labels[0];
     if (label !== undefined && label.id === "") label.id = `${area.id}-label`;
     const described = [area.getAttribute("aria-describedby"), this.hint.id].filter(Boolean).join(" ");
-    const attributes: Record<string, string> = { "aria-describedby": described, spellcheck: "false" };
+    const attributes: Record<string, string> = {
+      "aria-describedby": described,
+      spellcheck: "false",
+      // It can be reached anyway; said so, programs that look for it see it, too.
+      tabindex: "0",
+    };
     if (label === undefined) attributes["aria-label"] = area.getAttribute("aria-label") ?? "Source";
     else attributes["aria-labelledby"] = label.id;
     const invalid = area.getAttribute("aria-invalid");

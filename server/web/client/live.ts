@@ -17,6 +17,7 @@ interface State {
 }
 
 const SILENCE_MS = 45_000;
+const DOZE_MS = 20_000;
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 15_000;
 
@@ -38,7 +39,7 @@ class Live {
     this.listen();
     if (this.events === undefined) this.later();
     // A laptop that slept, a page that comes back from the browser's memory, a network that was away.
-    document.addEventListener("visibilitychange", () => document.hidden || this.wake());
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.doze() : this.wake()));
     window.addEventListener("pageshow", (event) => event.persisted && this.wake());
     window.addEventListener("online", () => this.wake());
     window.setInterval(() => this.watch(), 5_000);
@@ -54,7 +55,7 @@ class Live {
     const lives = (): void => {
       this.heard = Date.now();
       this.wait = FIRST_WAIT_MS;
-      window.clearTimeout(this.timer);
+      this.notLater();
       this.tell("");
     };
     stream.addEventListener("open", lives);
@@ -82,21 +83,38 @@ class Live {
     void this.ask();
   }
 
+  /** A page that nobody looks at asks now and then: a browser keeps only a few streams open to one server. */
+  private doze(): void {
+    window.setTimeout(() => {
+      if (this.over || !document.hidden) return;
+      this.hush();
+      this.wait = LONGEST_WAIT_MS;
+      this.later();
+    }, DOZE_MS);
+  }
+
   private wake(): void {
     if (this.over) return;
     this.wait = FIRST_WAIT_MS;
     void this.ask();
   }
 
+  /** Ask after a while, each page after its own: they all wait for the same server. */
   private later(): void {
-    if (this.over) return;
+    // A stream that breaks again and again puts nothing off.
+    if (this.over || this.timer !== 0) return;
+    this.timer = window.setTimeout(() => void this.ask(), this.wait * (0.5 + Math.random()));
+  }
+
+  private notLater(): void {
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => void this.ask(), this.wait);
+    this.timer = 0;
   }
 
   /** Ask for the state; where that works, try the stream again. */
   private async ask(): Promise<void> {
     if (this.over) return;
+    this.notLater();
     this.asking?.abort();
     const asking = new AbortController();
     this.asking = asking;
@@ -106,10 +124,10 @@ class Live {
       if (answer.status === 401 || answer.redirected) return this.finish();
       if (!answer.ok) throw new Error(`${answer.status}`);
       this.take((await answer.json()) as State);
-      this.wait = FIRST_WAIT_MS;
+      this.wait = document.hidden ? LONGEST_WAIT_MS : FIRST_WAIT_MS;
       this.tell("");
-      if (this.stream === null) this.listen();
-      if (this.events === undefined) this.later();
+      if (this.events === undefined || document.hidden) this.later();
+      else if (this.stream === null) this.listen();
     } catch {
       if (this.asking !== asking) return; // a later one asks
       this.tell("No connection. This page goes on by itself as soon as there is one.");
@@ -128,7 +146,7 @@ class Live {
 
   private finish(): void {
     this.over = true;
-    window.clearTimeout(this.timer);
+    this.notLater();
     this.hush();
     const key = `tilelab-final:${location.pathname}`;
     try {

@@ -14,10 +14,13 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+/** How this reader writes dates, in the language of the page. */
+export const LOCALE = navigator.languages.find((language) => language.startsWith("en")) ?? "en-GB";
+
 /** Hours and minutes of this browser's clock, with the day where it is another one. */
 export function clock(when: Date): string {
   const sameDay = when.toDateString() === new Date().toDateString();
-  return when.toLocaleString(document.documentElement.lang || "en", {
+  return when.toLocaleString(LOCALE, {
     hour: "2-digit",
     minute: "2-digit",
     hourCycle: "h23",

@@ -9,7 +9,7 @@
 //   <form data-clear-drafts>                 signing out leaves no draft behind
 
 import { dropAllDrafts, dropDraft } from "./drafts";
-import { all } from "./page";
+import { LOCALE, all } from "./page";
 
 for (const element of all("[data-needs-script]")) element.hidden = false;
 for (const time of all<HTMLTimeElement>("time[datetime]:not([title])")) tellLocally(time);
@@ -41,7 +41,7 @@ window.addEventListener("pageshow", () => {
 function tellLocally(time: HTMLTimeElement): void {
   const when = new Date(time.dateTime);
   if (Number.isNaN(when.getTime())) return;
-  const told = when.toLocaleString(document.documentElement.lang || "en", { dateStyle: "full", timeStyle: "long" });
+  const told = when.toLocaleString(LOCALE, { dateStyle: "full", timeStyle: "long" });
   time.title = `${told} on this computer’s clock`;
 }
 

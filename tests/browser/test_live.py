@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.workbench import Exchange, Workbench, workbench
+
+# That a page notices that its server is away, and that it is back.
+LONG = 60_000
+ADDRESSES = 'data-state="/state" data-events="/events"'
+
+
+@dataclass
+class Progress:
+    """A submission's: what there is to tell, told to whoever listens or asks."""
+
+    states: list[dict[str, Any]] = field(default_factory=list)
+    news: threading.Condition = field(default_factory=threading.Condition)
+    ended: bool = False
+
+    def tell(self, html: str, *, final: bool = False) -> None:
+        with self.news:
+            self.states.append({"html": html, "final": final})
+            self.news.notify_all()
+
+    def end(self) -> None:
+        with self.news:
+            self.ended = True
+            self.news.notify_all()
+
+    def state(self, exchange: Exchange) -> None:
+        exchange.give_json(self.states[-1])
+
+    def events(self, exchange: Exchange) -> None:
+        """All that is new, until the test ends."""
+        exchange.begin("text/event-stream")
+        exchange.close_connection = True
+        told = len(self.states) - 1
+        try:
+            while not self.ended:
+                for state in self.states[told:]:
+                    exchange.event("state", state)
+                told = len(self.states)
+                with self.news:
+                    self.news.wait_for(lambda: self.ended or len(self.states) > told, 10)  # noqa: B023
+        except OSError:
+            return
+
+
+@pytest.fixture
+def progress():
+    made = Progress()
+    made.tell("<p>Waiting.</p>")
+    yield made
+    made.end()
+
+
+def lay_out(bench: Workbench, progress: Progress, addresses: str = ADDRESSES) -> str:
+    bench.answers["/state"] = progress.state
+    bench.answers["/events"] = progress.events
+    return bench.page(
+        f'<div data-live {addresses} id="live"><p>Loaded.</p></div><p data-live-status role="status"></p>',
+        "live.js",
+    )
+
+
+def live(page: Page):
+    return page.locator("#live")
+
+
+def status(page: Page):
+    return page.get_by_role("status")
+
+
+def refuse(exchange: Exchange) -> None:
+    exchange.give("away", "text/plain", 503)
+
+
+def test_what_happens_is_shown_while_it_happens(page, bench, progress):
+    page.goto(lay_out(bench, progress))
+    expect(live(page)).to_have_text("Waiting.")
+    progress.tell("<p>Compiling.</p>")
+    expect(live(page)).to_have_text("Compiling.")
+    assert "/state" not in bench.asked
+
+
+def test_without_a_stream_the_state_is_asked_for(page, bench, progress):
+    page.goto(lay_out(bench, progress, 'data-state="/state"'))
+    expect(live(page)).to_have_text("Waiting.")
+    progress.tell("<p>Compiling.</p>")
+    expect(live(page)).to_have_text("Compiling.")
+
+
+def test_where_the_stream_is_refused_the_state_is_asked_for_until_it_is_back(
+    page, bench, progress, complaints
+):
+    complaints.allow("503|MIME type")
+    address = lay_out(bench, progress)
+    bench.answers["/events"] = refuse
+    page.goto(address)
+    expect(live(page)).to_have_text("Waiting.")
+    bench.answers["/events"] = progress.events
+    progress.tell("<p>Compiling.</p>")
+    expect(live(page)).to_have_text("Compiling.")
+
+
+def test_a_page_outlives_its_server(page, progress, complaints):
+    complaints.allow("ERR_|request")
+    with workbench() as first:
+        page.goto(lay_out(first, progress))
+        expect(live(page)).to_have_text("Waiting.")
+        port = int(first.url.rpartition(":")[2])
+        progress.end()
+    expect(status(page)).to_contain_text("No connection", timeout=LONG)
+    progress.ended = False
+    with workbench(port) as second:
+        lay_out(second, progress)
+        progress.tell("<p>Measured.</p>")
+        expect(live(page)).to_have_text("Measured.", timeout=LONG)
+        expect(status(page)).to_have_text("")
+        progress.end()
+
+
+def test_a_page_that_nobody_looks_at_gives_its_stream_back_and_still_learns(page, bench, progress):
+    page.clock.install()
+    page.goto(lay_out(bench, progress))
+    expect(live(page)).to_have_text("Waiting.")
+    page.evaluate("Object.defineProperty(document, 'hidden', {get: () => window.covered !== false})")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.clock.fast_forward("00:21")
+    page.clock.fast_forward("00:30")
+    expect(live(page)).to_have_text("Waiting.")
+    progress.tell("<p>Compiling.</p>")
+    page.clock.fast_forward("00:30")
+    expect(live(page)).to_have_text("Compiling.")
+    assert bench.asked.count("/events") == 1
+    page.evaluate("window.covered = false; document.dispatchEvent(new Event('visibilitychange'))")
+    progress.tell("<p>Measuring.</p>")
+    expect(live(page)).to_have_text("Measuring.")
+    page.wait_for_timeout(200)
+    assert bench.asked.count("/events") == 2
+
+
+def test_the_last_state_loads_the_page_anew_once(page, bench, progress):
+    address = lay_out(bench, progress)
+    page.goto(address)
+    expect(live(page)).to_have_text("Waiting.")
+    with page.expect_event("load"):
+        progress.tell("<p>Done.</p>", final=True)
+    expect(live(page)).to_have_text("Done.")
+    page.wait_for_timeout(1000)
+    assert bench.asked.count("/") == 2
+
+
+def test_what_stays_keeps_focus_and_what_was_opened_stays_open(page, bench, progress):
+    before = '<p>1 of 4</p><details><summary>More</summary><button id="stop">Stop</button></details>'
+    progress.tell(before)
+    page.goto(lay_out(bench, progress))
+    page.get_by_text("More").click()
+    page.get_by_role("button", name="Stop").focus()
+    progress.tell(before.replace("1 of", "2 of"))
+    expect(live(page)).to_contain_text("2 of 4")
+    expect(page.get_by_role("button", name="Stop")).to_be_focused()
+
+
+def test_who_is_signed_out_meanwhile_is_sent_to_the_server(page, bench, progress, complaints):
+    complaints.allow("401|MIME type")
+    answer: Callable[[Exchange], None] = lambda exchange: exchange.give_json({}, 401)  # noqa: E731
+    address = lay_out(bench, progress)
+    bench.answers["/events"] = bench.answers["/state"] = answer
+    page.goto(address)
+    end = time.monotonic() + 30
+    while bench.asked.count("/") < 2:
+        assert time.monotonic() < end, bench.asked
+        page.wait_for_timeout(50)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+
+def test_a_text_is_copied_and_the_button_says_so(page, context, bench):
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(
+        bench.page(
+            '<code id="key">tl_1</code><button hidden data-needs-script data-copy="#key">Copy</button>'
+        )
+    )
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "tl_1"
+
+
+@pytest.mark.parametrize("agreed", [True, False], ids=["yes", "no"])
+def test_what_cannot_be_undone_is_asked_about(page, bench, agreed):
+    asked = []
+
+    def answer(dialog):
+        asked.append(dialog.message)
+        if agreed:
+            dialog.accept()
+        else:
+            dialog.dismiss()
+
+    page.on("dialog", answer)
+    bench.page("<p>Gone.</p>", path="/gone")
+    page.goto(
+        bench.page('<form method="post" action="/gone" data-confirm="Really?"><button>Go</button></form>')
+    )
+    page.get_by_role("button").click()
+    if agreed:
+        page.wait_for_url("**/gone")
+    assert asked == ["Really?"]
+    assert len(bench.sent) == agreed
+
+
+def test_a_form_is_sent_once(page, bench):
+    def answer_late(exchange):
+        time.sleep(0.3)
+        exchange.give("<!doctype html><title>Handed in</title>")
+
+    bench.answers["/slow"] = answer_late
+    page.goto(bench.page('<form method="post" action="/slow" data-once><button>Hand in</button></form>'))
+    page.get_by_role("button").dblclick()
+    page.wait_for_url("**/slow")
+    assert len(bench.sent) == 1
+
+
+def test_a_time_is_told_on_this_computers_clock_too(page, bench):
+    page.goto(bench.page('<time datetime="2026-11-21T12:00:00Z">21 Nov, 07:00 EST</time>'))
+    title = page.locator("time").get_attribute("title")
+    assert "21 November 2026" in title
+    assert "13:00:00" in title
