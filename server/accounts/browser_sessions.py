@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session, contains_eager
 
+from server.accounts.digest import digest_of
 from server.accounts.models import BrowserSession, Person
-from server.accounts.service import token_digest
 
 LIFETIME = timedelta(days=14)
 IDLE = timedelta(days=3)
@@ -35,7 +35,7 @@ def begin(session: Session, person: Person, user_agent: str, now: datetime | Non
     session.add(
         BrowserSession(
             person_id=person.id,
-            digest=token_digest(token),
+            digest=digest_of(token),
             user_agent=shown[:_LONGEST_USER_AGENT],
             created_at=moment,
             used_at=moment,
@@ -54,7 +54,7 @@ def find(session: Session, token: str, now: datetime | None = None) -> SignedIn 
         .join(BrowserSession.person)
         .options(contains_eager(BrowserSession.person))
         .where(
-            BrowserSession.digest == token_digest(token),
+            BrowserSession.digest == digest_of(token),
             BrowserSession.ended_at.is_(None),
             BrowserSession.expires_at > moment,
             BrowserSession.used_at > moment - IDLE,

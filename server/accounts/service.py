@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 import unicodedata
@@ -15,6 +14,9 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session, contains_eager
 
+from server.accounts.browser_sessions import end_all
+from server.accounts.digest import digest_of
+from server.accounts.links import end_links
 from server.accounts.models import ApiToken, Person
 from server.database.engine import Sessions
 
@@ -88,7 +90,18 @@ def hash_password(password: str) -> str:
 
 def set_password(session: Session, person: Person, password: str) -> None:
     """A new password; raises AccountError for one that cannot be used."""
-    person.password = hash_password(password)
+    keep_password(session, person, hash_password(password))
+
+
+def keep_password(session: Session, person: Person, kept: str, now: datetime | None = None) -> None:
+    """Sign in with this password from now on, of which `hash_password` made what is kept.
+
+    Hashing takes long, so it is done before a transaction. Whoever came in with the old password is out: all browsers
+    are signed out, and no link is good any more. API tokens go on; each can be revoked.
+    """
+    person.password = kept
+    end_all(session, person.id, now=now)
+    end_links(session, person.id, now=now)
     session.flush()
 
 
@@ -113,8 +126,13 @@ def sign_in(sessions: Sessions, email: str, password: str) -> Person | None:
 
 
 def disable(session: Session, person: Person, now: datetime | None = None) -> None:
-    """Nobody can sign in as this person any more, nor with a token of theirs; all they did stays."""
+    """Nobody can sign in as this person any more, nor with a token of theirs; all they did stays.
+
+    Their browsers are signed out, and no link of theirs is good: letting them in again brings none of it back.
+    """
     person.disabled_at = person.disabled_at or now or datetime.now(UTC)
+    end_all(session, person.id, now=now)
+    end_links(session, person.id, now=now)
     session.flush()
 
 
@@ -139,7 +157,7 @@ def create_token(
         ApiToken(
             person_id=person.id,
             name=_line(name, "name of a token", _LONGEST_TOKEN_NAME),
-            digest=token_digest(token),
+            digest=digest_of(token),
             created_at=made,
             expires_at=None if lifetime is None else made + lifetime,
         )
@@ -161,7 +179,7 @@ def find_by_token(session: Session, token: str, *, now: datetime | None = None) 
         .join(ApiToken.person)
         .options(contains_eager(ApiToken.person))
         .where(
-            ApiToken.digest == token_digest(token),
+            ApiToken.digest == digest_of(token),
             ApiToken.revoked_at.is_(None),
             or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > moment),
             Person.disabled_at.is_(None),
@@ -189,11 +207,6 @@ def revoke_tokens(
         row.revoked_at = now or datetime.now(UTC)
     session.flush()
     return len(rows)
-
-
-def token_digest(token: str) -> str:
-    """What is kept of a token."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _matches(kept: str, password: str) -> bool:
