@@ -1,6 +1,36 @@
 from __future__ import annotations
 
-from tests.server.databases import engine, made, postgres_engine
+import pytest
+from argon2 import PasswordHasher
+
+from server.accounts import service
+from tests.server.databases import (
+    database_url,
+    engine,
+    kept_tables,
+    made,
+    migrated_file,
+    migrated_url,
+    postgres_engine,
+    sqlite_url,
+)
 from tests.services.connections import no_connection_is_left
 
-__all__ = ["engine", "made", "no_connection_is_left", "postgres_engine"]
+__all__ = [
+    "database_url",
+    "engine",
+    "kept_tables",
+    "made",
+    "migrated_file",
+    "migrated_url",
+    "no_connection_is_left",
+    "postgres_engine",
+    "sqlite_url",
+]
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work of a hash is argon2's business; here it would only cost time."""
+    monkeypatch.setattr(service, "_HASHER", PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1))
+    service._nobodys_hash.cache_clear()

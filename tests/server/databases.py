@@ -1,30 +1,72 @@
-"""Both kinds of database as fixtures, with all tables and nothing in them."""
+"""Both kinds of database as fixtures, with all tables and nothing in them.
+
+The tables are made once in a test process, as an operator makes them: a migration takes longer than most tests. For
+each test SQLite's file is copied, and PostgreSQL's database emptied.
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import LiteralString
 
 import pytest
 from sqlalchemy import Engine
 
 from server.database.engine import Sessions, connect, sessions
+from server.database.schema import upgrade
 from server.models import Base
+from tests.services.postgres_server import PostgresServer
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite database with all tables, to be copied."""
+    file = tmp_path_factory.mktemp("migrated") / "tilelab.db"
+    engine = connect(f"sqlite:///{file}")
+    upgrade(engine)
+    engine.dispose()
+    return file
+
+
+@pytest.fixture
+def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
+    """The address of `tilelab.db` in the test's folder."""
+    return f"sqlite:///{shutil.copy(migrated_file, tmp_path / 'tilelab.db')}"
+
+
+@pytest.fixture(scope="session")
+def kept_tables(postgres: PostgresServer) -> KeptTables:
+    return KeptTables(postgres)
+
+
+@pytest.fixture
+def migrated_url(kept_tables: KeptTables) -> str:
+    """The address of a database in PostgreSQL."""
+    return kept_tables.emptied()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The address of SQLite's, then of PostgreSQL's."""
+    url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "migrated_url")
+    return url
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
     """SQLite, then PostgreSQL."""
-    sqlite = request.param == "sqlite"
-    yield from _filled(
-        f"sqlite:///{tmp_path}/tilelab.db" if sqlite else request.getfixturevalue("postgres_url")
-    )
+    yield from _opened(database_url)
 
 
 @pytest.fixture
 def postgres_engine(postgres_url: str) -> Iterator[Engine]:
-    """PostgreSQL, for what only it does."""
-    yield from _filled(postgres_url)
+    """PostgreSQL, for what only it does, in a database that no test used before: plans depend on what was there."""
+    engine = connect(postgres_url)
+    Base.metadata.create_all(engine)
+    engine.dispose()
+    yield from _opened(postgres_url)
 
 
 @pytest.fixture
@@ -33,8 +75,80 @@ def made(engine: Engine) -> Sessions:
     return sessions(engine)
 
 
-def _filled(url: str) -> Iterator[Engine]:
+def _opened(url: str) -> Iterator[Engine]:
     engine = connect(url)
-    Base.metadata.create_all(engine)
     yield engine
     engine.dispose()
+
+
+class KeptTables:
+    """One database of a server, emptied from test to test; made anew where a test changed more than rows."""
+
+    NAME = "with_tables"
+
+    def __init__(self, server: PostgresServer) -> None:
+        self._server = server
+        self._shape = ""
+
+    def emptied(self) -> str:
+        """Its address. Whoever is still connected is cut off."""
+        if not self._shape or not self._empty():
+            self._make()
+        return self._server.url(self.NAME)
+
+    def _make(self) -> None:
+        self._server.drop_database(self.NAME)
+        self._server.create_database(self.NAME)
+        engine = connect(self._server.url(self.NAME))
+        upgrade(engine)
+        engine.dispose()
+        with self._server.connect(self.NAME) as connection:
+            (self._shape,) = connection.execute(_SHAPE).fetchone() or ("",)
+
+    def _empty(self) -> bool:
+        """Whether it is now as it was when it was made."""
+        with self._server.connect(self.NAME) as connection:
+            connection.execute(_CUT_OFF)
+            if connection.execute(_SHAPE).fetchone() != (self._shape,):
+                return False
+            connection.execute(_NO_ROWS)
+        return True
+
+
+_CUT_OFF: LiteralString = """
+SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+# tables with their columns, their constraints and indexes, and which version the database says that they are of
+_SHAPE: LiteralString = """
+SELECT md5(
+    (SELECT string_agg(concat(attrelid, attname, atttypid, attnotnull, attisdropped), ' ' ORDER BY attrelid, attnum)
+     FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid WHERE relnamespace = 'public'::regnamespace)
+    || (SELECT string_agg(oid::text, ' ' ORDER BY oid) FROM pg_constraint
+        WHERE connamespace = 'public'::regnamespace)
+    || (SELECT string_agg(version_num, ' ') FROM alembic_version)
+)
+"""
+
+# Nearly all tables are small, and to delete a few rows is ten times as fast as to truncate. Foreign keys and triggers
+# rest meanwhile, so that the order does not matter.
+_NO_ROWS: LiteralString = """
+DO $$
+DECLARE
+    each regclass;
+BEGIN
+    SET LOCAL session_replication_role = replica;
+    FOR each IN SELECT oid FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'alembic_version'
+    LOOP
+        IF pg_relation_size(each) > 1000000 THEN
+            EXECUTE format('TRUNCATE %s CASCADE', each);
+        ELSE
+            EXECUTE format('DELETE FROM %s', each);
+        END IF;
+    END LOOP;
+    PERFORM setval(format('%I.%I', schemaname, sequencename), start_value, false)
+        FROM pg_sequences WHERE schemaname = 'public' AND last_value IS NOT NULL;
+END $$
+"""

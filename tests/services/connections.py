@@ -21,16 +21,18 @@ ROOT = Path(__file__).resolve().parents[2]
 _open: dict[int, traceback.StackSummary] = {}
 
 
-def _opened(connection: DBAPIConnection, _record: object) -> None:
-    frames = traceback.walk_stack(sys._getframe(1))
-    _open[id(connection)] = traceback.StackSummary.extract(frames, limit=60, lookup_lines=False)
+def _used(connection: DBAPIConnection, *_record: object) -> None:
+    if id(connection) not in _open:
+        frames = traceback.walk_stack(sys._getframe(1))
+        _open[id(connection)] = traceback.StackSummary.extract(frames, limit=60, lookup_lines=False)
 
 
 def _closed(connection: DBAPIConnection, *_record: object) -> None:
     _open.pop(id(connection), None)
 
 
-event.listen(Pool, "connect", _opened)
+# not "connect": one that cannot be set up is never in a pool
+event.listen(Pool, "checkout", _used)
 event.listen(Pool, "close", _closed)
 event.listen(Pool, "close_detached", _closed)
 

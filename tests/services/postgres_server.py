@@ -62,13 +62,14 @@ def _number(program: Path) -> int:
 
 
 class PostgresServer:
-    """PostgreSQL on a Unix socket, its files in `folder`, made when first started.
+    """PostgreSQL on a Unix socket, its files in `folder`, made when first started. `settings` go before SETTINGS.
 
     Root runs it as another user, because it refuses to run as root.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
+        self._settings = {**SETTINGS, **settings}
         self.folder.mkdir(parents=True, exist_ok=True)
         self.data = folder / "data"
         self.log = folder / "postgres.log"
@@ -97,7 +98,7 @@ class PostgresServer:
         self._own(self.sockets)
         if not (self.data / "PG_VERSION").exists():
             self._make_cluster()
-        settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
+        settings = [f"--{name}={value}" for name, value in self._settings.items()]
         self.process = tethered.start(
             [self._programs / "postgres", "-D", self.data, "-k", self.sockets, *settings],
             self.log,

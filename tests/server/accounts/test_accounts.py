@@ -17,13 +17,6 @@ NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PASSWORD = "correct horse"
 
 
-@pytest.fixture(autouse=True)
-def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The work of a hash is argon2's business; here it would only cost time."""
-    monkeypatch.setattr(service, "_HASHER", PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1))
-    service._nobodys_hash.cache_clear()
-
-
 @pytest.fixture
 def ada(made: Sessions) -> Person:
     with made.begin() as session:

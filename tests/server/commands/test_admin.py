@@ -34,8 +34,8 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def ready(url: str) -> Iterator[Sessions]:
-    done("migrate")
+def ready(url: str, sqlite_url: str) -> Iterator[Sessions]:
+    assert sqlite_url == url
     done("course", "add", "demo", "Demo course")
     engine = connect(url)
     yield sessions(engine)

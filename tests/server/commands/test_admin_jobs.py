@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from server.database.engine import connect, sessions
-from server.database.schema import upgrade
 from server.grading.dispatch import take
 from server.grading.models import Job, JobState
 from tests.server.course import NOW, ACourse
@@ -18,13 +16,11 @@ from worker.messages import CPU_QUEUE
 
 
 @pytest.fixture
-def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    url = f"sqlite:///{tmp_path}/tilelab.db"
-    monkeypatch.setenv("DATABASE_URL", url)
+def course(sqlite_url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DATABASE_URL", sqlite_url)
     for name in ("DATABASE_URL_FILE", "REDIS_URL", "REDIS_URL_FILE"):
         monkeypatch.delenv(name, raising=False)
-    engine = connect(url)
-    upgrade(engine)
+    engine = connect(sqlite_url)
     yield ACourse.make(sessions(engine))
     engine.dispose()
 

@@ -21,7 +21,6 @@ from server.grading.attempts import ticket_of
 from server.grading.dispatch import take
 from server.grading.models import Job, StepState
 from server.grading.recorder import Recorder
-from server.models import Base
 from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, step_of
 from tests.server.grading.redis_stand_in import StandIn
 from worker.claims import Stand
@@ -221,9 +220,8 @@ def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(recorder, 
     assert "in no way" in caplog.text
 
 
-def test_a_statement_that_sqlite_refuses_does_not_come_for_ever(tmp_path, redis, monkeypatch):
-    engine = connect(f"sqlite:///{tmp_path}/tilelab.db")
-    Base.metadata.create_all(engine)
+def test_a_statement_that_sqlite_refuses_does_not_come_for_ever(sqlite_url, redis, monkeypatch):
+    engine = connect(sqlite_url)
     made = sessions(engine)
     ticket, body = on_its_way(made)
 

@@ -10,7 +10,6 @@ import yaml
 from prometheus_client.core import Metric
 
 from server.database.engine import connect
-from server.models import Base
 from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis
 from tests.server.compose_file import ROOT
@@ -21,9 +20,8 @@ NAME = re.compile(r"tilelab_[a-z_]+")
 
 
 @pytest.fixture
-def families(tmp_path) -> Iterator[list[Metric]]:
-    engine = connect(f"sqlite:///{tmp_path}/tilelab.db")
-    Base.metadata.create_all(engine)
+def families(sqlite_url) -> Iterator[list[Metric]]:
+    engine = connect(sqlite_url)
     yield list(TilelabCollector(engine, lambda: InRedis({}, 0, 0)).collect())
     engine.dispose()
 

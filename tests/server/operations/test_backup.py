@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 import threading
 import zipfile
@@ -16,7 +17,6 @@ from sqlalchemy import Engine, func, select, text
 from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.database.engine import connect, sessions
-from server.database.schema import upgrade
 from server.models import Base
 from server.operations import archive
 from server.operations.backup import back_up
@@ -24,27 +24,43 @@ from server.operations.restore import RestoreRefused, restore
 from tests.server.operations.a_full_course import full_course
 
 
+@pytest.fixture(scope="module")
+def full_file(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("full") / "full.db"
+    shutil.copy(migrated_file, file)
+    engine = connect(f"sqlite:///{file}")
+    full_course(sessions(engine))
+    engine.dispose()
+    return file
+
+
 @pytest.fixture
-def full(tmp_path: Path) -> Iterator[Engine]:
-    yield from opened(f"sqlite:///{tmp_path}/full.db", fill=True)
+def full(full_file: Path, tmp_path: Path) -> Iterator[Engine]:
+    """An SQLite database in which every table has rows."""
+    yield from opened(f"sqlite:///{shutil.copy(full_file, tmp_path)}")
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[Engine]:
-    """An empty SQLite database."""
+    """An SQLite database with nothing in it, nor any tables."""
     yield from opened(f"sqlite:///{tmp_path}/other.db")
 
 
 @pytest.fixture
-def postgres_full(postgres_url: str) -> Iterator[Engine]:
-    yield from opened(postgres_url, fill=True)
+def without_rows(sqlite_url: str) -> Iterator[Engine]:
+    """An SQLite database with all tables."""
+    yield from opened(sqlite_url)
 
 
-def opened(url: str, *, fill: bool = False) -> Iterator[Engine]:
-    engine = connect(url)
-    if fill:
-        upgrade(engine)
+@pytest.fixture
+def postgres_full(migrated_url: str) -> Iterator[Engine]:
+    for engine in opened(migrated_url):
         full_course(sessions(engine))
+        yield engine
+
+
+def opened(url: str) -> Iterator[Engine]:
+    engine = connect(url)
     yield engine
     engine.dispose()
 
@@ -169,24 +185,23 @@ def test_a_file_that_was_cut_off_is_refused(full: Engine, other: Engine, tmp_pat
 
 
 def test_a_file_with_a_bit_turned_is_refused_and_nothing_is_restored(
-    full: Engine, other: Engine, tmp_path: Path
+    full: Engine, without_rows: Engine, tmp_path: Path
 ) -> None:
     file = tmp_path / "backup.zip"
     back_up(full, file)
     whole = bytearray(file.read_bytes())
-    upgrade(other)
     for place in range(50, len(whole), len(whole) // 25):
         broken = whole.copy()
         broken[place] ^= 0x10
         file.write_bytes(broken)
         try:
-            restore(other, file)
+            restore(without_rows, file)
         except RestoreRefused:
-            assert not any(rows_of(other).values())
+            assert not any(rows_of(without_rows).values())
         else:
             # A bit that says nothing of the contents, such as the time of a member.
-            assert rows_of(other) == rows_of(full)
-            with other.begin() as connection:
+            assert rows_of(without_rows) == rows_of(full)
+            with without_rows.begin() as connection:
                 for table in reversed(Base.metadata.sorted_tables):
                     connection.execute(table.delete())
 
@@ -230,14 +245,13 @@ def manifest(**changes: Any) -> Any:
     ],
 )
 def test_what_is_not_as_it_was_written_is_refused(
-    full: Engine, other: Engine, tmp_path: Path, member: str, change: Any, words: str
+    full: Engine, without_rows: Engine, tmp_path: Path, member: str, change: Any, words: str
 ) -> None:
     file = tmp_path / "backup.zip"
     back_up(full, file)
     rewritten(file, member, change)
-    upgrade(other)
-    assert words in refused(other, file)
-    assert not any(rows_of(other).values())
+    assert words in refused(without_rows, file)
+    assert not any(rows_of(without_rows).values())
 
 
 def test_postgresql_says_which_row_it_refuses(full: Engine, postgres_url: str, tmp_path: Path) -> None:

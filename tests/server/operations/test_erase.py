@@ -16,7 +16,6 @@ from server.audit.models import AuditEvent
 from server.courses.models import Course
 from server.courses.service import members
 from server.database.engine import Sessions, connect, sessions
-from server.database.schema import upgrade
 from server.grading.models import Job, JobState, Result, Source, Step
 from server.grading.record import Recorded, record
 from server.grading.reports import unpack
@@ -203,9 +202,8 @@ def test_one_who_did_nothing_can_be_erased(made: Sessions) -> None:
     assert (done.submissions, done.sources, done.reports, done.cancelled) == (0, 0, 0, 0)
 
 
-def test_nothing_is_left_in_the_file_either(tmp_path: Path) -> None:
-    engine = connect(f"sqlite:///{tmp_path}/tilelab.db")
-    upgrade(engine)
+def test_nothing_is_left_in_the_file_either(tmp_path: Path, sqlite_url: str) -> None:
+    engine = connect(sqlite_url)
     made = sessions(engine)
     course = full_course(made)
     for number in range(5):

@@ -13,7 +13,6 @@ from sqlalchemy import Engine, update
 
 from kernels.verdict import Verdict
 from server.database.engine import Sessions, connect
-from server.database.schema import upgrade
 from server.fleet.service import copy_workers
 from server.grading.attempts import claimed, failed
 from server.grading.dispatch import take
@@ -221,15 +220,11 @@ def test_presence_bears_a_redis_that_is_away():
 
 
 @pytest.fixture
-def app(tmp_path, redis_url):
-    url = f"sqlite:///{tmp_path}/tilelab.db"
-    engine = connect(url)
-    upgrade(engine)
-    engine.dispose()
+def app(sqlite_url, redis_url):
     made = []
 
     def make(token: str = ""):
-        app = create_app(Settings(url, redis_url, metrics_token=token))
+        app = create_app(Settings(sqlite_url, redis_url, metrics_token=token))
         made.append(app)
         return app.test_client()
 

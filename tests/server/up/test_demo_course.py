@@ -10,7 +10,6 @@ import pytest
 from server.accounts.service import find_by_token, sign_in
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
-from server.database.schema import upgrade
 from server.up.demo import prepare_demo
 from server.up.demo_file import DemoUser, read_demo
 
@@ -18,9 +17,8 @@ URL = "http://127.0.0.1:8000"
 
 
 @pytest.fixture
-def made(tmp_path: Path):
-    engine = connect(f"sqlite:///{tmp_path}/tilelab.db")
-    upgrade(engine)
+def made(sqlite_url: str):
+    engine = connect(sqlite_url)
     yield sessions(engine)
     engine.dispose()
 

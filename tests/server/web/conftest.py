@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from server.accounts.models import Person
 from server.accounts.service import create_token
 from server.courses.models import Role
 from server.database.engine import connect, sessions
-from server.database.schema import upgrade
 from server.settings import Settings
 from server.web.app import create_app
 from tests.server.course import ACourse
@@ -61,18 +59,9 @@ def settings(database_url: str, redis_url: str = NOBODY) -> Settings:
     return Settings(database_url=database_url, redis_url=redis_url)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/tilelab.db"
-    url: str = request.getfixturevalue("postgres_url")
-    return url
-
-
 @pytest.fixture
 def portal(database_url: str):
     engine = connect(database_url)
-    upgrade(engine)
     app = create_app(settings(database_url))
     yield Portal(app, ACourse.make(sessions(engine)), app.test_client())
     app.extensions["tilelab"].engine.dispose()
