@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from server.database.base import Base, BigId
@@ -16,9 +16,11 @@ class AuditEvent(Base):
 
     actor_id: who did it; None for the system, or someone at the command line
     action: such as "job.retried"; subject: on what, such as "job 17"
+    course_id: in which course; None for what concerns no single one
     """
 
     __tablename__ = "audit_events"
+    __table_args__ = (Index(None, "course_id", "id"),)
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     at: Mapped[datetime] = mapped_column(index=True)
@@ -26,3 +28,4 @@ class AuditEvent(Base):
     action: Mapped[str] = mapped_column(String(60))
     subject: Mapped[str] = mapped_column(String(200), index=True)
     detail: Mapped[dict[str, Any]]
+    course_id: Mapped[int | None] = mapped_column(ForeignKey("courses.id"))

@@ -18,12 +18,14 @@ def note(
     subject: str,
     *,
     now: datetime | None = None,
+    course_id: int | None = None,
     **detail: Any,
 ) -> AuditEvent:
     """Write down a deed, in the transaction that does it.
 
     A person is named by number ("person 17"), never by name or email: the record outlives what people may have erased.
     actor: None for the system, or someone at the command line
+    course_id: in which course, whose staff can read of it then
     detail: values that JSON has
     """
     event = AuditEvent(
@@ -32,6 +34,7 @@ def note(
         action=action,
         subject=subject,
         detail=detail,
+        course_id=course_id,
     )
     session.add(event)
     return event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 from sqlalchemy import func, select
@@ -54,21 +55,32 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
     )
     new = queue_job(session, work, moment)
     session.flush()
-    note(session, actor, "job.retried", f"job {old.id}", now=moment, job=new.id)
+    course = _course_of(session, old)
+    note(session, actor, "job.retried", f"job {old.id}", now=moment, course_id=course, job=new.id)
     return new
 
 
 def regrade(
-    session: Session, assignment: Assignment, actor: Person | None, now: datetime | None = None
+    session: Session,
+    assignment: Assignment,
+    actor: Person | None,
+    now: datetime | None = None,
+    *,
+    only: Collection[int] | None = None,
 ) -> list[int]:
-    """Grade all submissions to an assignment again, as the assignment is now; returns the numbers of the new jobs.
+    """Grade submissions to an assignment again, as the assignment is now; returns the numbers of the new jobs.
 
-    Left out is what waits to be graded in just this way.
+    Left out is what waits to be graded in just this way. What is noted names the first and the last of the new jobs:
+    those of kind "regrade" between them, for this assignment, are what was asked for here.
+
+    only: the numbers of the submissions; None for all
     """
     moment = now or datetime.now(UTC)
     turns = Turns(session, CPU_QUEUE, Priority.REGRADE)
     made: list[Job] = []
     for submission, job in _latest_jobs(session, assignment):
+        if only is not None and submission.id not in only:
+            continue
         if job.state not in _OVER and job.exercise_digest == assignment.exercise_digest:
             continue
         same_device = submission.device_class in {"", assignment.device_class}
@@ -86,8 +98,12 @@ def regrade(
         with session.no_autoflush:
             made.append(queue_job(session, work, moment, turns))
     session.flush()
-    note(session, actor, "assignment.regraded", f"assignment {assignment.id}", now=moment, jobs=len(made))
-    return [job.id for job in made]
+    numbers = [job.id for job in made]
+    note(
+        session, actor, "assignment.regraded", f"assignment {assignment.id}", now=moment,
+        course_id=assignment.course_id, jobs=len(made), first=min(numbers, default=0), last=max(numbers, default=0),
+    )  # fmt: skip
+    return numbers
 
 
 def cancel(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> list[Ticket]:
@@ -107,8 +123,19 @@ def cancel(session: Session, number: int, actor: Person | None, now: datetime | 
     tickets = [cancelled(session, step, moment) for step in steps]
     job.state = JobState.CANCELLED
     job.ended_at = moment
-    note(session, actor, "job.cancelled", f"job {job.id}", now=moment)
+    note(session, actor, "job.cancelled", f"job {job.id}", now=moment, course_id=_course_of(session, job))
     return [ticket for ticket in tickets if ticket is not None]
+
+
+def _course_of(session: Session, job: Job) -> int | None:
+    """In which course a job's submission was handed in."""
+    if job.submission_id is None:
+        return None
+    return session.scalar(
+        select(Assignment.course_id)
+        .join(Submission, Submission.assignment_id == Assignment.id)
+        .where(Submission.id == job.submission_id)
+    )
 
 
 def _latest_jobs(session: Session, assignment: Assignment) -> list[tuple[Submission, Job]]:

@@ -24,11 +24,11 @@ from server.database.schema import NoSchema, SchemaTooNew, SchemaTooOld, check, 
 from server.models import Base
 from tests.server.course import ACourse
 
-ADDS_A_COLUMN = """
+ADDS_A_COLUMN = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision = "0003", "0002"
+revision, down_revision = "9999", "{schema.newest()}"
 
 
 def upgrade():
@@ -47,7 +47,7 @@ def newer_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     """Code with one more migration than there is; its file can be written anew."""
     folder = tmp_path / "migrations"
     shutil.copytree(schema.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    file = folder / "versions" / "0003_more.py"
+    file = folder / "versions" / "9999_more.py"
     file.write_text(ADDS_A_COLUMN)
     yield file
     monkeypatch.undo()
