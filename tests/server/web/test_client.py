@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bin.client import BUILT, build, check_types
+from bin.client import BUILT, build
 
 
 def test_the_committed_scripts_are_what_the_sources_give(tmp_path):
@@ -10,7 +10,3 @@ def test_the_committed_scripts_are_what_the_sources_give(tmp_path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
         path.name: path.read_bytes() for path in BUILT.iterdir()
     }, "run `make client`"
-
-
-def test_the_sources_have_the_types_that_they_say():
-    check_types()
