@@ -1,0 +1,137 @@
+"""Which of somebody's submissions counts, and what it is worth.
+
+Pure: it is given what was handed in, and reads and writes nothing. Pages, the gradebook and the export all ask here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from kernels.verdict import Verdict
+from server.courses.models import Assignment, Counts, Extension
+from server.submissions.models import Mode
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A submission as far as it may count.
+
+    chosen_at: when its owner last said that this one counts
+    verdict: None while there is none
+    score: by the exercise's metric, turned so that more is better; None where nothing was measured
+    gflops, gbps, ms_median, ms_low, ms_high: of the measurement, the last two the 95 % interval of the median
+    """
+
+    submission_id: int
+    public_id: str
+    created_at: datetime
+    mode: Mode
+    chosen_at: datetime | None = None
+    verdict: Verdict | None = None
+    score: float | None = None
+    gflops: float | None = None
+    gbps: float | None = None
+    ms_median: float | None = None
+    ms_low: float | None = None
+    ms_high: float | None = None
+
+    @property
+    def judged(self) -> bool:
+        """Whether it says something about the kernel; a fault of ours does not."""
+        return self.verdict is not None and self.verdict is not Verdict.SYSTEM_ERROR
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the kernel is right."""
+        return self.verdict is Verdict.ACCEPTED
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Until when somebody may hand in: in time, and at all. None: there is no such moment."""
+
+    due_at: datetime | None
+    closes_at: datetime | None
+
+    def closed(self, now: datetime) -> bool:
+        """Whether nothing is taken any more."""
+        return self.closes_at is not None and now > self.closes_at
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What counts for somebody. points: after what was lost for days late; late_days: days begun."""
+
+    entry: Entry
+    points: float
+    late_days: int
+
+
+def due_for(assignment: Assignment, extension: Extension | None) -> Deadlines:
+    """The deadlines of one person. Nobody is shut out before their own day is due."""
+    due_at = (extension and extension.due_at) or assignment.due_at
+    closes_at = (extension and extension.closes_at) or assignment.closes_at
+    if due_at is not None and closes_at is not None:
+        closes_at = max(due_at, closes_at)
+    return Deadlines(due_at, closes_at)
+
+
+def attempts_for(assignment: Assignment, extension: Extension | None) -> int | None:
+    """How many submissions for the ranking one person has; None for any number."""
+    if assignment.attempts is None:
+        return None
+    return assignment.attempts + (extension.extra_attempts if extension else 0)
+
+
+def late_days(created_at: datetime, deadlines: Deadlines) -> int:
+    """How many days were begun after the deadline when it was handed in; how long it was queued plays no part."""
+    if deadlines.due_at is None or created_at <= deadlines.due_at:
+        return 0
+    return -(-(created_at - deadlines.due_at) // _DAY)
+
+
+def points_for(assignment: Assignment, days: int, *, accepted: bool) -> float:
+    """What a submission is worth that was so many days late."""
+    if not accepted:
+        return 0.0
+    return max(0.0, assignment.points * (1 - assignment.late_percent_per_day * days / 100))
+
+
+def counted(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry]) -> Counted | None:
+    """What counts of all that one person handed in; None where nothing does yet.
+
+    Where the last one counts, one without a verdict is passed over until it has one. Where the chosen one counts and
+    none was chosen, the best does.
+    """
+    found = [
+        _counted(assignment, deadlines, entry)
+        for entry in entries
+        if entry.mode is Mode.RANK and entry.judged
+    ]
+    if not found:
+        return None
+    if assignment.counts is Counts.LAST:
+        return max(found, key=lambda one: (one.entry.created_at, one.entry.submission_id))
+    chosen = [one for one in found if one.entry.chosen_at is not None]
+    if assignment.counts is Counts.CHOSEN and chosen:
+        return max(chosen, key=lambda one: (one.entry.chosen_at, one.entry.submission_id))
+    return max(found, key=_worth)
+
+
+def _counted(assignment: Assignment, deadlines: Deadlines, entry: Entry) -> Counted:
+    days = late_days(entry.created_at, deadlines)
+    return Counted(entry, points_for(assignment, days, accepted=entry.accepted), days)
+
+
+def _worth(one: Counted) -> tuple[bool, float, float, float, int]:
+    """A right kernel before a wrong one, then more points, a better score, and the earlier; of wrong ones the last."""
+    entry = one.entry
+    moment, number = entry.created_at.timestamp(), entry.submission_id
+    if not entry.accepted:
+        return False, 0.0, 0.0, moment, number
+    score = float("-inf") if entry.score is None else entry.score
+    return True, one.points, score, -moment, -number
