@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tests.faults.campaign import Plan, run
@@ -17,6 +18,8 @@ from tests.faults.house import House
 from tests.faults.parts import parts
 from tests.faults.target import Target
 from tests.faults.text import text_of
+
+_CONTROL_SECONDS = 120.0
 
 
 def main() -> int:
@@ -35,6 +38,9 @@ def main() -> int:
     options = parser.parse_args()
     seconds = options.seconds or 2.5 * options.faults
     plan = Plan(options.submissions, options.faults, options.seed, seconds)
+    if options.control:
+        # what it has lost never comes back, however long one waits
+        plan = replace(plan, drain_seconds=_CONTROL_SECONDS)
     print(
         f"seed {plan.seed}: {plan.submissions} submissions, {plan.faults} faults, {plan.seconds:.0f} s",
         flush=True,
