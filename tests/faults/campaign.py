@@ -17,7 +17,7 @@ from tests.faults.target import Target
 from tests.services.processes import alive
 
 Say = Callable[[str], None]
-_LOOK_SECONDS = 5.0
+_LOOK_SECONDS, _SAY_SECONDS = 0.5, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,15 @@ def _strike(target: Target, plan: Plan, say: Say) -> Counter[str]:
 
 def _drain(target: Target, load: Load, deadline: float, say: Say) -> None:
     """Wait until everything that was accepted has its verdict, or the time is over."""
-    while time.monotonic() < deadline:
+    say_at = 0.0
+    while (now := time.monotonic()) < deadline:
         with target.sessions.begin() as session:
             left = unfinished(session)
         if load.over and not left:
             return
-        say(f"         {len(load.accepted)} accepted, {left} in work")
+        if now >= say_at:
+            say(f"         {len(load.accepted)} accepted, {left} in work")
+            say_at = now + _SAY_SECONDS
         time.sleep(_LOOK_SECONDS)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.faults.campaign import Plan, run
@@ -10,7 +12,8 @@ from tests.faults.house import House
 from tests.faults.parts import parts
 from tests.faults.text import text_of
 
-SHORT = Plan(submissions=20, faults=14, seed=5, seconds=40.0, drain_seconds=300.0, students=4)
+SHORT = Plan(submissions=20, faults=14, seed=5, seconds=28.0, drain_seconds=300.0, students=4)
+SHORTER = replace(SHORT, submissions=10, faults=7, seconds=14.0)
 
 
 @pytest.mark.timeout(600)
@@ -26,7 +29,7 @@ def test_every_submission_gets_its_one_verdict_whatever_dies(tmp_path):
 @pytest.mark.timeout(600)
 def test_the_same_holds_on_one_machine_with_sqlite(tmp_path):
     with Embedded(tmp_path, students=SHORT.students) as embedded:
-        outcome = run(embedded, SHORT, print)
+        outcome = run(embedded, SHORTER, print)
 
     assert outcome.good, text_of(outcome)
-    assert outcome.faults.total() == SHORT.faults
+    assert outcome.faults.total() == SHORTER.faults

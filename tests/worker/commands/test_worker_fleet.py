@@ -140,11 +140,13 @@ def test_who_is_meant_has_to_be_clear(redis_url, board):
     assert board.fleet.tell(record) is Wanted.DRAIN
 
 
-def test_waiting_for_a_worker_that_is_silent_ends(redis_url, board):
+def test_waiting_for_a_worker_that_is_silent_ends(redis_url, board, monkeypatch):
+    monkeypatch.setattr("worker.commands.wanting.SILENT_SECONDS", 1.0)
     tell(board, "one")
-    result = run("drain", "one", "--wait", "--redis", redis_url)
-    assert result.returncode == 3
-    assert "one is silent" in one_line(result)
+    result = CliRunner().invoke(tilelab, ["worker", "drain", "one", "--wait", "--redis", redis_url])
+    assert result.exit_code == 3
+    assert "one is silent" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
