@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from flask import Flask, Response, json, render_template, request
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException
+
+from server.database.faults import Outlook, outlook
 
 MEDIA_TYPE = "application/problem+json"
 _RETRY_SECONDS = 5
@@ -98,9 +100,7 @@ def _by_status(error: HTTPException) -> Response:
 
 def _database_failed(error: DBAPIError) -> Response:
     """Away or busy is one thing, a statement that the database refuses is a fault of ours."""
-    if isinstance(error, (OperationalError, InterfaceError)) or error.connection_invalidated:
-        return _database_away(error)
-    return _fault(error)
+    return _fault(error) if outlook(error) is Outlook.LASTS else _database_away(error)
 
 
 def _database_away(error: Exception) -> Response:
