@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
 from flask import Blueprint, Response, jsonify
 
-from server.standings.reading import read_board
+from server.standings.reading import BoardAnswer, read_board
 from server.web.identity import person_asking
+from server.web.operation import Text, operation
 from server.web.problems import Refused
 from server.web.site import site
 
 leaderboards = Blueprint("leaderboards", __name__)
 
+_NAME = Annotated[str, Text(r"[a-z0-9][a-z0-9._\-]{0,59}")]
+
 
 @leaderboards.get("/leaderboards/<course>/<assignment>/<device_class>")
+@operation(
+    BoardAnswer,
+    path={"course": _NAME, "assignment": _NAME, "device_class": _NAME},
+    refuses={404: "There is no such assignment, or none that you may see."},
+)
 def show(course: str, assignment: str, device_class: str) -> Response:
     """The board, for the members of the course: an empty one where nobody was measured on such a device."""
     person = person_asking().id

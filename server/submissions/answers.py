@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from server.grading.models import Job, Step, StepState
+from kernels.report import Report
+from kernels.verdict import Verdict
+from server.grading.models import Job, JobState, Step, StepState
+from server.submissions.models import Mode
+from server.web.operation import Reads
 from worker.messages import StepKind
 
 _NOT_RUN = "not_run"
@@ -17,6 +21,7 @@ _CHECK_STEPS = ("compile", "check")
 class AcceptedAnswer:
     """What a program gets for what it handed in.
 
+    url: where to read what becomes of it
     position: its place in the queue, 0 once it is at work, None where it is over, as one handed in again may be
     """
 
@@ -55,21 +60,25 @@ class SubmissionAnswer:
     Where it is graded again, `state`, `position`, `wait` and `steps` are about that; `verdict` and `result` stay what
     they were until there is another.
 
+    assignment: COURSE/ASSIGNMENT
+    device_class: what it is measured on; "" for nothing
     state: queued, running, done or cancelled; verdict: None until there is a final one
-    position: its place in the queue, 1 for the next, 0 for one at work; None where it is over, as `wait`
-    result: the object that `tilelab grade --json` prints; None as `verdict`
+    position: its place in the queue, 1 for the next, 0 for one at work; None where it is over
+    wait: until its turn; None where it is over
+    steps: compile, check and, where it is measured, measure
+    result: the object that `tilelab grade --json` prints, as the version that graded it wrote it; None as `verdict`
     """
 
     id: str
     assignment: str
-    mode: str
+    mode: Mode
     device_class: str
-    state: str
-    verdict: str | None
+    state: JobState
+    verdict: Verdict | None
     position: int | None
     wait: WaitAnswer | None
     steps: tuple[StepAnswer, ...]
-    result: Mapping[str, Any] | None
+    result: Annotated[Mapping[str, Any] | None, Reads(Report | None)]
 
 
 def step_answers(job: Job, report: Mapping[str, Any] | None) -> tuple[StepAnswer, ...]:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
 
 from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
 
+from server.accounts.limits import Limit
 from server.courses.service import find_assignment
-from server.submissions.answers import AcceptedAnswer
-from server.submissions.handing_in import NewSubmission, read_new_submission
-from server.submissions.reading import read_submission
+from server.grading.changes import NotPossible
+from server.submissions.answers import AcceptedAnswer, SubmissionAnswer
+from server.submissions.cancelling import revoke, take_back
+from server.submissions.handing_in import KEY, NewSubmission, SubmissionRequest, read_new_submission
+from server.submissions.own import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
+from server.submissions.reading import read_submission, visible_submission
 from server.submissions.service import (
     Accepted,
     HandedIn,
@@ -22,11 +27,16 @@ from server.submissions.service import (
     NotOpen,
     accept,
 )
-from server.web.identity import person_asking
+from server.web.identity import counted, person_asking
+from server.web.operation import Header, Text, operation
 from server.web.problems import Refused
+from server.web.query import read_query
 from server.web.site import site
 
 submissions = Blueprint("submissions", __name__)
+
+SUBMITS = Limit("api submit", 60, timedelta(minutes=1))
+"""Of one person, whatever becomes of them; an assignment's own limits are far narrower."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,15 +51,39 @@ _REFUSALS: dict[type[NotAccepted], tuple[int, str, str, str]] = {
         " Send a new key with a new submission, and the old one only with the very same request.",
     ),
 }  # fmt: skip
+_NONE = {404: "There is no such submission, or none that you may see."}
 _INVALID = (422, "invalid", "A field has a value that it cannot have", "")
 
 
 @submissions.post("/submissions")
+@operation(
+    AcceptedAnswer,
+    status=202,
+    takes=SubmissionRequest,
+    sends=(
+        Header(
+            "Idempotency-Key",
+            "New for every submission. A request that is sent again with the same key is one submission.",
+            Annotated[str, Text(KEY)],
+        ),
+    ),
+    gives=(Header("Location", "Where to read what becomes of it.", required=True),),
+    refuses={
+        400: "The body is no JSON, or the Idempotency-Key cannot be used.",
+        403: "The assignment is not open.",
+        404: "There is no such assignment, or none that you may see.",
+        409: "The Idempotency-Key was used for something else.",
+        413: "The source has more than 64 KiB, or the request more than 256.",
+        415: "The body is of another type than JSON.",
+        422: "A field has a value that it cannot have.",
+    },
+)
 def hand_in() -> tuple[Response, int, dict[str, str]]:
-    """Accept a submission: once this is answered, it is graded whatever happens."""
-    _refuse_other_types()
+    """Hand in a source: once this is answered, it is graded whatever happens."""
     person = person_asking().id
+    _refuse_other_types()
     asked = read_new_submission(_body(), request.headers.get("Idempotency-Key"))
+    counted(SUBMITS, f"person {person}")
     with site().readers.begin() as session:
         assignment = _assignment(session, asked)
     accepted = _accept(HandedIn(person, assignment, asked.source, asked.mode, asked.device_class, asked.key))
@@ -59,18 +93,99 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     return jsonify(asdict(answer)), 202, {"Location": url}
 
 
+@submissions.get("/submissions")
+@operation(
+    OwnAnswer,
+    query=OwnQuery,
+    refuses={
+        404: "There is no such assignment, or no such submission of yours.",
+        422: "A parameter has a value that it cannot have.",
+    },
+)
+def own() -> Response:
+    """Your submissions in the courses that you are in, the latest first, page by page."""
+    person = person_asking().id
+    asked = read_query(OwnQuery)
+    with site().readers.begin() as session:
+        found = own_submissions(session, person, asked)
+    if found is None:
+        raise Refused(
+            404, "not_found", "There is nothing of that name",
+            "`assignment` names none in your courses, or `before` no submission of yours.",
+        )  # fmt: skip
+    lines, more = found
+    further = url_for(".own", **_given(asked), before=lines[-1].id) if more else None
+    return jsonify(asdict(OwnAnswer(tuple(lines), further)))
+
+
 @submissions.get("/submissions/<public_id>")
+@operation(SubmissionAnswer, path={"public_id": PUBLIC_ID}, refuses=_NONE)
 def look_up(public_id: str) -> Response:
     """What became of a submission: for its owner, and for the staff of its course."""
     person = person_asking().id
     with site().readers.begin() as session:
         answer = read_submission(session, person, public_id, datetime.now(UTC))
     if answer is None:
-        raise Refused(
-            404, "no_such_submission", "There is no such submission",
-            "It has another id, or is someone else's. The answer to handing in holds its address.",
-        )  # fmt: skip
+        raise _no_submission()
     return jsonify(asdict(answer))
+
+
+@submissions.get("/submissions/<public_id>/source")
+@operation(str, media_type="text/plain", path={"public_id": PUBLIC_ID}, refuses=_NONE)
+def source(public_id: str) -> Response:
+    """The source as it was handed in: for its owner, and for the staff of its course."""
+    person = person_asking().id
+    with site().readers.begin() as session:
+        found = visible_submission(session, person, public_id)
+        content = None if found is None else found.source.content
+    if content is None:
+        raise _no_submission()
+    return Response(content, content_type="text/plain; charset=utf-8")
+
+
+@submissions.post("/submissions/<public_id>/cancel")
+@operation(
+    SubmissionAnswer,
+    path={"public_id": PUBLIC_ID},
+    refuses={
+        403: "It is someone else's: staff end the grading of others elsewhere.",
+        **_NONE,
+        409: "It is over, or staff have it graded again.",
+    },
+)
+def stop(public_id: str) -> Response:
+    """Take a submission of yours back, as long as it is not graded."""
+    person = person_asking()
+    with site().sessions.begin() as session:
+        found = visible_submission(session, person.id, public_id)
+        if found is None:
+            raise _no_submission()
+        if found.person_id != person.id:
+            raise Refused(
+                403, "not_yours", "This is someone else's submission",
+                "Staff end the grading of others on the page of the submission, or with `tilelab admin jobs cancel`.",
+            )  # fmt: skip
+        try:
+            tickets = take_back(session, found, person)
+        except NotPossible as error:
+            raise Refused(
+                409, "over", "It cannot be taken back", f"{error} Read it to see how it stands."
+            ) from error
+    revoke(site().settings.redis_url, tickets)
+    return look_up(public_id)
+
+
+def _no_submission() -> Refused:
+    return Refused(
+        404, "no_such_submission", "There is no such submission",
+        "It has another id, or is someone else's. The answer to handing in holds its address.",
+    )  # fmt: skip
+
+
+def _given(asked: OwnQuery) -> dict[str, Any]:
+    """What a page after this one is asked for with, beside where it begins."""
+    given = {"assignment": asked.assignment, "limit": asked.limit}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _refuse_other_types() -> None:

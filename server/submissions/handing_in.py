@@ -5,19 +5,49 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar
 
 from server.grading.models import SOURCE_BYTES
 from server.submissions.models import Mode
+from server.web.operation import Text
 from server.web.problems import Refused
 
-_ASSIGNMENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}")
-_DEVICE_CLASS = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
-_KEY = re.compile(r"[\x21-\x7e]{1,200}")
-_FIELDS = ("assignment", "source", "mode", "device_class")
+ASSIGNMENT = r"[a-z0-9][a-z0-9._\-]{0,59}/[a-z0-9][a-z0-9._\-]{0,59}"
+DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
+KEY = r"[\x21-\x7e]{1,200}"
+
+_ASSIGNMENT = re.compile(ASSIGNMENT)
+_DEVICE_CLASS = re.compile(DEVICE_CLASS)
+_KEY = re.compile(KEY)
 _MOST_DIGITS = 20
 _DEEPEST = "it is nested too deeply"
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionRequest:
+    """What is handed in.
+
+    assignment: COURSE/ASSIGNMENT, such as demo/tiled
+    source: the text of one .cu file, at most 64 KiB in UTF-8
+    mode: rank, or check for one that is not measured
+    device_class: what to measure on, where it is not to be the assignment's own; not with mode check
+    """
+
+    assignment: Annotated[str, Text(ASSIGNMENT)]
+    source: Annotated[str, Text(shortest=1, longest=SOURCE_BYTES)]
+    mode: Mode = Mode.RANK
+    device_class: Annotated[str, Text(DEVICE_CLASS)] | None = None
+
+    SCHEMA: ClassVar[Mapping[str, Any]] = {
+        "not": {
+            "required": ["mode", "device_class"],
+            "properties": {"mode": {"const": "check"}, "device_class": {"type": "string"}},
+        }
+    }
+
+
+_FIELDS = tuple(field.name for field in fields(SubmissionRequest))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def read_submission(
     session: Session, person_id: int, public_id: str, now: datetime
 ) -> SubmissionAnswer | None:
     """The submission as its owner or the staff of its course may see it; None for anyone else."""
-    submission = _visible(session, person_id, public_id)
+    submission = visible_submission(session, person_id, public_id)
     if submission is None:
         return None
     job = latest_job(session, submission.id)
@@ -45,13 +45,15 @@ def read_submission(
     )
 
 
-def _visible(session: Session, person_id: int, public_id: str) -> Submission | None:
+def visible_submission(session: Session, person_id: int, public_id: str) -> Submission | None:
+    """For its owner, as long as they are in its course, and for the course's staff; None for anyone else."""
     if not public_id.isascii() or not public_id.isalnum():
         return None
     found = session.scalar(select(Submission).where(Submission.public_id == public_id))
-    if found is None or found.person_id == person_id:
-        return found
-    return found if is_staff(role_in(session, person_id, found.assignment.course_id)) else None
+    if found is None:
+        return None
+    role = role_in(session, person_id, found.assignment.course_id)
+    return found if is_staff(role) or (role is not None and found.person_id == person_id) else None
 
 
 def _report(session: Session, job: Job) -> Mapping[str, Any] | None:

@@ -1,9 +1,13 @@
-"""Who asks: the bearer token of a request."""
+"""Who asks: the bearer token of a request. A token acts for its person, and in nobody's name else."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from flask import request
 
+from server.accounts import limits
+from server.accounts.limits import Limit, TooOften
 from server.accounts.models import Person
 from server.accounts.service import find_by_token
 from server.courses.models import Role
@@ -12,21 +16,43 @@ from server.web.site import site
 
 _LONGEST_TOKEN = 200
 
+BAD_TOKENS = Limit("bad token", 60, timedelta(minutes=1))
+"""From one address. A good token is let in all the same: others may share the address with whoever guesses."""
+
 
 def person_asking() -> Person:
     """The owner of the request's token; refuses a request without one that is good."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    token = token.strip()
-    if scheme.lower() != "bearer" or not token:
+    token = token_shown()
+    if not token:
         raise _not_signed_in("No token came along. Send the header `Authorization: Bearer TOKEN`.")
-    if not token.isascii() or len(token) > _LONGEST_TOKEN:
-        raise _not_signed_in(_NOT_GOOD)
     # that a token is used is noted: it takes a transaction that can write
-    with site().sessions.begin() as session:
-        person = find_by_token(session, token)
+    person = None
+    if token.isascii() and len(token) <= _LONGEST_TOKEN:
+        with site().sessions.begin() as session:
+            person = find_by_token(session, token)
     if person is None:
+        counted(BAD_TOKENS, limits.by_address(request.remote_addr or ""))
         raise _not_signed_in(_NOT_GOOD)
     return person
+
+
+def token_shown() -> str:
+    """The token that the request came with; "" for none."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def counted(limit: Limit, subject: str) -> None:
+    """Count one more; refuses what is one too many."""
+    try:
+        limits.count(site().sessions, limit, subject)
+    except TooOften as often:
+        minutes = limit.every.total_seconds() / 60
+        raise Refused(
+            429, "too_often", "Too many requests",
+            f"At most {limit.count} are answered in {minutes:g} min. Try again in {often.seconds} s.",
+            {"Retry-After": str(often.seconds)},
+        ) from often  # fmt: skip
 
 
 def is_staff(role: Role | None) -> bool:
@@ -34,7 +60,7 @@ def is_staff(role: Role | None) -> bool:
     return role in {Role.INSTRUCTOR, Role.ASSISTANT}
 
 
-_NOT_GOOD = "The token is unknown, has expired or was revoked. Ask your course's staff for another."
+_NOT_GOOD = "The token is unknown, has expired or was revoked. Make another on the page of your account, under Tokens."
 
 
 def _not_signed_in(detail: str) -> Refused:

@@ -1,0 +1,81 @@
+"""Who a token belongs to, for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from flask import Blueprint, Response, jsonify
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from server.accounts.digest import digest_of
+from server.accounts.models import ApiToken, Person
+from server.courses.models import Course, Membership, Role
+from server.web.identity import person_asking, token_shown
+from server.web.operation import Moment, operation
+from server.web.site import site
+
+me = Blueprint("me", __name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CourseAnswer:
+    """A course of yours. archived: whether it is over: it can be read, and nothing handed in."""
+
+    slug: str
+    title: str
+    role: Role
+    archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenAnswer:
+    """The token that was shown. name: as its owner called it; expires_at: None for one that does not."""
+
+    name: str
+    expires_at: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeAnswer:
+    """Who the token acts for.
+
+    admin: whether that is someone who runs the server, and so an instructor in every course
+    time_zone: in which they read times; "" for the course's
+    """
+
+    name: str
+    email: str
+    admin: bool
+    time_zone: str
+    courses: tuple[CourseAnswer, ...]
+    token: TokenAnswer
+
+
+@me.get("/me")
+@operation(MeAnswer)
+def show() -> Response:
+    """Who the token acts for, and the courses they are in."""
+    person = person_asking()
+    with site().readers.begin() as session:
+        answer = _answer(session, person, token_shown())
+    return jsonify(asdict(answer))
+
+
+def _answer(session: Session, person: Person, token: str) -> MeAnswer:
+    kept = session.scalars(select(ApiToken).where(ApiToken.digest == digest_of(token))).one()
+    query = (
+        select(Membership)
+        .join(Membership.course)
+        .options(joinedload(Membership.course))
+        .where(Membership.person_id == person.id, Membership.dropped_at.is_(None))
+        .order_by(Course.created_at.desc(), Course.slug)
+    )
+    courses = tuple(
+        CourseAnswer(row.course.slug, row.course.title, row.role, row.course.archived_at is not None)
+        for row in session.scalars(query)
+    )
+    expires = None if kept.expires_at is None else kept.expires_at.isoformat()
+    return MeAnswer(
+        person.name, person.email, person.admin, person.time_zone, courses, TokenAnswer(kept.name, expires)
+    )

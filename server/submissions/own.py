@@ -1,0 +1,146 @@
+"""What someone has handed in, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, joinedload
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.courses.models import Assignment, Membership
+from server.courses.service import find_assignment
+from server.grading.models import Job, JobState, Result
+from server.submissions.handing_in import ASSIGNMENT
+from server.submissions.models import Mode, Submission
+from server.web.operation import Moment, Range, Text
+
+PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQuery:
+    """Which of them.
+
+    assignment: only those for COURSE/ASSIGNMENT
+    before: only those that were handed in before this one, such as the last of the page before
+    limit: how many
+    """
+
+    assignment: Annotated[str, Text(ASSIGNMENT)] | None = None
+    before: PUBLIC_ID | None = None
+    limit: Annotated[int, Range(1, 100)] = 20
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredAnswer:
+    """What a GPU measured.
+
+    gflops, gbps: None where the exercise does not count them
+    cublas_share: of cuBLAS's speed at the same size, 0 to 1
+    """
+
+    gflops: float | None
+    gbps: float | None
+    ms_median: float | None
+    cublas_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLineAnswer:
+    """A submission in a list; `url` has the rest.
+
+    state: queued, running, done or cancelled, of the last time that it was graded
+    verdict: None until there is a final one; measured: None where nothing was measured
+    """
+
+    id: str
+    url: str
+    assignment: str
+    mode: Mode
+    device_class: str
+    created_at: Moment
+    state: JobState
+    verdict: Verdict | None
+    measured: MeasuredAnswer | None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAnswer:
+    """Your submissions, the latest first. next: the address of the next page; None on the last."""
+
+    submissions: tuple[OwnLineAnswer, ...]
+    next: str | None
+
+
+def own_submissions(
+    session: Session, person: int, asked: OwnQuery
+) -> tuple[list[OwnLineAnswer], bool] | None:
+    """One page, and whether there are more; None where an assignment or a submission that was named is not there."""
+    wanted = (
+        select(Submission)
+        .where(Submission.person_id == person, Submission.assignment_id.in_(_visible(session, person)))
+        .options(joinedload(Submission.assignment).joinedload(Assignment.course))
+        .order_by(Submission.id.desc())
+        .limit(asked.limit + 1)
+    )
+    if asked.assignment is not None:
+        found = find_assignment(session, asked.assignment)
+        if found is None:
+            return None
+        wanted = wanted.where(Submission.assignment_id == found.id)
+    if asked.before is not None:
+        mine = Submission.person_id == person
+        last = session.scalar(select(Submission.id).where(Submission.public_id == asked.before, mine))
+        if last is None:
+            return None
+        wanted = wanted.where(Submission.id < last)
+    rows = session.scalars(wanted).all()
+    shown = rows[: asked.limit]
+    jobs = _jobs(session, [row.id for row in shown])
+    return [_line(row, jobs[row.id]) for row in shown], len(rows) > len(shown)
+
+
+def _visible(session: Session, person: int) -> Select[int]:
+    """The assignments of the courses that someone is in."""
+    every = select(Assignment.id)
+    if session.scalar(select(Person.admin).where(Person.id == person)):
+        return every
+    theirs = (Membership.person_id == person, Membership.dropped_at.is_(None))
+    return every.join(Membership, Membership.course_id == Assignment.course_id).where(*theirs)
+
+
+def _jobs(session: Session, submissions: Sequence[int]) -> Mapping[int, list[tuple[Job, Result | None]]]:
+    """All jobs of these submissions, each with its result, the first first."""
+    query = (
+        select(Job, Result)
+        .outerjoin(Result, Result.job_id == Job.id)
+        .where(Job.submission_id.in_(submissions))
+        .order_by(Job.id)
+    )
+    found: dict[int, list[tuple[Job, Result | None]]] = {number: [] for number in submissions}
+    for job, result in session.execute(query):
+        if job.submission_id is not None:
+            found[job.submission_id].append((job, result))
+    return found
+
+
+def _line(row: Submission, jobs: Sequence[tuple[Job, Result | None]]) -> OwnLineAnswer:
+    judged = next(((job, result) for job, result in reversed(jobs) if job.state is JobState.DONE), None)
+    measured = None if judged is None else judged[1]
+    return OwnLineAnswer(
+        id=row.public_id,
+        url=f"/api/v1/submissions/{row.public_id}",
+        assignment=f"{row.assignment.course.slug}/{row.assignment.slug}",
+        mode=row.mode,
+        device_class=row.device_class,
+        created_at=row.created_at.isoformat(),
+        state=jobs[-1][0].state,
+        verdict=None if judged is None else judged[0].verdict,
+        measured=None
+        if measured is None or measured.ms_median is None
+        else MeasuredAnswer(measured.gflops, measured.gbps, measured.ms_median, measured.cublas_share),
+    )

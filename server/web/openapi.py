@@ -1,0 +1,162 @@
+"""The description of the API as OpenAPI 3.1, made of what the routes say of themselves.
+
+Nothing of it is written down a second time: addresses come from the map of addresses, fields from the data classes that
+answers are made of, texts from docstrings. A route of the API that says nothing of itself is a mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
+from inspect import cleandoc
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app, jsonify
+from werkzeug.routing import Rule
+
+from server.web.operation import JSON, Header, Operation, operation, operation_of
+from server.web.problems import MEDIA_TYPE, Problem
+from server.web.schemas import Schema, Schemas, Undescribed
+
+PREFIX = "/api/v1"
+_SCHEME = "token"
+_KEY = "tilelab-openapi"
+
+description = Blueprint("api_description", __name__)
+
+_OF_ALL: Mapping[int, str] = {
+    500: "A fault inside Tilelab; the server's log has it.",
+    503: "The database is away; nothing was stored. Send the same request again after `Retry-After`.",
+}
+_OF_TOKENS: Mapping[int, str] = {
+    401: "No token came along, or none that is good: unknown, expired, revoked, or of someone who may not come in.",
+    429: "Too often: wait for the seconds in `Retry-After`.",
+}
+_WITH_HEADERS: Mapping[int, tuple[Header, ...]] = {
+    401: (Header("WWW-Authenticate", "Says that a bearer token is wanted.", required=True),),
+    429: (Header("Retry-After", "Seconds to wait.", int, required=True),),
+    503: (Header("Retry-After", "Seconds to wait.", int, required=True),),
+}
+
+
+@description.get("/openapi.json")
+@operation(dict[str, Any], token=False)
+def openapi() -> Response:
+    """This description, for whoever writes a program."""
+    return jsonify(_kept(current_app))
+
+
+def described(app: Flask) -> dict[str, Any]:
+    """The whole document. Raises Undescribed for a route of the API without a word on what it takes and gives."""
+    schemas = Schemas()
+    schemas.of(Problem)
+    paths: dict[str, dict[str, Any]] = {}
+    tags: set[str] = set()
+    for rule, method, said in _routes(app):
+        address = re.sub(r"<(?:[^:<>]+:)?([^<>]+)>", r"{\1}", rule.rule)
+        view = app.view_functions[rule.endpoint]
+        tags.add(rule.endpoint.partition(".")[0])
+        paths.setdefault(address, {})[method.lower()] = _operation(rule, view.__doc__, said, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tilelab",
+            "version": version("tilelab"),
+            "description": "Hand in CUDA kernels, and read what becomes of them. All times are in UTC, in ISO 8601.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name} for name in sorted(tags)],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.components,
+            "securitySchemes": {
+                _SCHEME: {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Made on the page of your account. It acts as you do.",
+                }
+            },
+        },
+    }
+
+
+def _kept(app: Flask) -> dict[str, Any]:
+    """Made once: it stays as it is for as long as the application does."""
+    if _KEY not in app.extensions:
+        app.extensions[_KEY] = described(app)
+    found: dict[str, Any] = app.extensions[_KEY]
+    return found
+
+
+def _routes(app: Flask) -> Iterator[tuple[Rule, str, Operation]]:
+    for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
+        if not rule.rule.startswith(f"{PREFIX}/"):
+            continue
+        said = operation_of(app.view_functions[rule.endpoint])
+        if said is None:
+            raise Undescribed(
+                f"{rule.rule} says nothing of what it takes and gives: see server/web/operation.py"
+            )
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            yield rule, method, said
+
+
+def _operation(rule: Rule, text: str | None, said: Operation, schemas: Schemas) -> Schema:
+    first, _, rest = cleandoc(text or "").partition("\n")
+    found: Schema = {
+        "operationId": rule.endpoint.replace(".", "_"),
+        "summary": first,
+        "tags": [rule.endpoint.split(".")[0]],
+        "parameters": list(_parameters(rule, said, schemas)),
+        "responses": _responses(said, schemas),
+        "security": [{_SCHEME: []}] if said.token else [],
+    }
+    if rest.strip():
+        found["description"] = rest.strip()
+    if said.takes is not None:
+        found["requestBody"] = {"required": True, "content": {JSON: {"schema": schemas.body(said.takes)}}}
+    return found
+
+
+def _parameters(rule: Rule, said: Operation, schemas: Schemas) -> Iterator[Schema]:
+    for name in re.findall(r"<(?:[^:<>]+:)?([^<>]+)>", rule.rule):
+        yield {"name": name, "in": "path", "required": True, "schema": schemas.of(said.path[name])}
+    for header in said.sends:
+        yield {
+            "name": header.name, "in": "header", "required": header.required, "description": header.description,
+            "schema": schemas.of(header.type),
+        }  # fmt: skip
+    if said.query is not None:
+        for name, schema, needed in schemas.properties(said.query):
+            text = schema.pop("description", "")
+            yield {"name": name, "in": "query", "required": needed, "description": text, "schema": schema}
+
+
+def _responses(said: Operation, schemas: Schemas) -> dict[str, Schema]:
+    right: Schema = {
+        "description": "As asked.",
+        "content": {said.media_type: {"schema": schemas.of(said.answer)}},
+        **_headers(said.gives, schemas),
+    }
+    problem = {MEDIA_TYPE: {"schema": schemas.of(Problem)}}
+    refused = {**_OF_ALL, **(_OF_TOKENS if said.token else {}), **said.refuses}
+    return {str(said.status): right} | {
+        str(status): {
+            "description": when,
+            "content": problem,
+            **_headers(_WITH_HEADERS.get(status, ()), schemas),
+        }
+        for status, when in sorted(refused.items())
+    }
+
+
+def _headers(headers: Iterable[Header], schemas: Schemas) -> Schema:
+    found = {
+        header.name: {
+            "description": header.description, "required": header.required, "schema": schemas.of(header.type),
+        }
+        for header in headers
+    }  # fmt: skip
+    return {"headers": found} if found else {}

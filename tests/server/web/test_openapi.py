@@ -1,0 +1,148 @@
+"""The API's description: valid, made of the code, and true of what is answered."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any
+
+import pytest
+from flask import Blueprint, Flask
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+from kernels.verdict import Verdict
+from server.settings import Settings
+from server.web.app import create_app
+from server.web.openapi import described
+from server.web.operation import Range, Text, operation
+from server.web.schemas import Schemas, Undescribed, field_texts, summary
+from tests.server.web.conftest import NOBODY, Portal
+from tests.server.web.test_submissions import grade
+
+EVERY_ROUTE = {"500", "503"}
+WITH_A_TOKEN = {"401", "429"}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory):
+    made = create_app(Settings(f"sqlite:///{tmp_path_factory.mktemp('api')}/none.db", NOBODY))
+    yield made
+    made.extensions["tilelab"].engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def document(app: Flask) -> dict[str, Any]:
+    return described(app)
+
+
+def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()
+    ]
+
+
+def test_it_is_a_valid_document_of_openapi_3_1(document: dict[str, Any]):
+    validate(document)
+    assert document["openapi"].startswith("3.1")
+
+
+def test_every_route_of_the_api_is_in_it(app: Flask, document: dict[str, Any]):
+    routes = {rule.rule for rule in app.url_map.iter_rules() if rule.rule.startswith("/api/")}
+    assert {path.replace("{", "<").replace("}", ">") for path in document["paths"]} == routes
+    names = [one["operationId"] for _, _, one in operations(document)]
+    assert len(set(names)) == len(names)
+
+
+def test_every_refusal_is_a_problem_that_says_when(document: dict[str, Any]):
+    for path, method, one in operations(document):
+        refused = {status: answer for status, answer in one["responses"].items() if status >= "400"}
+        wanted = EVERY_ROUTE | (WITH_A_TOKEN if one["security"] else set())
+        assert wanted <= refused.keys(), (path, method)
+        for answer in refused.values():
+            assert list(answer["content"]) == ["application/problem+json"]
+            assert answer["description"].endswith(".")
+        assert one["summary"].endswith(".")
+        assert not one["security"] or "Retry-After" in refused["429"]["headers"]
+
+
+def test_only_the_description_itself_asks_for_no_token(document: dict[str, Any]):
+    assert [path for path, _, one in operations(document) if not one["security"]] == ["/api/v1/openapi.json"]
+
+
+def test_fields_come_with_what_their_class_says_of_them(document: dict[str, Any]):
+    found = document["components"]["schemas"]["Submission"]["properties"]
+    assert found["verdict"]["description"] == "null until there is a final one"
+    assert found["assignment"]["description"] == "COURSE/ASSIGNMENT"
+    assert (
+        "null where nobody can tell"
+        in document["components"]["schemas"]["Wait"]["properties"]["seconds"]["description"]
+    )
+
+
+def test_a_route_that_says_nothing_of_itself_is_a_mistake():
+    app = Flask("bare")
+    bare = Blueprint("bare", __name__)
+    bare.get("/bare")(lambda: "")
+    app.register_blueprint(bare, url_prefix="/api/v1")
+    with pytest.raises(Undescribed, match="/api/v1/bare says nothing"):
+        described(app)
+    said = operation(str)(lambda: "")
+    app.view_functions[next(iter(app.view_functions.keys() - {"static"}))] = said
+    assert described(app)["paths"]["/api/v1/bare"]["get"]["operationId"] == "bare_<lambda>"
+
+
+@dataclasses.dataclass
+class Thing:
+    """One. number: how many; word: None for no word, True for any."""
+
+    number: Annotated[int, Range(1, 3)]
+    word: Annotated[str, Text("[a-z]+")] | None
+    pair: tuple[int, str]
+    kind: Verdict | None
+    inner: tuple[Thing, ...] = ()
+
+
+def test_schemas_say_what_annotations_say():
+    schemas = Schemas()
+    assert schemas.of(Thing) == {"$ref": "#/components/schemas/Thing"}
+    schema = {"$defs": schemas.components, **schemas.components["Thing"]}
+    assert schema["properties"]["word"] == {
+        "type": ["string", "null"], "pattern": "^(?:[a-z]+)$", "description": "null for no word, true for any.",
+    }  # fmt: skip
+    assert schema["properties"]["number"]["maximum"] == 3
+    assert summary(Thing) == "One."
+    assert field_texts(Thing)["number"] == "how many"
+    validator = Draft202012Validator({**schema["properties"]["pair"]})
+    assert validator.is_valid([1, "a"])
+    assert not validator.is_valid(["a", 1])
+    with pytest.raises(Undescribed):
+        schemas.of(set)
+    with pytest.raises(Undescribed, match="two classes are called Thing"):
+        schemas.of(dataclasses.make_dataclass("Thing", ["x"]))
+
+
+def fits(document: dict[str, Any], path: str, answer: Any, method: str = "get") -> Any:
+    """The answer, which has to be one that the document foresees."""
+    said = document["paths"][path][method]["responses"][str(answer.status_code)]
+    (kind,) = said["content"]
+    assert answer.mimetype == kind
+    schema = {**said["content"][kind]["schema"], "components": document["components"]}
+    Draft202012Validator(schema).validate(answer.get_json(force=True))
+    return answer
+
+
+def test_what_is_answered_is_what_is_described(portal: Portal, document: dict[str, Any]):
+    one = "/api/v1/submissions/{public_id}"
+    url = fits(document, "/api/v1/submissions", portal.post("ada"), "post").get_json()["url"]
+    fits(document, one, portal.get("ada", url))
+    grade(portal.course)
+    assert fits(document, one, portal.get("ada", url)).get_json()["result"]["seed"]
+    fits(document, one, portal.get("ada", "/api/v1/submissions/none"))
+    fits(document, f"{one}/cancel", portal.client.post(f"{url}/cancel"), "post")
+    fits(document, "/api/v1/me", portal.get("ada", "/api/v1/me"))
+    fits(document, "/api/v1/assignments", portal.get("ada", "/api/v1/assignments"))
+    fits(document, "/api/v1/submissions", portal.get("ada", "/api/v1/submissions"))
+    fits(document, "/api/v1/submissions", portal.get("ada", "/api/v1/submissions?limit=0"))
+    board = "/api/v1/leaderboards/{course}/{assignment}/{device_class}"
+    fits(document, board, portal.get("ada", "/api/v1/leaderboards/gpu/tiled/h200"))
+    fits(document, "/api/v1/openapi.json", portal.client.get("/api/v1/openapi.json"))
