@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flask import Flask
 
+from server.accounts.api import me
+from server.courses.api import assignments
 from server.operations.api import metrics
 from server.settings import Settings
 from server.standings.api import leaderboards
@@ -15,6 +17,7 @@ from server.web.headers import add_headers
 from server.web.health import health
 from server.web.notices import attach_notices
 from server.web.numbers import attach_numbers
+from server.web.openapi import description
 from server.web.pages import pages
 from server.web.problems import answer_errors
 from server.web.site import attach_site
@@ -44,4 +47,7 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(metrics)
     app.register_blueprint(submissions, url_prefix="/api/v1")
     app.register_blueprint(leaderboards, url_prefix="/api/v1")
+    app.register_blueprint(me, url_prefix="/api/v1")
+    app.register_blueprint(assignments, url_prefix="/api/v1")
+    app.register_blueprint(description, url_prefix="/api/v1")
     return app
