@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session, contains_eager
 
 from server.accounts.digest import digest_of
@@ -16,6 +16,7 @@ from server.accounts.models import BrowserSession, Person
 LIFETIME = timedelta(days=14)
 IDLE = timedelta(days=3)
 _USE_NOTED_EVERY = timedelta(minutes=5)
+_KEPT = timedelta(days=30)
 _LONGEST_USER_AGENT = 200
 
 
@@ -30,6 +31,7 @@ class SignedIn:
 def begin(session: Session, person: Person, user_agent: str, now: datetime | None = None) -> str:
     """Sign the person in; returns what the cookie holds, of which only the hash is kept."""
     moment = now or datetime.now(UTC)
+    _forget_old(session, person.id, moment)
     token = secrets.token_urlsafe(32)
     shown = "".join(character for character in user_agent if character.isprintable())
     session.add(
@@ -112,6 +114,15 @@ def end(session: Session, person_id: int, session_id: int, now: datetime | None 
     return ended.first() is not None
 
 
+def close(session: Session, session_id: int, now: datetime | None = None) -> None:
+    """End the session of a browser that says so itself."""
+    session.execute(
+        update(BrowserSession)
+        .where(BrowserSession.id == session_id, BrowserSession.ended_at.is_(None))
+        .values(ended_at=now or datetime.now(UTC))
+    )
+
+
 def end_all(session: Session, person_id: int, *, but: int | None = None, now: datetime | None = None) -> int:
     """End all of the person's, as after a change of password. but: one that goes on, which asked for it."""
     which = [BrowserSession.person_id == person_id, BrowserSession.ended_at.is_(None)]
@@ -124,3 +135,9 @@ def end_all(session: Session, person_id: int, *, but: int | None = None, now: da
         .returning(BrowserSession.id)
     )
     return len(ended.all())
+
+
+def _forget_old(session: Session, person_id: int, now: datetime) -> None:
+    """What ended long ago helps nobody."""
+    over = (BrowserSession.person_id == person_id, BrowserSession.expires_at < now - _KEPT)
+    session.execute(delete(BrowserSession).where(*over))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from ipaddress import IPv6Address, ip_address
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from server.accounts.models import RateCount
@@ -45,11 +48,38 @@ class TooOften(Exception):
 
 def count(sessions: Sessions, limit: Limit, subject: str, now: datetime | None = None) -> None:
     """Count one, in a transaction of its own; raises TooOften where it was one too many."""
+    count_all(sessions, [(limit, subject)], now)
+
+
+def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
+    """Count one of each; raises TooOften, with the longest wait, where one was too many.
+
+    Those who count several together name them in the same order everywhere: then none waits for another in a circle.
+    """
     moment = now or datetime.now(UTC)
     with sessions.begin() as session:
-        reached = _add(session, limit, subject, moment)
-    if reached > limit.count:
-        raise TooOften(limit, limit.wait(moment))
+        reached = [(limit, _add(session, limit, subject, moment)) for limit, subject in asked]
+    for limit, number in reached:
+        if number == 1:
+            _forget_old(sessions, limit, moment)
+    over = [limit for limit, number in reached if number > limit.count]
+    if over:
+        longest = max(over, key=lambda limit: limit.wait(moment))
+        raise TooOften(longest, longest.wait(moment))
+
+
+def take_back(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
+    """It was no failure after all: what `count_all` counted of it does not count."""
+    moment = now or datetime.now(UTC)
+    with sessions.begin() as session:
+        for limit, subject in asked:
+            which = (
+                RateCount.subject == _kept(subject),
+                RateCount.action == limit.action,
+                RateCount.window == limit.window(moment),
+                RateCount.count > 0,
+            )
+            session.execute(update(RateCount).where(*which).values(count=RateCount.count - 1))
 
 
 def forget(session: Session, limit: Limit, subject: str) -> None:
@@ -60,19 +90,25 @@ def forget(session: Session, limit: Limit, subject: str) -> None:
 
 
 def by_address(address: str) -> str:
-    """A subject for a network address, which is not to be read out of the database later."""
-    return f"address {hashlib.sha256(address.encode()).hexdigest()[:32]}"
+    """A subject for a network address, which is not to be read out of the database later.
+
+    Of a long address its first half: whoever has one of those has all of them.
+    """
+    return f"address {_hashed(_network(address))}"
+
+
+def by_email(email: str) -> str:
+    """A subject for an account, also for one that there is not."""
+    return f"email {_hashed(unicodedata.normalize('NFC', email.strip()).lower())}"
+
+
+def by_both(email: str, address: str) -> str:
+    """A subject for an account as seen from a network address."""
+    return f"both {_hashed(by_email(email) + by_address(address))}"
 
 
 def _add(session: Session, limit: Limit, subject: str, now: datetime) -> int:
     window = limit.window(now)
-    session.execute(
-        delete(RateCount).where(
-            RateCount.subject == _kept(subject),
-            RateCount.action == limit.action,
-            RateCount.window <= window - _KEPT,
-        )
-    )
     new = insert_into(session, RateCount).values(
         subject=_kept(subject), action=limit.action, window=window, count=1
     )
@@ -91,3 +127,24 @@ def _add(session: Session, limit: Limit, subject: str, now: datetime) -> int:
 
 def _kept(subject: str) -> str:
     return subject[:120]
+
+
+def _forget_old(sessions: Sessions, limit: Limit, now: datetime) -> None:
+    """What was counted of anybody long ago: the table stays as small as the crowd of the last hours."""
+    old = (RateCount.action == limit.action, RateCount.window <= limit.window(now) - _KEPT)
+    with sessions.begin() as session:
+        session.execute(delete(RateCount).where(*old))
+
+
+def _network(address: str) -> str:
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
+        return found.exploded[:19]
+    return str(getattr(found, "ipv4_mapped", None) or found)
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -122,7 +122,13 @@ def sign_in(sessions: Sessions, email: str, password: str) -> Person | None:
         with sessions.begin() as session:
             still = (Person.id == person.id, Person.password == kept)
             session.execute(update(Person).where(*still).values(password=anew))
+        person.password = anew
     return person
+
+
+def has_password(person: Person, password: str) -> bool:
+    """Whether that is the person's password. It takes long, so it is done outside any transaction."""
+    return person.password is not None and _matches(person.password, password)
 
 
 def disable(session: Session, person: Person, now: datetime | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Flask
 
 from server.accounts.api import me
+from server.accounts.views import accounts
 from server.courses.api import assignments
 from server.operations.api import metrics
 from server.settings import Settings
@@ -43,6 +44,7 @@ def create_app(settings: Settings) -> Flask:
     attach_notices(app)
     attach_frame(app)
     app.register_blueprint(pages)
+    app.register_blueprint(accounts)
     app.register_blueprint(health)
     app.register_blueprint(metrics)
     app.register_blueprint(submissions, url_prefix="/api/v1")

@@ -1,0 +1,78 @@
+"""Sign in, and out."""
+
+from __future__ import annotations
+
+from flask import Response, request
+
+from server.accounts import browser_sessions, entering
+from server.accounts.limits import TooOften
+from server.accounts.models import Person
+from server.accounts.returning import own_path
+from server.accounts.views.blueprint import (
+    accounts,
+    go,
+    network_address,
+    page,
+    password_sent,
+    too_often,
+    user_agent,
+)
+from server.web.access import viewer_or_none
+from server.web.cookies import clear_session
+from server.web.forms import Form, filled, sent
+from server.web.site import site
+
+_PAGE = "sign_in.html"
+
+
+@accounts.get("/sign-in")
+def sign_in() -> Response:
+    """The form; who is signed in goes on at once."""
+    to = own_path(request.args.get("next", ""))
+    if viewer_or_none() is not None:
+        return go(to or "/")
+    return page(_PAGE, filled({"next": to}))
+
+
+@accounts.post("/sign-in")
+def enter() -> Response:
+    """Sign in. What fails is told alike, whatever it was."""
+    form = sent("email", "next")
+    form.values["next"] = own_path(form["next"])
+    password = password_sent("password")
+    if not form["email"]:
+        form.mistake("email", "Type the email of your account.")
+    if not password:
+        form.mistake("password", "Type your password.")
+    if not form.right:
+        return page(_PAGE, form)
+    try:
+        person = entering.sign_in(site().sessions, form["email"], password, network_address())
+    except TooOften as error:
+        return too_often(_PAGE, form, error)
+    token = None if person is None else _let_in(person)
+    if token is None:
+        return _wrong(form)
+    return go(form["next"] or "/", token)
+
+
+@accounts.post("/sign-out")
+def leave() -> Response:
+    """Sign out with this browser."""
+    who = viewer_or_none()
+    if who is not None:
+        with site().sessions.begin() as session:
+            browser_sessions.close(session, who.session_id)
+    answer = go("/sign-in?notice=signed-out")
+    clear_session(answer)
+    return answer
+
+
+def _let_in(person: Person) -> str | None:
+    before = viewer_or_none()
+    with site().sessions.begin() as session:
+        return entering.open_session(session, person, user_agent(), before.session_id if before else None)
+
+
+def _wrong(form: Form) -> Response:
+    return page(_PAGE, form, 422, refused=True)
