@@ -1,0 +1,56 @@
+"""What all pages of the desk share: where they are, the ways between them, and who acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response, request, url_for
+from sqlalchemy.orm import Session
+
+from server.accounts.models import Person
+from server.courses.models import Course
+from server.web.access import Membership, viewer
+from server.web.frame import Link
+
+staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>", template_folder="templates")
+
+_TABS = (("Roster", "staff.show_roster", "roster"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Whose desk it is, and the ways from one of its pages to the others."""
+
+    course: Membership
+    links: tuple[Link, ...]
+
+
+def desk_of(course: Membership, part: str) -> Desk:
+    """part: the word that the tab of this page has above."""
+    return Desk(
+        course,
+        tuple(Link(title, url_for(name, slug=course.slug), word == part) for title, name, word in _TABS),
+    )
+
+
+def acting(session: Session) -> Person:
+    """Who is signed in, for what is noted of a deed."""
+    return session.get_one(Person, viewer().id)
+
+
+def the_course(session: Session, course: Membership) -> Course:
+    """Its row."""
+    return session.get_one(Course, course.course_id)
+
+
+def back(endpoint: str, slug: str, notice: str = "", **values: Any) -> Response:
+    """To a page of the desk, after a form was sent."""
+    if notice:
+        values["notice"] = notice
+    return Response(status=303, headers={"Location": url_for(endpoint, slug=slug, **values)})
+
+
+def asked(name: str, longest: int = 200) -> str:
+    """A part of the address's query; "" for none."""
+    return request.args.get(name, "").strip()[:longest]

@@ -1,0 +1,205 @@
+"""A roster as a CSV file that anybody may have made: what it says, and what is wrong with which line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server.accounts.service import AccountError, normal_email
+from server.courses.models import Role
+from server.staff.cells import as_typed, written
+
+COLUMNS = ("email", "name", "role", "section")
+MOST_BYTES = 128 * 2**10
+MOST_LINES = 3_000
+LONGEST_SECTION = 60
+_LONGEST_NAME = 200
+_DELIMITERS = ",;\t"
+_MOST_PROBLEMS = 100
+
+
+class Unreadable(ValueError):
+    """The file is no roster at all; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One person, as the file has them. role, section: None where the file says nothing of it."""
+
+    line: int
+    email: str
+    name: str
+    role: Role | None
+    section: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a line; line: 0 for the file as a whole."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a file says. ignored: columns that a roster has no use for."""
+
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...]
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The same roster in few words, for a form that carries it."""
+        columns = [name for name in COLUMNS if name in {"email", "name"} or self._says(name)]
+        return written(columns, ([_cell(row, name) for name in columns] for row in self.rows))
+
+    def _says(self, column: str) -> bool:
+        return any(getattr(row, column) is not None for row in self.rows)
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file; raises Unreadable."""
+    if len(content) > MOST_BYTES:
+        raise Unreadable(
+            f"The file has {len(content):,} bytes; at most {MOST_BYTES:,} are read at once. Import it in parts."
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable(
+            "The file is not text in UTF-8. In a spreadsheet, save it as “CSV UTF-8 (comma delimited)”."
+        ) from None
+
+
+def read_roster(text: str) -> Read:
+    """Read a whole file; raises Unreadable where it has no header to read it by."""
+    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
+        raise Unreadable(f"The text has more than {MOST_BYTES:,} bytes. Import it in parts.")
+    source = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    header, delimiter = _header(source)
+    reader = csv.reader(io.StringIO(source, newline=""), delimiter=delimiter, strict=True)
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    seen: dict[str, int] = {}
+    began = 1
+    try:
+        for number, cells in enumerate(reader):
+            line, began = began, reader.line_num + 1
+            if number == 0 or not any(cell.strip() for cell in cells):
+                continue
+            if len(rows) + len(problems) >= MOST_LINES:
+                problems.append(Problem(line, f"No more than {MOST_LINES:,} people are read at once."))
+                break
+            _take(line, cells, header, seen, rows, problems)
+    except csv.Error:
+        problems.append(
+            Problem(
+                began,
+                "A quotation mark is opened and not closed, or stands inside a cell that is not quoted.",
+            )
+        )
+    ignored = tuple(name for name in header if name and name not in COLUMNS)
+    return Read(tuple(rows), tuple(problems[:_MOST_PROBLEMS]), ignored)
+
+
+def one_line(text: str) -> str:
+    """A text with its blanks made single."""
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def _header(text: str) -> tuple[list[str], str]:
+    first = text.lstrip("\r\n").splitlines()[:1]
+    if not first:
+        raise Unreadable("The file is empty.")
+    for delimiter in _DELIMITERS:
+        names = [name.strip().strip('"').strip().lower() for name in first[0].split(delimiter)]
+        if "email" in names:
+            break
+    else:
+        raise Unreadable("The first line has to name the columns, such as email,name,role,section.")
+    missing = [name for name in ("email", "name") if name not in names]
+    if missing:
+        raise Unreadable(
+            f"There is no column {missing[0]}. The first line names the columns, such as email,name."
+        )
+    twice = next((name for name in COLUMNS if names.count(name) > 1), None)
+    if twice:
+        raise Unreadable(f"There are two columns {twice}.")
+    return names, delimiter
+
+
+def _take(
+    line: int,
+    cells: Sequence[str],
+    header: Sequence[str],
+    seen: dict[str, int],
+    rows: list[Row],
+    problems: list[Problem],
+) -> None:
+    if len(cells) != len(header):
+        text = f"It has {len(cells)} cells, and the first line has {len(header)}."
+        problems.append(Problem(line, f"{text} A cell that holds a comma stands in quotation marks."))
+        return
+    given = {name: as_typed(cell.strip()) for name, cell in zip(header, cells, strict=True)}
+    try:
+        row = _row(line, given)
+    except (AccountError, Unreadable) as error:
+        problems.append(Problem(line, str(error)))
+        return
+    if row.email in seen:
+        problems.append(Problem(line, f"{row.email} stands in line {seen[row.email]} already."))
+        return
+    seen[row.email] = line
+    rows.append(row)
+
+
+def _row(line: int, given: dict[str, str]) -> Row:
+    if not given["email"]:
+        raise Unreadable("The email is missing.")
+    try:
+        email = normal_email(given["email"])
+    except AccountError:
+        raise Unreadable(f"“{_short(given['email'])}” is no email address.") from None
+    name = one_line(given["name"])
+    if not name:
+        raise Unreadable(f"The name of {email} is missing.")
+    if len(name) > _LONGEST_NAME or not name.isprintable():
+        raise Unreadable(
+            f"The name of {email} has to be one line that can be printed, of {_LONGEST_NAME} characters."
+        )
+    return Row(line, email, name, _role(given.get("role", "")), _section(given.get("section")))
+
+
+def _role(text: str) -> Role | None:
+    if not text:
+        return None
+    try:
+        return Role(text.lower())
+    except ValueError:
+        known = ", ".join(role.value for role in Role)
+        raise Unreadable(f"“{_short(text)}” is no role; there are {known}.") from None
+
+
+def _section(text: str | None) -> str | None:
+    if text is None:
+        return None
+    section = one_line(text)
+    if len(section) > LONGEST_SECTION or not section.isprintable():
+        raise Unreadable(
+            f"A section is one line of at most {LONGEST_SECTION} characters that can be printed."
+        )
+    return section
+
+
+def _cell(row: Row, name: str) -> str:
+    value = getattr(row, name)
+    return "" if value is None else str(value)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}…"

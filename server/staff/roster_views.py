@@ -1,0 +1,217 @@
+"""The roster, and changing it one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Response, render_template, request
+
+from server.accounts.models import Person
+from server.accounts.service import AccountError
+from server.courses.models import Role
+from server.courses.service import CourseError
+from server.staff.cells import written
+from server.staff.desk import Desk, acting, asked, back, desk_of, staff, the_course
+from server.staff.invitations import HandedOut, hand_out, invite_all
+from server.staff.roster import (
+    Member,
+    Wanted,
+    add,
+    change,
+    drop,
+    make_code,
+    membership_of,
+    roster,
+    roster_csv,
+    sections,
+    take_back,
+    withdraw_code,
+)
+from server.web.access import Membership, instructor_of, staff_of
+from server.web.forms import Form, filled, sent
+from server.web.problems import Refused
+from server.web.site import site
+
+ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
+_STATES = (("here", "In the course"), ("dropped", "Dropped"), ("all", "All"))
+
+
+@dataclass(frozen=True, slots=True)
+class RosterPage:
+    """code: for enrolling oneself; None for none. uninvited: how many never had a password."""
+
+    desk: Desk
+    members: list[Member]
+    wanted: Form
+    sections: list[str]
+    form: Form
+    code: str | None
+    counts: dict[str, int]
+    uninvited: int
+    link: HandedOut | None = None
+    host: str = ""
+
+
+@staff.get("/roster")
+def show_roster(slug: str) -> str:
+    """Who is in the course."""
+    return _page(staff_of(slug), filled({"role": Role.STUDENT.value}))
+
+
+@staff.get("/roster.csv")
+def export_roster(slug: str) -> Response:
+    """The roster as it can be imported again."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        text = roster_csv(roster(session, course.course_id))
+    return csv_answer(text, f"{course.slug}-roster.csv")
+
+
+@staff.post("/roster")
+def add_member(slug: str) -> str | Response | tuple[str, int]:
+    """Take one person in."""
+    course = instructor_of(slug)
+    form = sent("email", "name", "role", "section")
+    role = _role(form)
+    if not form["name"]:
+        form.mistake("name", "Say what they are called.")
+    if form.right and role is not None:
+        try:
+            with site().sessions.begin() as session:
+                add(
+                    session, the_course(session, course), acting(session), email=form["email"], name=form["name"],
+                    role=role, section=form["section"],
+                )  # fmt: skip
+        except AccountError as error:
+            form.mistake("email" if "mail" in str(error) else "name", str(error))
+        except CourseError as error:
+            form.mistake("section" if "section" in str(error) else "email", str(error))
+        else:
+            return back("staff.show_roster", slug, "member-added")
+    return _page(course, form), 422
+
+
+@staff.post("/roster/<int:person>")
+def change_member(slug: str, person: int) -> Response:
+    """Give one another role or section."""
+    course = instructor_of(slug)
+    form = sent("role", "section")
+    role = _role(form)
+    if role is None:
+        raise _refused("There is no such role.")
+    with site().sessions.begin() as session:
+        try:
+            change(
+                session, the_course(session, course), acting(session), person, role=role, section=form["section"]
+            )  # fmt: skip
+        except CourseError as error:
+            raise _refused(str(error)) from error
+    return back("staff.show_roster", slug, "member-changed")
+
+
+@staff.post("/roster/<int:person>/drop")
+def drop_member(slug: str, person: int) -> Response:
+    """Somebody leaves; nothing is deleted."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        try:
+            drop(session, the_course(session, course), acting(session), person)
+        except CourseError as error:
+            raise _refused(str(error)) from error
+    return back("staff.show_roster", slug, "member-dropped")
+
+
+@staff.post("/roster/<int:person>/take-back")
+def take_member_back(slug: str, person: int) -> Response:
+    """Somebody who left is in the course again."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        try:
+            take_back(session, the_course(session, course), acting(session), person)
+        except CourseError as error:
+            raise _refused(str(error)) from error
+    return back("staff.show_roster", slug, "member-back")
+
+
+@staff.post("/roster/<int:person>/link")
+def make_link(slug: str, person: int) -> str:
+    """A link to set a password with; shown on the page that answers, and never again."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        try:
+            row = the_course(session, course)
+            membership_of(session, row, person)
+            link = hand_out(session, row, acting(session), session.get_one(Person, person))
+        except CourseError as error:
+            raise _refused(str(error)) from error
+    return _page(course, filled({"role": Role.STUDENT.value}), link)
+
+
+@staff.post("/roster/invitations.csv")
+def make_invitations(slug: str) -> Response:
+    """A link for each who has no password yet, for a letter to all of them."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        links = invite_all(session, the_course(session, course), acting(session))
+    rows = ([link.email, link.name, f"{_host()}{link.path}"] for link in links)
+    return csv_answer(written(("email", "name", "link"), rows), f"{course.slug}-invitations.csv")
+
+
+@staff.post("/roster/code")
+def change_code(slug: str) -> Response:
+    """Make a code for enrolling oneself, or withdraw it."""
+    course = instructor_of(slug)
+    withdraw = request.form.get("do") == "withdraw"
+    with site().sessions.begin() as session:
+        (withdraw_code if withdraw else make_code)(session, the_course(session, course), acting(session))
+    return back("staff.show_roster", slug, "code-withdrawn" if withdraw else "code-made")
+
+
+def csv_answer(text: str, name: str) -> Response:
+    """A table to be saved. It begins with the mark by which spreadsheets know UTF-8."""
+    answer = Response("\N{ZERO WIDTH NO-BREAK SPACE}" + text, mimetype="text/csv")
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
+def _page(course: Membership, form: Form, link: HandedOut | None = None) -> str:
+    wanted = filled(
+        {name: asked(name) for name in ("text", "role", "section")} | {"state": asked("state") or "here"}
+    )
+    with site().readers.begin() as session:
+        everybody = roster(session, course.course_id)
+        members = roster(session, course.course_id, Wanted(*(wanted[name] for name in _FILTERS)))
+        there_are = sections(session, course.course_id)
+        code = the_course(session, course).enrolment_code
+    here = [one for one in everybody if one.dropped_at is None]
+    counts = {role.value: sum(one.role is role for one in here) for role in Role}
+    page = RosterPage(
+        desk_of(course, "roster"), members, wanted, there_are, form, code,
+        counts | {"dropped": len(everybody) - len(here)}, sum(not one.has_password for one in here), link, _host(),
+    )  # fmt: skip
+    return render_template(
+        "staff/roster.html",
+        page=page,
+        roles=ROLES,
+        states=_STATES,
+        sections=[(one, one) for one in there_are],
+    )
+
+
+_FILTERS = ("text", "role", "section", "state")
+
+
+def _host() -> str:
+    return site().settings.public_url or request.host_url.rstrip("/")
+
+
+def _role(form: Form) -> Role | None:
+    try:
+        return Role(form["role"])
+    except ValueError:
+        form.mistake("role", "There is no such role.")
+        return None
+
+
+def _refused(why: str) -> Refused:
+    return Refused(409, "not_possible", "This cannot be done", why)

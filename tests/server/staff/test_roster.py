@@ -1,0 +1,244 @@
+"""The roster: looked at, changed one by one, and by a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import pytest
+from sqlalchemy import select
+
+from server.accounts.links import find_link
+from server.accounts.models import LinkPurpose, Person
+from server.accounts.service import find_person, set_password
+from server.audit.models import AuditEvent
+from server.courses.models import Course, Membership, Role
+from server.courses.service import create_course, enrol, role_in
+from tests.server.course import NOW
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+ROSTER = "/staff/gpu/roster"
+
+
+@pytest.fixture
+def ina(portal: Portal) -> BrowserClient:
+    return client_of(portal, "ina", Role.INSTRUCTOR)
+
+
+def memberships(portal: Portal) -> dict[str, tuple[str, str, bool]]:
+    with portal.course.sessions.begin() as session:
+        rows = session.execute(
+            select(Person.email, Membership.role, Membership.section, Membership.dropped_at)
+            .join(Membership, Membership.person_id == Person.id)
+            .where(Membership.course_id == portal.course.course)
+        ).all()
+    return {email: (role.value, section, left is not None) for email, role, section, left in rows}
+
+
+def deeds(portal: Portal) -> list[str]:
+    with portal.course.sessions.begin() as session:
+        query = select(AuditEvent).where(AuditEvent.course_id == portal.course.course).order_by(AuditEvent.id)
+        return [f"{event.action} {event.subject}" for event in session.scalars(query)]
+
+
+def preview(browser: BrowserClient, text: str, **more: str) -> tuple[int, str]:
+    answer = browser.post_form(f"{ROSTER}/import", file=(io.BytesIO(text.encode()), "roster.csv"), **more)
+    return answer.status_code, answer.get_data(as_text=True)
+
+
+def carried(page: str) -> dict[str, str]:
+    digest = re.search(r'name="digest" value="(\w+)"', page)
+    text = re.search(r'<textarea name="text" hidden[^>]*>\n(.*?)</textarea>', page, re.DOTALL)
+    assert digest, page
+    assert text, page
+    return {"digest": digest[1], "text": text[1]}
+
+
+def test_one_is_added_changed_dropped_and_taken_back(portal: Portal, ina: BrowserClient) -> None:
+    added = {"email": "Ada@Example.edu", "name": "Ada Lovelace", "role": "student", "section": "A1"}
+    assert ina.post_form(ROSTER, **added).status_code == 303
+    with portal.course.sessions.begin() as session:
+        ada = find_person(session, "ada@example.edu")
+        assert ada
+    assert memberships(portal)["ada@example.edu"] == ("student", "A1", False)
+    assert ina.post_form(f"{ROSTER}/{ada.id}", role="assistant", section="").status_code == 303
+    assert memberships(portal)["ada@example.edu"] == ("assistant", "", False)
+    assert ina.post_form(f"{ROSTER}/{ada.id}/drop").status_code == 303
+    with portal.course.sessions.begin() as session:
+        assert role_in(session, ada.id, portal.course.course) is None
+    assert "Ada Lovelace" not in ina.page(ROSTER)
+    assert "Ada Lovelace" in ina.page(f"{ROSTER}?state=dropped")
+    assert ina.post_form(f"{ROSTER}/{ada.id}/take-back").status_code == 303
+    assert memberships(portal)["ada@example.edu"] == ("assistant", "", False)
+    about = f"person {ada.id}"
+    assert deeds(portal) == [
+        f"person.created {about}", f"member.added {about}", f"member.changed {about}", f"member.dropped {about}",
+        f"member.taken_back {about}",
+    ]  # fmt: skip
+
+
+def test_what_is_wrong_with_one_stands_beside_its_field(portal: Portal, ina: BrowserClient) -> None:
+    answer = ina.post_form(ROSTER, email="nobody", name="N", role="student", section="A1")
+    page = answer.get_data(as_text=True)
+    assert answer.status_code == 422
+    assert 'id="email-error"' in page
+    assert 'value="A1"' in page
+    assert "in the course already" in ina.post_form(
+        ROSTER, email="ina@example.edu", name="I", role="student"
+    ).get_data(as_text=True)
+
+
+def test_the_last_instructor_stays(portal: Portal, ina: BrowserClient) -> None:
+    number = portal.course.people["ina"]
+    assert ina.post_form(f"{ROSTER}/{number}/drop").status_code == 409
+    assert ina.post_form(f"{ROSTER}/{number}", role="student", section="").status_code == 409
+    assert memberships(portal)["ina@example.edu"] == ("instructor", "", False)
+
+
+def test_a_file_is_shown_first_and_then_done_as_it_was_shown(portal: Portal, ina: BrowserClient) -> None:
+    client_of(portal, "ada")
+    client_of(portal, "bob")
+    client_of(portal, "tom", Role.ASSISTANT)
+    text = (
+        "\ufeffEmail;Name;Role;Section;Notes\r\n"
+        'ada@example.edu;"Another; name";;A1;x\r\n'
+        "\r\n"
+        "eve@example.edu;Éve;student;B2;\r\n"
+    )
+    status, page = preview(ina, text, drop="yes")
+    assert status == 200
+    for told in ("Notes", ">new<", ">changed<", ">dropped<", "eve@example.edu", "bob@example.edu"):
+        assert told.lower() in page.lower(), told
+    assert "tom@example.edu" not in page
+    before = memberships(portal)
+    assert "eve@example.edu" not in before
+    assert ina.post_form(f"{ROSTER}/apply", drop="yes", **carried(page)).status_code == 303
+    after = memberships(portal)
+    assert after == before | {
+        "ada@example.edu": ("student", "A1", False), "bob@example.edu": ("student", "", True),
+        "eve@example.edu": ("student", "B2", False),
+    }  # fmt: skip
+    with portal.course.sessions.begin() as session:
+        names = {email: name for email, name in session.execute(select(Person.email, Person.name))}
+    assert (names["eve@example.edu"], names["ada@example.edu"]) == ("Éve", "ada")
+    assert deeds(portal)[-1] == "roster.imported course gpu"
+
+
+def test_what_changed_meanwhile_is_shown_anew_and_nothing_is_done(portal: Portal, ina: BrowserClient) -> None:
+    _, page = preview(ina, "email,name\nada@example.edu,Ada\n")
+    client_of(portal, "ada")
+    answer = ina.post_form(f"{ROSTER}/apply", drop="", **carried(page))
+    assert answer.status_code == 409
+    assert "has changed meanwhile" in answer.get_data(as_text=True)
+    assert "nothing to change" in answer.get_data(as_text=True)
+    forged = carried(page) | {"text": "email,name,role\nmallory@example.edu,M,instructor\n"}
+    assert ina.post_form(f"{ROSTER}/apply", drop="", **forged).status_code == 409
+    assert "mallory@example.edu" not in memberships(portal)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "Choose a file"),
+        ("ada@example.edu,Ada\n", "name the columns"),
+        ("email,role\na@b.c,student\n", "no column name"),
+        ("email,name,email\n", "two columns email"),
+        ("email,name\nada@example.edu,Ada\nADA@example.edu,Ada\n", "stands in line 2 already"),
+        ("email,name\nada at home,Ada\n", "Line 2.</strong> “ada at home” is no email address"),
+        ("email,name,role\na@b.c,Ada,professor\n", "“professor” is no role"),
+        ("email,name\na@b.c\n", "It has 1 cells"),
+        ("email,name\na@b.c,\n", "The name of a@b.c is missing"),
+        ("email,name\na@b.c,A\u202eda\n", "that can be printed"),
+        ('email,name\na@b.c,"Ada\n', "quotation mark"),
+        ("email,name\na@b.c,=HYPERLINK(1)\n", "No name begins with “=”"),
+        ("email,name,section\na@b.c,A," + "x" * 61 + "\n", "at most 60 characters"),
+        ("email,name\n\n\na@b.c,Ada\n,Bob\n", "Line 5.</strong> The email is missing"),
+        ("email,name\n" + "a@b.c,Ada\n" * 20_000, "at most 131,072"),
+        ("email,name,role\nina@example.edu,Ina,student\n", "your own role"),
+        ("email,name\n<script>@x,<script>alert(1)</script>\n", "&lt;script&gt;"),
+    ],
+)
+def test_each_line_s_problem_is_named_and_nothing_is_changed(
+    portal: Portal, ina: BrowserClient, text: str, told: str
+) -> None:
+    status, page = preview(ina, text)
+    assert status == 422
+    assert told in page
+    assert "<script>" not in page
+    assert list(memberships(portal)) == ["ina@example.edu"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfee\x00m\x00", b"\x00\x01\x02", b'"' * 1000, b"email\x00,name\na,b"]
+)
+def test_any_bytes_are_answered(ina: BrowserClient, content: bytes) -> None:
+    answer = ina.post_form(f"{ROSTER}/import", file=(io.BytesIO(content), "x"))
+    assert answer.status_code == 422
+
+
+def test_what_was_exported_can_be_imported_and_runs_in_no_spreadsheet(
+    portal: Portal, ina: BrowserClient
+) -> None:
+    with portal.course.sessions.begin() as session:
+        made = Person(email="-x@example.edu", name="=1+1", created_at=NOW)
+        session.add(made)
+        session.flush()
+        enrol(session, session.get_one(Course, portal.course.course), made)
+    text = ina.get(f"{ROSTER}.csv").get_data(as_text=True)
+    rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+    assert [row["name"] for row in rows] == ["ina", "'=1+1"]
+    assert rows[1]["email"] == "'-x@example.edu"
+    status, page = preview(ina, text)
+    assert status == 200
+    assert "nothing to change" in page
+
+
+def test_a_link_is_shown_once(portal: Portal, ina: BrowserClient) -> None:
+    client_of(portal, "ada")
+    number = portal.course.people["ada"]
+    page = ina.post_form(f"{ROSTER}/{number}/link").get_data(as_text=True)
+    found = re.search(r"/invitation/([\w-]+)", page)
+    assert found
+    assert "/invitation/" not in ina.page(ROSTER)
+    with portal.course.sessions.begin() as session:
+        link = find_link(session, LinkPurpose.INVITATION, found[1])
+        assert link
+        assert link.person_id == number
+        set_password(session, session.get_one(Person, number), "correct horse")
+    assert "/reset/" in ina.post_form(f"{ROSTER}/{number}/link").get_data(as_text=True)
+
+
+def test_no_link_opens_more_than_who_hands_it_out_may_see(portal: Portal, ina: BrowserClient) -> None:
+    client_of(portal, "ada")
+    client_of(portal, "root", admin=True)
+    with portal.course.sessions.begin() as session:
+        ada = session.get_one(Person, portal.course.people["ada"])
+        set_password(session, ada, "correct horse")
+        enrol(session, create_course(session, "other", "Other"), ada)
+    for name in ("ada", "root"):
+        assert ina.post_form(f"{ROSTER}/{portal.course.people[name]}/link").status_code == 409
+    assert ina.post_form(f"{ROSTER}/999999/link").status_code == 409
+    admin = client_of(portal, "boss", None, admin=True)
+    assert admin.post_form(f"{ROSTER}/{portal.course.people['ada']}/link").status_code == 200
+
+
+def test_invitations_for_all_come_as_a_table(portal: Portal, ina: BrowserClient) -> None:
+    client_of(portal, "ada")
+    client_of(portal, "ben", password="x")
+    text = ina.post_form(f"{ROSTER}/invitations.csv").get_data(as_text=True)
+    rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+    assert [row["email"] for row in rows] == ["ada@example.edu", "ina@example.edu"]
+    assert all(row["link"].startswith("http://localhost/invitation/") for row in rows)
+
+
+def test_a_code_is_made_and_withdrawn(portal: Portal, ina: BrowserClient) -> None:
+    ina.post_form(f"{ROSTER}/code", do="make")
+    with portal.course.sessions.begin() as session:
+        code = session.get_one(Course, portal.course.course).enrolment_code
+    assert code
+    assert code in ina.page(ROSTER)
+    ina.post_form(f"{ROSTER}/code", do="withdraw")
+    with portal.course.sessions.begin() as session:
+        assert session.get_one(Course, portal.course.course).enrolment_code is None
