@@ -12,6 +12,21 @@ NOTICES: dict[str, str] = {
     "sessions-ended": "All other browsers are signed out.",
     "token-revoked": "The token no longer works.",
     "joined": "You are in the course now.",
+    "member-added": "Added to the course. They need an invitation if they never signed in.",
+    "member-changed": "Role and section are saved.",
+    "member-dropped": "Dropped from the course. What they handed in stays.",
+    "member-back": "They are in the course again.",
+    "code-made": "There is a new code. The one before no longer works.",
+    "code-withdrawn": "The code no longer works.",
+    "roster-imported": "The roster is as the file said.",
+    "assignment-set": "The assignment is set.",
+    "assignment-changed": "The assignment is changed.",
+    "extension-granted": "The extension is granted.",
+    "extension-withdrawn": "The extension is withdrawn.",
+    "regrade-begun": "It is being graded again.",
+    "regrade-cancelled": "What still waited is cancelled. Those keep the verdict that they had.",
+    "worker-told": "The worker was told. It answers within a few seconds.",
+    "course-saved": "The course's settings are saved.",
 }
 
 
