@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -11,6 +11,7 @@ from kernels.annotated_text import ways
 from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence
 from kernels.page import numbers, svg
 from kernels.page.coloured import Piece, coloured
+from kernels.page.marks import Mark
 
 WORST_SECTORS = 32
 _WARP = 32
@@ -18,6 +19,10 @@ _SECTORS_A_CYCLE, _INSTRUCTIONS_A_CYCLE = 2, 4
 _HEAT = (0.02, 0.08, 0.2, 0.4)
 _NOTABLE = 1.25
 _MOST_CHIPS = 2
+_AROUND = 20
+
+MOST_LINES = 6_000
+"""A page with more takes a browser seconds; no kernel that a person wrote has as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ class SourceLine:
 
     heat: 0 to 4 by its share of the cost
     evidence: None where it did nothing
+    marks: the findings that are about it
+    left_out: lines before it that are not shown
     """
 
     number: int
@@ -52,6 +59,8 @@ class SourceLine:
     heat: int = 0
     cells: tuple[Cell, ...] = ()
     evidence: LineEvidence | None = None
+    marks: tuple[Mark, ...] = ()
+    left_out: int = 0
 
     @property
     def accesses(self) -> tuple[AccessEvidence, ...]:
@@ -63,11 +72,40 @@ class SourceLine:
         )
 
 
-def listing(source: str, lines: Sequence[LineEvidence]) -> list[SourceLine]:
-    """Every line of the source."""
+def listing(
+    source: str,
+    lines: Sequence[LineEvidence],
+    marks: Mapping[int, tuple[Mark, ...]] | None = None,
+    most: int = MOST_LINES,
+) -> list[SourceLine]:
+    """The lines of the source: all of them, or of a very long one those that something can be said of."""
     found = {line.line: line for line in lines}
+    marked = marks or {}
     whole = sum(map(cost, lines)) or 1.0
-    return [_line(number, pieces, found, whole) for number, pieces in enumerate(coloured(source), 1)]
+    pieces = coloured(source)
+    shown = []
+    before = 0
+    for number in _shown(len(pieces), [*marked, *found], most):
+        line = _line(number, pieces[number - 1], found, whole)
+        shown.append(replace(line, marks=marked.get(number, ()), left_out=number - before - 1))
+        before = number
+    return shown
+
+
+def _shown(last: int, told: Sequence[int], most: int) -> Sequence[int]:
+    """The numbers of the lines to show: those that are told of come first, with what stands around them."""
+    if last <= most:
+        return range(1, last + 1)
+    chosen = set(range(1, _AROUND + 1))
+    for number in told:
+        if len(chosen) >= most:
+            break
+        chosen.update(range(max(1, number - _AROUND), min(last, number + _AROUND) + 1))
+    for number in range(1, last + 1):
+        if len(chosen) >= most:
+            break
+        chosen.add(number)
+    return sorted(chosen)
 
 
 def cost(line: LineEvidence) -> float:

@@ -7,34 +7,13 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kernels.analysis import Analysis
-from kernels.evidence import State
-from kernels.page import numbers
-from kernels.page.bounds import light_bars, occupancy_view, roofline_of
-from kernels.page.formula import typeset
-from kernels.page.linked import linked
-from kernels.page.margin import listing
-from kernels.page.phases_view import phases_view
-from kernels.page.summary import facts, figures, ran_text
-from kernels.page.totals import groups
-from kernels.page.views import VIEWS
-from kernels.text_safety import safe
+from kernels.page.context import context
+from kernels.page.environment import environment
 
 _HERE = Path(__file__).parent
-_STATES = {
-    State.YES: ("good", "✓", "yes"),
-    State.PARTLY: ("fair", "◐", "partly"),
-    State.NO: ("poor", "✗", "no"),
-    State.NOT_NEEDED: ("none", "–", "not needed"),
-}
-_BASES = {
-    "counted": "by running the kernel on Tilelab's CPU device: exact for the accesses and branches that it makes",
-    "modelled": "from the counts and a device's limits: what it could do at best, not what it will do",
-    "measured": "on a GPU, with a clock; nothing on this page is, unless it says so",
-}
 
 
 def render_page(analysis: Analysis, source: str, file: str = "") -> str:
@@ -43,30 +22,21 @@ def render_page(analysis: Analysis, source: str, file: str = "") -> str:
     source: the text that was analysed
     file: what its author calls it
     """
-    evidence = analysis.evidence
+    return whole_page("page.html", dict(context(analysis, source)), file)
+
+
+def whole_page(template: str, given: dict[str, object], file: str) -> str:
+    """A page that is complete in itself, of a template that shows what is given."""
     style, script = stylesheet(), script_text()
     return (
-        _environment()
-        .get_template("page.html")
+        environment()
+        .get_template(template)
         .render(
-            analysis=analysis,
-            evidence=evidence,
+            **given,
             file=Path(file).name if file not in {"", "-"} else "kernel.cu",
             policy=_policy(style, script),
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
-            bases=_BASES,
-            facts=facts(analysis),
-            figures=figures(analysis),
-            ran=ran_text(evidence.extent) if evidence.extent else "",
-            views=VIEWS,
-            lines=listing(source, evidence.lines),
-            groups=groups(evidence.totals) if evidence.extent else (),
-            roofline=roofline_of(analysis),
-            lights=tuple(light_bars(light) for light in evidence.light),
-            occupancy=occupancy_view(analysis),
-            states=_STATES,
-            phases=phases_view(evidence.phases) if evidence.phases else None,
         )
     )
 
@@ -96,36 +66,3 @@ def script_text() -> str:
 @cache
 def _asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    environment.filters |= {
-        name: getattr(numbers, name)
-        for name in (
-            "count",
-            "short",
-            "ratio",
-            "percent",
-            "milliseconds",
-            "gflops",
-            "times",
-            "size",
-            "departure",
-        )
-    }
-    environment.filters |= {"typeset": typeset, "linked": linked}
-    return environment
-
-
-def _shown(value: object) -> object:
-    """Every text that goes into the page, unless it is markup of ours, with control and bidi characters spelled out."""
-    return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -34,24 +34,26 @@ def _title(finding: Finding, style: Style) -> list[str]:
     kind = ("warning: " if warning else "") + finding.kind.value.replace("_", " ")
     if warning and finding.kind is Verdict.REJECTED:
         kind = "warning"  # nothing was rejected, but something is not read
-    count = f" ({plural(finding.count, _COUNTED.get(finding.kind, 'time'))})" if finding.count > 1 else ""
+    count = f" ({plural(finding.count, COUNTED.get(finding.kind, 'time'))})" if finding.count > 1 else ""
     place = f", line {finding.line}" if finding.line is not None else ""
     title = style.paint(f"{kind}{place}", _YELLOW if warning else _RED) + count
     return [title, *style.wrap(safe(finding.message), "  ")]
 
 
-_COUNTED = {Verdict.DATA_RACE: "pair", Verdict.WRONG_ANSWER: "element", Verdict.INPUT_MODIFIED: "element"}
+COUNTED = {Verdict.DATA_RACE: "pair", Verdict.WRONG_ANSWER: "element", Verdict.INPUT_MODIFIED: "element"}
+"""What is counted of a finding; of any other, how many times it was seen."""
 
 
-_LABELS = {
+PLACES = {
     Verdict.DATA_RACE: ("this access came first", "this access came second"),
     Verdict.BARRIER_DIVERGENCE: ("others wait here", "these threads wait here"),
 }
+"""What happens at the other line of a finding, and at its own."""
 
 
 def _excerpt(finding: Finding, lines: Sequence[str], style: Style) -> list[str]:
     """The lines of a finding with their neighbours, each of them underlined; empty where none is known."""
-    first, second = _LABELS.get(finding.kind, ("", ""))
+    first, second = PLACES.get(finding.kind, ("", ""))
     both = finding.other_line not in (None, finding.line)
     labels = {finding.other_line: first, finding.line: second if both else ""}
     marked = {n: text for n, text in labels.items() if n is not None and 1 <= n <= len(lines)}

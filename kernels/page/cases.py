@@ -1,0 +1,132 @@
+"""The cases of a report as a grid: a row for each size, a column for each kind of inputs, failed ones first."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kernels.exercise.model import InputKind
+from kernels.report import Report
+from kernels.verdict import CaseCheck, CaseStatus
+
+_KINDS: Mapping[str, tuple[str, str]] = {
+    InputKind.INTEGERS_LEFT: (
+        "whole numbers, left",
+        "wide whole numbers in the left matrix, -1, 0 and 1 in the right",
+    ),
+    InputKind.INTEGERS_RIGHT: (
+        "whole numbers, right",
+        "wide whole numbers in the right matrix, -1, 0, 1 in the left",
+    ),
+    InputKind.PERMUTATION: (
+        "full precision",
+        "numbers with all their digits, times a matrix that only moves them",
+    ),
+    InputKind.REAL: ("real numbers", "real numbers against an error bound, where sums are short"),
+    InputKind.INTEGERS: ("whole numbers", "whole numbers whose sums are exact in any order"),
+    InputKind.MANTISSAS: ("full precision", "numbers that no format narrower than float holds"),
+}
+_MOST_NOTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A column: what the inputs look like."""
+
+    title: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """A size: for each kind of inputs the cases, mostly one or none; failed: whether one of them did."""
+
+    size: str
+    cells: tuple[tuple[CaseCheck, ...], ...]
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is said of some cases: in one sentence, for all of them that it is true of."""
+
+    text: str
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CasesView:
+    """All cases.
+
+    failed, not_run: what is said of those
+    replay: the command that runs a failing case; "" where none failed
+    """
+
+    passed: int
+    ran: int
+    kinds: tuple[Kind, ...]
+    rows: tuple[SizeRow, ...]
+    failed: tuple[Note, ...]
+    not_run: tuple[Note, ...]
+    replay: str
+
+
+def cases_view(report: Report, file: str) -> CasesView | None:
+    """The cases; None where there are none. file: what the command to replay one names."""
+    if not report.checks:
+        return None
+    kinds = list(dict.fromkeys(_parts(check)[1] for check in report.checks))
+    sizes = dict.fromkeys(_parts(check)[0] for check in report.checks)
+    rows = [_row(size, kinds, report.checks) for size in sizes]
+    ran = [check for check in report.checks if check.status is not CaseStatus.NOT_RUN]
+    return CasesView(
+        passed=sum(check.status is CaseStatus.PASSED for check in ran),
+        ran=len(ran),
+        kinds=tuple(Kind(*_KINDS.get(kind, (kind or "as they are", ""))) for kind in kinds),
+        rows=tuple(sorted(rows, key=lambda row: not row.failed)),
+        failed=_notes(report.checks, CaseStatus.FAILED),
+        not_run=_notes(report.checks, CaseStatus.NOT_RUN),
+        replay=replay(report, file),
+    )
+
+
+def replay(report: Report, file: str) -> str:
+    """The command that runs a failing case of the same shape, the one that a finding tells of first."""
+    failed = [check.case for check in report.checks if check.status is CaseStatus.FAILED]
+    if not failed:
+        return ""
+    told = (finding.example.case for finding in report.findings if finding.example is not None)
+    case = next((name for name in told if name in failed), failed[0])
+    words = [
+        "tilelab",
+        "grade",
+        file,
+        "--exercise",
+        report.exercise,
+        "--tile",
+        str(report.tile),
+        "--case",
+        case,
+    ]
+    return shlex.join(words)
+
+
+def _parts(check: CaseCheck) -> tuple[str, str]:
+    """Size and kind of inputs of a case, by its name."""
+    size, _, kind = check.case.rpartition(" ")
+    return (size, kind) if kind in set(InputKind) else (check.case, "")
+
+
+def _row(size: str, kinds: Sequence[str], checks: Sequence[CaseCheck]) -> SizeRow:
+    cells = tuple(tuple(check for check in checks if _parts(check) == (size, kind)) for kind in kinds)
+    return SizeRow(size, cells, any(check.status is CaseStatus.FAILED for cell in cells for check in cell))
+
+
+def _notes(checks: Sequence[CaseCheck], status: CaseStatus) -> tuple[Note, ...]:
+    """What is said of them, each sentence once."""
+    by_text: dict[str, list[str]] = {}
+    for check in checks:
+        if check.status is status:
+            by_text.setdefault(check.note or status.value.replace("_", " "), []).append(check.case)
+    return tuple(Note(text, tuple(cases)) for text, cases in by_text.items())[:_MOST_NOTES]
