@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kernels.launch import Launch
+
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
@@ -81,6 +83,7 @@ class Measurement(Speed):
     ranked: whether the result can stand on a leaderboard; `remarks` say why not
     busy_ms: how long the device was at work for this job, judging included
     ptx_digest: SHA-256 of the PTX that was checked on the CPU device; the measured cubin was compiled with it
+    launch: at the ranking size
     """
 
     metric: str
@@ -91,3 +94,4 @@ class Measurement(Speed):
     remarks: tuple[str, ...] = ()
     busy_ms: float = 0.0
     ptx_digest: str = ""
+    launch: Launch | None = None

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from kernels.report import Report, headline
 from kernels.verdict import Finding, Verdict
+from server.grading.figures import figures
 from server.grading.models import (
     MAX_ATTEMPTS,
     Attempt,
@@ -175,12 +176,9 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
         verdict=report.verdict,
         device_class=report.device[:48],
         report=pack(report),
-        gflops=measured.gflops if measured else None,
-        ms_median=measured.ms_median if measured else None,
-        cublas_share=measured.cublas_share if measured else None,
-        occupancy=_occupancy(report),
         ranked=measured is not None and measured.ranked and report.verdict is Verdict.ACCEPTED,
         recorded_at=now,
+        **figures(report),
     )
     session.add(result)
     return result
@@ -202,14 +200,6 @@ def _attempt(session: Session, step: Step) -> Attempt:
     attempt = session.get(Attempt, (step.id, step.attempt))
     assert attempt is not None, "an attempt is written before its message is sent"
     return attempt
-
-
-def _occupancy(report: Report) -> float | None:
-    """Theoretical, by the driver where it was asked, else by the table."""
-    held = report.measured_occupancy
-    if held is not None and held.max_warps:
-        return held.share
-    return report.occupancy.share if report.occupancy is not None else None
 
 
 def _our_fault(job: Job) -> Report:

@@ -224,8 +224,11 @@ class Result(Base):
     report: the object that `tilelab grade --json` prints, as compressed JSON, see server.grading.reports
     ranked: whether the measurement may stand on a board
     ms_low, ms_high: the 95 % interval of the median
-    launch: grid and block of the measured launch, such as "64×64 · 16×16"
+    launch: grid and block of the measured launch, such as "64×64 · 16×16", else of the largest one that was run
+    tile: 0 where there is no report on it
     occupancy: theoretical, 0 to 1
+    bound_ms, bound_gflops: the modelled speed of light, for the device that the evidence was made for
+    not_ranked: why a measurement stands on no board, in words; "" where it does
     """
 
     __tablename__ = "results"
@@ -241,6 +244,10 @@ class Result(Base):
     ms_high: Mapped[float | None]
     gbps: Mapped[float | None]
     launch: Mapped[str] = mapped_column(String(80), default="")
+    tile: Mapped[int] = mapped_column(default=0)
+    bound_ms: Mapped[float | None]
+    bound_gflops: Mapped[float | None]
+    not_ranked: Mapped[str] = mapped_column(String(500), default="")
     cublas_share: Mapped[float | None]
     occupancy: Mapped[float | None]
     ranked: Mapped[bool] = mapped_column(default=False)

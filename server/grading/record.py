@@ -136,7 +136,7 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
     if work is None:
         written = finish(session, job, report, now)
         session.flush()
-        stand(session, job, written, report)
+        stand(session, job, written)
         return Recorded.FINAL
     _queue_measure(session, job, work, now)
     return Recorded.GOES_ON

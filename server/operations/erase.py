@@ -22,7 +22,7 @@ from server.grading.models import Attempt, Job, JobState, Result, Source, Step, 
 from server.operations.compacting import compact
 from server.operations.mentions import erase_mentions, mentions
 from server.operations.numbers import only_numbers
-from server.standings.models import Standing
+from server.standings.service import forget
 from server.submissions.models import Submission
 from worker.messages import Ticket
 
@@ -121,7 +121,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     person.password = None
     person.disabled_at = person.disabled_at or now
     person.erased_at = now
-    session.execute(delete(Standing).where(Standing.person_id == person.id))
+    forget(session, person.id)
     session.flush()
 
 

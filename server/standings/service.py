@@ -1,46 +1,40 @@
 """Boards: each person's best on one device class, kept up to date by whoever records a result.
 
 A board is read from its own rows, never from all results. Of a submission only the last verdict counts: a regrade that
-comes out otherwise moves its person, down as well as up.
+comes out otherwise moves its person, down as well as up. While a board is frozen there are two: the live one, and that
+of what was handed in until then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, true
 from sqlalchemy.orm import Session, aliased, undefer
 
-from kernels.exercise.model import Metric
-from kernels.report import Report
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment
-from server.database.upsert import insert_into
+from server.grading.figures import complete
 from server.grading.models import Job, JobState, Result
-from server.grading.reports import unpack
-from server.standings.models import Standing
+from server.standings.boards import (
+    Asked,
+    Part,
+    Position,
+    Ranked,
+    read_around,
+    read_own,
+    read_part,
+)
+from server.standings.metric import interval_of, metric_of, score_of
+from server.standings.models import Standing, StandingCount
+from server.standings.places import BoardKey, bucket, change, recount
 from server.submissions.models import Mode, Submission
 
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """One line of a board.
-
-    score: by the exercise's metric, turned so that more is better; a time in ms stands there below 0
-    submission: the public name of what reached it
-    """
-
-    rank: int
-    person_id: int
-    name: str
-    score: float
-    reached_at: datetime
-    job_id: int
-    submission: str
+__all__ = ["Board", "Ranked", "board", "forget", "freeze", "rebuild", "restand", "score_of", "stand"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +52,13 @@ class Board:
     more: bool = False
 
 
-def score_of(metric: str, gflops: float | None, gbps: float | None, ms_median: float | None) -> float | None:
-    """What a measurement is worth on a board; None where it says nothing."""
-    if metric == Metric.TIME:
-        return None if ms_median is None else -ms_median
-    return gflops if metric == Metric.GFLOPS else gbps
-
-
-def stand(session: Session, job: Job, result: Result, report: Report) -> None:
+def stand(session: Session, job: Job, result: Result) -> None:
     """Let a job's result count on its board, in the transaction that records it.
 
     Only what was handed in for the ranking counts, for the exercise as the assignment has it now. A fault of our own
     leaves what there was.
     """
-    if job.submission_id is None or result.verdict is Verdict.SYSTEM_ERROR or not job.device_class:
+    if job.submission_id is None or result.verdict is Verdict.SYSTEM_ERROR:
         return
     submission = session.get_one(Submission, job.submission_id)
     if submission.mode is not Mode.RANK:
@@ -80,41 +67,77 @@ def stand(session: Session, job: Job, result: Result, report: Report) -> None:
     session.execute(
         select(Person.id).where(Person.id == submission.person_id).with_for_update(key_share=True)
     )
+    # Whoever freezes or rebuilds the boards waits for this, and this for them.
+    assignment = session.scalars(
+        select(Assignment).where(Assignment.id == submission.assignment_id).with_for_update(read=True, of=Assignment)
+        .execution_options(populate_existing=True)
+    ).one()  # fmt: skip
     if _judged_before(session, job):
-        restand(session, submission.assignment, job.device_class, submission.person_id)
-    elif result.ranked and job.exercise_digest == submission.assignment.exercise_digest:
-        measured = report.measurement
-        assert measured is not None, "nothing else is ranked"
-        score = score_of(measured.metric, measured.gflops, measured.gbps, measured.ms_median)
-        if score is not None:
-            _raise(session, _Best(job.id, score, submission.created_at), submission, job.device_class)
+        restand(session, assignment, job.device_class, submission.person_id)
+    elif job.exercise_digest == assignment.exercise_digest:
+        best = _best_of(assignment, job.device_class, result, submission.created_at)
+        if best is not None:
+            for key in _boards(assignment, job.device_class, submission.created_at):
+                _raise(session, key, submission.person_id, best)
 
 
 def restand(session: Session, assignment: Assignment, device_class: str, person: int) -> None:
-    """Put a person's standing on one board right, from all results."""
-    best = _best(session, assignment, device_class, person)
-    session.execute(
-        delete(Standing).where(
-            Standing.assignment_id == assignment.id,
-            Standing.device_class == device_class,
-            Standing.person_id == person,
-        )
+    """Put a person's standings on one device class right, from all results."""
+    _put(
+        session,
+        BoardKey(assignment.id, device_class),
+        person,
+        _best(session, assignment, device_class, person),
     )
-    if best is not None:
-        values = _values(best, assignment.id, device_class, person)
-        session.execute(insert_into(session, Standing).values(**values))
+    if assignment.board_frozen_at is not None:
+        best = _best(session, assignment, device_class, person, until=assignment.board_frozen_at)
+        _put(session, BoardKey(assignment.id, device_class, before_freeze=True), person, best)
 
 
 def rebuild(session: Session, assignment: Assignment) -> None:
     """Put all boards of an assignment right, as after its exercise was changed."""
+    _lock(session, assignment)
     session.execute(delete(Standing).where(Standing.assignment_id == assignment.id))
+    session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment.id))
     pairs = select(Submission.person_id, Job.device_class).join(Job, Job.submission_id == Submission.id)
     found = session.execute(
         pairs.where(Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK).distinct()
     )
     for person, device_class in found.all():
-        if device_class:
-            restand(session, assignment, device_class, person)
+        restand(session, assignment, device_class, person)
+
+
+def freeze(session: Session, assignment: Assignment, at: datetime | None) -> None:
+    """From then on students see the boards of what was handed in until then; None lets them see everything again."""
+    _lock(session, assignment)
+    assignment.board_frozen_at = at
+    frozen = and_(Standing.assignment_id == assignment.id, Standing.before_freeze.is_(True))
+    session.execute(delete(Standing).where(frozen))
+    session.flush()
+    if at is not None:
+        _copy(session, assignment, until=at)
+        live = select(Standing.device_class, Standing.person_id).where(
+            Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), _late(at)
+        )
+        for device_class, person in session.execute(live).all():
+            best = _best(session, assignment, device_class, person, until=at)
+            if best is not None:
+                session.execute(insert(Standing).values(_values(
+                    BoardKey(assignment.id, device_class, before_freeze=True), person, best
+                )))  # fmt: skip
+    recount(session, assignment.id)
+
+
+def forget(session: Session, person: int) -> None:
+    """Take a person off all boards."""
+    removed = session.execute(
+        delete(Standing).where(Standing.person_id == person)
+        .returning(Standing.assignment_id, Standing.device_class, Standing.before_freeze, Standing.score)
+    )  # fmt: skip
+    gone: Counter[tuple[BoardKey, int]] = Counter()
+    for assignment, device_class, before_freeze, score in removed:
+        gone[BoardKey(assignment, device_class, before_freeze), bucket(score)] -= 1
+    change(session, gone)
 
 
 def board(
@@ -126,90 +149,72 @@ def board(
     after: Ranked | None = None,
     person: int | None = None,
     neighbours: int = 2,
+    before_freeze: bool = False,
 ) -> Board:
     """The best of an assignment on a device class, from the first or from after a line that was shown before.
 
     person: whose own line and neighbours are wanted
     """
-    on_board = and_(
-        Standing.assignment_id == assignment,
-        Standing.device_class == device_class,
-        Standing.before_freeze.is_(False),
-    )
-    query = _lines().where(on_board)
-    if after is not None:
-        query = query.where(_behind(after.score, after.reached_at, after.person_id))
-    found = session.execute(query.order_by(*_BEST_FIRST).limit(limit + 1)).all()
-    rows = _ranked(found[:limit], after.rank + 1 if after else 1)
-    own = None if person is None else _own(session, on_board, person)
+    key = BoardKey(assignment, device_class, before_freeze)
+    start = None if after is None else Position(after.score, after.reached_at, after.person_id)
+    part: Part = read_part(session, key, Asked(after=start, limit=limit))
+    own = None if person is None else read_own(session, key, person)
     around: tuple[Ranked, ...] = ()
-    if own is not None and all(row.person_id != own.person_id for row in rows):
-        around = _around(session, on_board, own, neighbours)
-    return Board(rows, own, around, more=len(found) > limit)
+    if own is not None and all(row.person_id != own.person_id for row in part.rows):
+        around = read_around(session, key, own, neighbours)
+    return Board(part.rows, own, around, more=part.later)
 
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    job: int
+    """What a standing holds beside its key."""
+
+    job_id: int
     score: float
+    low: float
+    high: float
     reached_at: datetime
+    cublas_share: float
+    occupancy: float
+    tile: int
+    launch: str
+    bound: float
 
 
-_BEST_FIRST = (Standing.score.desc(), Standing.reached_at, Standing.person_id)
-_BEST_LAST = (Standing.score, Standing.reached_at.desc(), Standing.person_id.desc())
+def _boards(assignment: Assignment, device_class: str, created_at: datetime) -> list[BoardKey]:
+    """Those on which something handed in then stands."""
+    keys = [BoardKey(assignment.id, device_class)]
+    if assignment.board_frozen_at is not None and created_at <= assignment.board_frozen_at:
+        keys.append(BoardKey(assignment.id, device_class, before_freeze=True))
+    return keys
 
 
-def _behind(score: float, reached_at: datetime, person: int) -> ColumnElement[bool]:
-    """Standings that come after this one; of two that are equal the earlier stands first."""
-    later = tuple_(Standing.reached_at, Standing.person_id) > tuple_(reached_at, person)
-    return and_(Standing.score <= score, or_(Standing.score < score, later))
-
-
-def _before(score: float, reached_at: datetime, person: int) -> ColumnElement[bool]:
-    earlier = tuple_(Standing.reached_at, Standing.person_id) < tuple_(reached_at, person)
-    return and_(Standing.score >= score, or_(Standing.score > score, earlier))
-
-
-def _lines() -> Any:
-    return (
-        select(Standing, Person.name, Submission.public_id)
-        .join(Person, Person.id == Standing.person_id)
-        .join(Job, Job.id == Standing.job_id)
-        .join(Submission, Submission.id == Job.submission_id)
+def _best_of(assignment: Assignment, device_class: str, result: Result, created_at: datetime) -> _Best | None:
+    """What one result is worth; None where it does not stand on the board."""
+    metric = metric_of(assignment.exercise)
+    if not device_class:
+        if result.verdict is not Verdict.ACCEPTED:
+            return None
+        score = low = high = 0.0
+    else:
+        found = score_of(metric, result.gflops, result.gbps, result.ms_median) if result.ranked else None
+        if found is None:
+            return None
+        score = found
+        low, high = interval_of(metric, result) or (score, score)
+    bound = score_of(metric, result.bound_gflops, None, result.bound_ms) if not device_class else None
+    return _Best(
+        job_id=result.job_id,
+        score=score,
+        low=low,
+        high=high,
+        reached_at=created_at,
+        cublas_share=result.cublas_share or 0.0,
+        occupancy=result.occupancy or 0.0,
+        tile=result.tile,
+        launch=result.launch,
+        bound=bound or 0.0,
     )
-
-
-def _ranked(found: Sequence[Any], first: int) -> tuple[Ranked, ...]:
-    return tuple(
-        Ranked(
-            first + i,
-            standing.person_id,
-            name,
-            standing.score,
-            standing.reached_at,
-            standing.job_id,
-            submission,
-        )
-        for i, (standing, name, submission) in enumerate(found)
-    )
-
-
-def _own(session: Session, on_board: ColumnElement[bool], person: int) -> Ranked | None:
-    found = session.execute(_lines().where(on_board, Standing.person_id == person)).one_or_none()
-    if found is None:
-        return None
-    standing = found[0]
-    before = _before(standing.score, standing.reached_at, person)
-    better = session.scalar(select(func.count()).select_from(Standing).where(on_board, before)) or 0
-    return _ranked([found], better + 1)[0]
-
-
-def _around(session: Session, on_board: ColumnElement[bool], own: Ranked, count: int) -> tuple[Ranked, ...]:
-    here = (own.score, own.reached_at, own.person_id)
-    lines = _lines().where(on_board)
-    above = session.execute(lines.where(_before(*here)).order_by(*_BEST_LAST).limit(count)).all()[::-1]
-    below = session.execute(lines.where(_behind(*here)).order_by(*_BEST_FIRST).limit(count)).all()
-    return (*_ranked(above, own.rank - len(above)), own, *_ranked(below, own.rank + 1))
 
 
 def _judged_before(session: Session, job: Job) -> bool:
@@ -218,29 +223,39 @@ def _judged_before(session: Session, job: Job) -> bool:
     return bool(session.scalar(select(exists().where(earlier))))
 
 
-def _judged(job: Any) -> ColumnElement[bool]:
+def _judged(job: type[Job]) -> ColumnElement[bool]:
     return and_(job.state == JobState.DONE, job.verdict != Verdict.SYSTEM_ERROR)
 
 
-def _best(session: Session, assignment: Assignment, device_class: str, person: int) -> _Best | None:
-    """The person's best among the last verdicts of their submissions. For each metric that is the shortest time."""
+def _best(
+    session: Session, assignment: Assignment, device_class: str, person: int, until: datetime | None = None
+) -> _Best | None:
+    """The person's best among the last verdicts of their submissions, of those handed in until then.
+
+    For each metric that is the shortest time. Where nothing is measured it is the best that is modelled, since the
+    first that is right.
+    """
     later = aliased(Job)
     replaced = exists().where(later.submission_id == Submission.id, later.id > Job.id, _judged(later))
+    counts = and_(
+        Submission.assignment_id == assignment.id,
+        Submission.person_id == person,
+        Submission.mode == Mode.RANK,
+        Submission.created_at <= until if until is not None else true(),
+        Job.device_class == device_class,
+        Job.exercise_digest == assignment.exercise_digest,
+        Result.ranked if device_class else Result.verdict == Verdict.ACCEPTED,
+        _judged(Job),
+        ~replaced,
+    )
+    speed = Result.ms_median if device_class else Result.bound_ms
     query = (
         select(Result, Submission.created_at)
         .join(Job, Job.id == Result.job_id)
         .join(Submission, Submission.id == Job.submission_id)
-        .where(
-            Submission.assignment_id == assignment.id,
-            Submission.person_id == person,
-            Submission.mode == Mode.RANK,
-            Job.device_class == device_class,
-            Job.exercise_digest == assignment.exercise_digest,
-            Result.ranked,
-            _judged(Job),
-            ~replaced,
-        )
-        .order_by(Result.ms_median, Submission.created_at)
+        .where(counts)
+        # The two databases put what is not there at different ends.
+        .order_by(speed.is_(None), speed, Submission.created_at)
         .limit(1)
         .options(undefer(Result.report))
     )
@@ -248,41 +263,73 @@ def _best(session: Session, assignment: Assignment, device_class: str, person: i
     if found is None:
         return None
     result, reached_at = found
-    measured = unpack(result.report)["measurement"]
-    score = score_of(measured["metric"], measured["gflops"], measured["gbps"], measured["ms_median"])
-    return None if score is None else _Best(result.job_id, score, reached_at)
+    complete(result)
+    if not device_class:
+        first = select(func.min(Submission.created_at)).join(Job, Job.submission_id == Submission.id)
+        reached_at = session.scalar(first.join(Result, Result.job_id == Job.id).where(counts)) or reached_at
+    return _best_of(assignment, device_class, result, reached_at)
 
 
-def _raise(session: Session, best: _Best, submission: Submission, device_class: str) -> None:
-    """Replace what is worse, or equal and later."""
-    insert = insert_into(session, Standing).values(
-        **_values(best, submission.assignment_id, device_class, submission.person_id)
-    )
-    new = insert.excluded
-    better = or_(
-        new.score > Standing.score, and_(new.score == Standing.score, new.reached_at < Standing.reached_at)
+def _raise(session: Session, key: BoardKey, person: int, best: _Best) -> None:
+    """Replace what is worse, or equal and later. Where nothing is measured, the first right one is what counts."""
+    present = session.execute(
+        select(Standing).where(key.lines, Standing.person_id == person)
+    ).scalar_one_or_none()
+    if present is None:
+        return _put(session, key, person, best)
+    if key.device_class:
+        if (best.score, present.reached_at) > (present.score, best.reached_at):
+            _put(session, key, person, best)
+        return None
+    first = min(best.reached_at, present.reached_at)
+    if (best.bound or float("-inf")) > (present.bound or float("-inf")):
+        _put(session, key, person, _Best(**{**asdict(best), "reached_at": first}))
+    elif first < present.reached_at:
+        present.reached_at = first
+        session.flush()
+    return None
+
+
+def _put(session: Session, key: BoardKey, person: int, best: _Best | None) -> None:
+    """Write the line, or remove it, and count it. Nobody else writes lines of this person, or of this assignment."""
+    present = session.execute(
+        select(Standing).where(key.lines, Standing.person_id == person)
+    ).scalar_one_or_none()
+    changes: Counter[tuple[BoardKey, int]] = Counter()
+    if present is not None:
+        changes[key, bucket(present.score)] -= 1
+    if best is not None:
+        changes[key, bucket(best.score)] += 1
+    if present is not None and best is not None:
+        for name, value in asdict(best).items():
+            setattr(present, name, value)
+    elif present is not None:
+        session.delete(present)
+    elif best is not None:
+        session.add(Standing(**_values(key, person, best)))
+    session.flush()
+    change(session, changes)
+
+
+def _values(key: BoardKey, person: int, best: _Best) -> Mapping[str, object]:
+    return {**asdict(key), "person_id": person, **asdict(best)}
+
+
+def _lock(session: Session, assignment: Assignment) -> None:
+    session.execute(select(Assignment.id).where(Assignment.id == assignment.id).with_for_update())
+
+
+def _late(at: datetime) -> ColumnElement[bool]:
+    """Whose line may rest on something handed in later; where nothing is measured, what is modelled may."""
+    return or_(Standing.reached_at > at, Standing.device_class == "")
+
+
+def _copy(session: Session, assignment: Assignment, until: datetime) -> None:
+    """Who reached their best until then had it then."""
+    columns = [column for column in Standing.__table__.columns if column.key != "before_freeze"]
+    rows = select(*columns, true()).where(
+        Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), ~_late(until)
     )
     session.execute(
-        insert.on_conflict_do_update(
-            index_elements=[
-                Standing.assignment_id,
-                Standing.device_class,
-                Standing.before_freeze,
-                Standing.person_id,
-            ],
-            set_={"job_id": new.job_id, "score": new.score, "reached_at": new.reached_at},
-            where=better,
-        )
+        insert(Standing).from_select([*(column.key for column in columns), "before_freeze"], rows)
     )
-
-
-def _values(best: _Best, assignment: int, device_class: str, person: int) -> dict[str, object]:
-    return {
-        "assignment_id": assignment,
-        "device_class": device_class,
-        "before_freeze": False,
-        "person_id": person,
-        "job_id": best.job,
-        "score": best.score,
-        "reached_at": best.reached_at,
-    }

@@ -299,4 +299,5 @@ class _Job:
             remarks=tuple(self._remarks),
             busy_ms=self._backend.busy_ms(),
             ptx_digest=self._request.modules[ranking.module].ptx_digest,
+            launch=ranking.launch,
         )

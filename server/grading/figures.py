@@ -1,0 +1,74 @@
+"""The figures of a report that stand in columns of their own, so that tables and boards need not unpack it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kernels.launch import Launch
+from kernels.report import Report
+from server.grading.models import Result
+from server.grading.reports import ReportError, unpack
+
+_WHY_CHARACTERS = 500
+
+
+def figures(report: Report) -> dict[str, Any]:
+    """Of a report that is about to be kept."""
+    measured, light = report.measurement, next(iter(report.evidence.light), None)
+    launch = (measured.launch if measured is not None else None) or report.launch
+    return {
+        "gflops": measured.gflops if measured else None,
+        "gbps": measured.gbps if measured else None,
+        "ms_median": measured.ms_median if measured else None,
+        "ms_low": measured.ci[0] if measured else None,
+        "ms_high": measured.ci[1] if measured else None,
+        "cublas_share": measured.cublas_share if measured else None,
+        "occupancy": _occupancy(report),
+        "tile": report.tile,
+        "launch": launch_text(launch) if launch is not None else "",
+        "bound_ms": light.milliseconds if light is not None else None,
+        "bound_gflops": (light.gflops or None) if light is not None else None,
+        "not_ranked": why_not(measured.remarks) if measured is not None and not measured.ranked else "",
+    }
+
+
+def complete(result: Result) -> None:
+    """Fill in what results of earlier versions have in their reports only; its report is loaded."""
+    if result.ms_median is None or result.ms_low is not None:
+        return
+    try:
+        report = unpack(result.report)
+    except ReportError:
+        return
+    measured: Mapping[str, Any] = report.get("measurement") or {}
+    result.ms_low, result.ms_high = measured.get("ci") or (None, None)
+    result.gbps = measured.get("gbps")
+    result.tile = report.get("tile", 0)
+
+
+def launch_text(launch: Launch) -> str:
+    """Grid and block, such as `64×64 · 16×16`."""
+    return f"{_sides(launch.grid)} · {_sides(launch.block)}"
+
+
+def why_not(remarks: Sequence[str]) -> str:
+    """Why a measurement is not ranked, in the words of whoever measured it."""
+    return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in remarks)[
+        :_WHY_CHARACTERS
+    ]
+
+
+def _sides(sides: tuple[int, int, int]) -> str:
+    """Without the sides of 1 at the end."""
+    x, y, z = sides
+    shown = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
+    return "×".join(map(str, shown))
+
+
+def _occupancy(report: Report) -> float | None:
+    """Theoretical, by the driver where it was asked, else by the table."""
+    held = report.measured_occupancy
+    if held is not None and held.max_warps:
+        return held.share
+    return report.occupancy.share if report.occupancy is not None else None

@@ -1,0 +1,265 @@
+"""Read a board: a part of it in any of its orders, and where one person stands. It takes as long however long it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy.orm import Session
+
+from server.accounts.models import Person
+from server.accounts.pseudonyms import board_name
+from server.grading.models import Job
+from server.standings.levels import levels
+from server.standings.models import Standing
+from server.standings.places import BoardKey, Places, before, behind
+from server.submissions.models import Submission
+
+PAGE = 50
+_CHUNK = 500
+_SCANNED = 20_000
+
+
+class Order(StrEnum):
+    """By what a board is put in order; the best, the most, the newest first."""
+
+    RANK = "rank"
+    DATE = "date"
+    SHARE = "share"
+    OCCUPANCY = "occupancy"
+    BOUND = "bound"
+
+
+_COLUMNS = {
+    Order.DATE: Standing.reached_at,
+    Order.SHARE: Standing.cublas_share,
+    Order.OCCUPANCY: Standing.occupancy,
+    Order.BOUND: Standing.bound,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """One line of a board.
+
+    rank: its place, however close it is to the one above
+    level: the place of the first that it is statistically level with; tied: whether it is with any. None and False
+        where that was not looked at
+    name: for staff; shown: what others read
+    score, low, high: by the exercise's metric, turned so that more is better; a time in ms stands there below 0
+    submission: the public name of what reached it
+    """
+
+    rank: int
+    person_id: int
+    name: str
+    shown: str
+    email: str
+    score: float
+    low: float
+    high: float
+    reached_at: datetime
+    job_id: int
+    submission: str
+    cublas_share: float
+    occupancy: float
+    tile: int
+    launch: str
+    bound: float
+    level: int | None = None
+    tied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """After or before which line a part begins. value: by what the board is put in order."""
+
+    value: float | datetime
+    reached_at: datetime
+    person: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which part of a board.
+
+    turned: whether the least comes first
+    after, before: where the part begins, or ends; neither for the first
+    text: what the names hold; names_too: whether real names and addresses are looked at, as staff may
+    """
+
+    order: Order = Order.RANK
+    turned: bool = False
+    after: Position | None = None
+    before: Position | None = None
+    text: str = ""
+    names_too: bool = False
+    limit: int = PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a board.
+
+    total: lines of the whole board
+    earlier, later: whether others come before and after
+    unseen: where a search ended without having seen all, so that it can go on from there
+    """
+
+    rows: tuple[Ranked, ...]
+    total: int
+    earlier: bool
+    later: bool
+    unseen: Position | None = None
+
+
+def read_part(session: Session, board: BoardKey, asked: Asked) -> Part:
+    """The lines asked for, each with its place."""
+    places = Places(session, board)
+    backwards = asked.before is not None
+    start = asked.before or asked.after
+    found, last_seen = _scan(session, board, asked, start, backwards=backwards)
+    more = len(found) > asked.limit
+    found = found[: asked.limit]
+    rows = _ranked(session, board, places, found[::-1] if backwards else found, asked)
+    earlier, later = (more, True) if backwards else (start is not None, more)
+    return Part(rows, places.total, earlier, later, None if more or backwards else last_seen)
+
+
+def read_own(session: Session, board: BoardKey, person: int) -> Ranked | None:
+    """The line of one person."""
+    found = session.execute(_lines(board).where(Standing.person_id == person)).one_or_none()
+    if found is None:
+        return None
+    return _ranked(session, board, Places(session, board), [found], Asked())[0]
+
+
+def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> tuple[Ranked, ...]:
+    """A line with its neighbours on both sides."""
+    here = (own.score, own.reached_at, own.person_id)
+    above = session.execute(_lines(board).where(before(*here)).order_by(*_BEST_LAST).limit(count)).all()
+    below = session.execute(_lines(board).where(behind(*here)).order_by(*_BEST_FIRST).limit(count)).all()
+    self = session.execute(_lines(board).where(Standing.person_id == own.person_id)).all()
+    return _ranked(session, board, Places(session, board), [*above[::-1], *self, *below], Asked())
+
+
+def position_of(session: Session, row: Ranked, order: Order) -> Position:
+    """Where a line stands in an order."""
+    values: dict[Order, float | datetime] = {
+        Order.RANK: row.score,
+        Order.DATE: row.reached_at,
+        Order.SHARE: row.cublas_share,
+        Order.OCCUPANCY: row.occupancy,
+        Order.BOUND: row.bound,
+    }
+    return Position(values[order], row.reached_at, row.person_id)
+
+
+_BEST_FIRST = (Standing.score.desc(), Standing.reached_at, Standing.person_id)
+_BEST_LAST = (Standing.score, Standing.reached_at.desc(), Standing.person_id.desc())
+
+
+def _lines(board: BoardKey) -> Any:
+    return (
+        select(Standing, Person, Submission.public_id)
+        .join(Person, Person.id == Standing.person_id)
+        .join(Job, Job.id == Standing.job_id)
+        .join(Submission, Submission.id == Job.submission_id)
+        .where(board.lines)
+    )
+
+
+def _ordering(order: Order, *, least_first: bool) -> tuple[Any, ...]:
+    if order is Order.RANK:
+        return _BEST_LAST if least_first else _BEST_FIRST
+    column = _COLUMNS[order]
+    if least_first:
+        return column.asc(), Standing.person_id.asc()
+    return column.desc(), Standing.person_id.desc()
+
+
+def _beyond(order: Order, at: Position, *, least_first: bool) -> ColumnElement[bool]:
+    """What comes after a position, in that direction."""
+    if order is Order.RANK:
+        assert isinstance(at.value, float)
+        beyond = before if least_first else behind
+        return beyond(at.value, at.reached_at, at.person)
+    here = tuple_(_COLUMNS[order], Standing.person_id)
+    there = tuple_(at.value, at.person)
+    return here > there if least_first else here < there
+
+
+def _scan(
+    session: Session, board: BoardKey, asked: Asked, start: Position | None, *, backwards: bool
+) -> tuple[list[Any], Position | None]:
+    """One line more than asked for, where there are so many; and where a search gave up."""
+    least_first = asked.turned != backwards
+    query = _lines(board).order_by(*_ordering(asked.order, least_first=least_first))
+    found: list[Any] = []
+    at, seen = start, 0
+    while True:
+        chunk = query if at is None else query.where(_beyond(asked.order, at, least_first=least_first))
+        size = _CHUNK if asked.text else asked.limit + 1
+        rows = session.execute(chunk.limit(size)).all()
+        found += [row for row in rows if _matches(row[1], asked)]
+        seen += len(rows)
+        if len(found) > asked.limit or len(rows) < size or not asked.text:
+            return found, None
+        at = _position(rows[-1][0], asked.order)
+        if seen >= _SCANNED:
+            return found, at
+
+
+def _position(standing: Standing, order: Order) -> Position:
+    value = standing.score if order is Order.RANK else getattr(standing, _COLUMNS[order].key)
+    return Position(value, standing.reached_at, standing.person_id)
+
+
+def _matches(person: Person, asked: Asked) -> bool:
+    if not asked.text:
+        return True
+    names = [board_name(person), *([person.name, person.email] if asked.names_too else [])]
+    return any(asked.text.casefold() in name.casefold() for name in names)
+
+
+def _ranked(
+    session: Session, board: BoardKey, places: Places, found: Sequence[Any], asked: Asked
+) -> tuple[Ranked, ...]:
+    standings = [row[0] for row in found]
+    groups = levels(session, board, places, standings)
+    in_a_row = asked.order is Order.RANK and not asked.turned and not asked.text
+    rows: list[Ranked] = []
+    for standing, person, submission in found:
+        if rows and in_a_row:
+            place = rows[-1].rank + 1
+        else:
+            place = places.of(standing.score, standing.reached_at, standing.person_id)
+        row = _row(standing, person, submission, place)
+        group = groups.get(standing.person_id)
+        rows.append(row if group is None else replace(row, level=group.rank, tied=group.tied))
+    return tuple(rows)
+
+
+def _row(standing: Standing, person: Person, submission: str, place: int) -> Ranked:
+    return Ranked(
+        rank=place,
+        person_id=standing.person_id,
+        name=person.name,
+        shown=board_name(person),
+        email=person.email,
+        score=standing.score,
+        low=standing.low,
+        high=standing.high,
+        reached_at=standing.reached_at,
+        job_id=standing.job_id,
+        submission=submission,
+        cublas_share=standing.cublas_share,
+        occupancy=standing.occupancy,
+        tile=standing.tile,
+        launch=standing.launch,
+        bound=standing.bound,
+    )

@@ -1,0 +1,40 @@
+"""What a measurement is worth on a board: by the metric of the exercise, turned so that more is better."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kernels.exercise import read_exercise
+from kernels.exercise.model import Metric
+from server.grading.models import Exercise, Result
+
+
+def metric_of(exercise: Exercise) -> Metric:
+    """By what the exercise ranks."""
+    return _metric(exercise.name, exercise.definition)
+
+
+def score_of(metric: str, gflops: float | None, gbps: float | None, ms_median: float | None) -> float | None:
+    """What a measurement is worth; None where it says nothing."""
+    if metric == Metric.TIME:
+        return None if ms_median is None else -ms_median
+    return gflops if metric == Metric.GFLOPS else gbps
+
+
+def interval_of(metric: str, result: Result) -> tuple[float, float] | None:
+    """The 95 % interval of a result's score, the lower end first; None where none is known.
+
+    A speed is work over time: its interval is that of the time, turned around.
+    """
+    score = score_of(metric, result.gflops, result.gbps, result.ms_median)
+    low, high, median = result.ms_low, result.ms_high, result.ms_median
+    if score is None or low is None or high is None or not median or low <= 0:
+        return None
+    if metric == Metric.TIME:
+        return -high, -low
+    return score * median / high, score * median / low
+
+
+@lru_cache(maxsize=256)
+def _metric(name: str, definition: str) -> Metric:
+    return read_exercise(name, definition).metric

@@ -1,0 +1,146 @@
+"""Places on a board, without counting everybody above: how many stand there with about each score is kept.
+
+Scores fall into buckets by the first bits of their number, 64 of them for each doubling. The place of a line is the sum
+of the buckets above its own, and how many are before it within that: a board of a million lines takes as long as one of
+a thousand.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_
+from sqlalchemy.orm import Session
+
+from server.database.upsert import insert_into
+from server.standings.models import Standing, StandingCount
+
+_KEPT_BITS = 46
+_MAGNITUDE = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class BoardKey:
+    """Which board: of an assignment, on a device class, live or as it was at the freeze."""
+
+    assignment_id: int
+    device_class: str
+    before_freeze: bool = False
+
+    @property
+    def lines(self) -> ColumnElement[bool]:
+        """What its standings have in common."""
+        return and_(
+            Standing.assignment_id == self.assignment_id,
+            Standing.device_class == self.device_class,
+            Standing.before_freeze.is_(self.before_freeze),
+        )
+
+    @property
+    def counts(self) -> ColumnElement[bool]:
+        """What its counts have in common."""
+        return and_(
+            StandingCount.assignment_id == self.assignment_id,
+            StandingCount.device_class == self.device_class,
+            StandingCount.before_freeze.is_(self.before_freeze),
+        )
+
+
+def bucket(score: float) -> int:
+    """The first bits of the score, so that more is more."""
+    bits: int = struct.unpack(">q", struct.pack(">d", score))[0]
+    return (bits if bits >= 0 else -(bits & _MAGNITUDE)) >> _KEPT_BITS
+
+
+def least(number: int) -> float:
+    """The lowest score of a bucket."""
+    ordered = number << _KEPT_BITS
+    value: float = struct.unpack(">d", struct.pack(">q", abs(ordered)))[0]
+    return value if ordered >= 0 else -value
+
+
+def change(session: Session, changes: Mapping[tuple[BoardKey, int], int]) -> None:
+    """Add to the counts, in one order for everybody, so that no two wait for each other."""
+    for (board, number), by in sorted(changes.items(), key=_in_order):
+        if by:
+            new = insert_into(session, StandingCount).values(
+                assignment_id=board.assignment_id,
+                device_class=board.device_class,
+                before_freeze=board.before_freeze,
+                bucket=number,
+                count=by,
+            )
+            key = [
+                StandingCount.assignment_id,
+                StandingCount.device_class,
+                StandingCount.before_freeze,
+                StandingCount.bucket,
+            ]
+            session.execute(
+                new.on_conflict_do_update(index_elements=key, set_={"count": StandingCount.count + by})
+            )
+
+
+def recount(session: Session, assignment: int) -> None:
+    """Make the counts of all boards of an assignment anew, from their lines."""
+    session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment))
+    lines = select(Standing.device_class, Standing.before_freeze, Standing.score)
+    found: Counter[tuple[BoardKey, int]] = Counter()
+    for device_class, before_freeze, score in session.execute(
+        lines.where(Standing.assignment_id == assignment).execution_options(yield_per=10_000)
+    ):
+        found[BoardKey(assignment, device_class, before_freeze), bucket(score)] += 1
+    change(session, found)
+
+
+def classes(session: Session, assignment: int) -> list[str]:
+    """The device classes on which anybody stands."""
+    query = select(StandingCount.device_class).where(
+        StandingCount.assignment_id == assignment, StandingCount.count > 0
+    )
+    return sorted(session.scalars(query.distinct()))
+
+
+class Places:
+    """The places on one board, as they are in this transaction."""
+
+    def __init__(self, session: Session, board: BoardKey) -> None:
+        query = select(StandingCount.bucket, StandingCount.count).where(board.counts)
+        self._session = session
+        self._board = board
+        self._counts: dict[int, int] = dict(session.execute(query).all())
+
+    @property
+    def total(self) -> int:
+        """How many stand on it."""
+        return sum(self._counts.values())
+
+    def of(self, score: float, reached_at: datetime, person: int) -> int:
+        """The place of the one who stands there; 1 for the first."""
+        own = bucket(score)
+        above = sum(count for number, count in self._counts.items() if number > own)
+        if self._counts.get(own, 0) <= 1:
+            return above + 1
+        near = and_(self._board.lines, Standing.score < least(own + 1), before(score, reached_at, person))
+        return above + 1 + (self._session.scalar(select(func.count()).where(near)) or 0)
+
+
+def behind(score: float, reached_at: datetime, person: int) -> ColumnElement[bool]:
+    """Standings that come after this one; of two that are equal the earlier stands first."""
+    later = tuple_(Standing.reached_at, Standing.person_id) > tuple_(reached_at, person)
+    return and_(Standing.score <= score, or_(Standing.score < score, later))
+
+
+def before(score: float, reached_at: datetime, person: int) -> ColumnElement[bool]:
+    """Standings that come before it."""
+    earlier = tuple_(Standing.reached_at, Standing.person_id) < tuple_(reached_at, person)
+    return and_(Standing.score >= score, or_(Standing.score > score, earlier))
+
+
+def _in_order(item: tuple[tuple[BoardKey, int], int]) -> tuple[int, str, bool, int]:
+    board, number = item[0]
+    return board.assignment_id, board.device_class, board.before_freeze, number
