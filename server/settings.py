@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 LEASE_SECONDS = 20.0
 REPUBLISH_SECONDS = 10.0
 IN_FLIGHT = 4
+UNDER_WAY = 5
 
 _METRICS = "TILELAB_METRICS_TOKEN"
 
@@ -26,6 +27,7 @@ class Settings:
     lease_seconds: a worker silent for so long has lost its step
     republish_seconds: after which an attempt that nobody has claimed is sent anew, with the same token
     in_flight: steps of one person that may be under way in one queue while others wait; no more than its slots
+    under_way: submissions of one student for one assignment that may wait or be graded at a time
     public_url: where browsers find the portal, such as "https://tilelab.university.edu"; "" for where they asked
     metrics_token: what who reads /metrics has to show; with "" only this machine may
     """
@@ -35,6 +37,7 @@ class Settings:
     lease_seconds: float = LEASE_SECONDS
     republish_seconds: float = REPUBLISH_SECONDS
     in_flight: int = IN_FLIGHT
+    under_way: int = UNDER_WAY
     public_url: str = ""
     metrics_token: str = field(default="", repr=False)
 
@@ -48,6 +51,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         lease_seconds=_number(given, "TILELAB_LEASE_SECONDS", LEASE_SECONDS, least=1.0),
         republish_seconds=_number(given, "TILELAB_REPUBLISH_SECONDS", REPUBLISH_SECONDS, least=0.5),
         in_flight=int(_number(given, "TILELAB_IN_FLIGHT", IN_FLIGHT, least=1)),
+        under_way=int(_number(given, "TILELAB_UNDER_WAY", UNDER_WAY, least=1)),
         public_url=_public_url(given.get("TILELAB_PUBLIC_URL", "").strip()),
         metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
     )

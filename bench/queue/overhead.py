@@ -96,7 +96,7 @@ def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
     with Ground(folder) as ground:
         port = free_port()
         web = ["-m", "worker.commands", "serve", "web", "--port", str(port), "--processes", "1"]
-        ground.start("portal", web, DATABASE_URL=ground.database_url)
+        ground.start("portal", web, DATABASE_URL=ground.database_url, TILELAB_UNDER_WAY=str(10 * jobs))
         ground.serve("dispatcher", "recorder")
         ground.work("--slots", "1", "--workplace", CANNED, "--cache", str(folder / "cache"), slots=1)
         portal = _portal(ground, port)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from kernels.devices import devices
@@ -187,17 +187,42 @@ def assignments(session: Session, course: Course) -> Sequence[Assignment]:
 def visible_assignments(
     session: Session, person_id: int, now: datetime | None = None
 ) -> Sequence[Assignment]:
-    """What a person sees in the courses that go on: students what is open or was, staff everything."""
-    opened = or_(Assignment.opens_at.is_(None), Assignment.opens_at <= (now or datetime.now(UTC)))
+    """What a person sees in the courses that go on: students what is listed and open or was, staff everything."""
     query = (
         select(Assignment)
         .join(Assignment.course)
         .join(Membership, Membership.course_id == Course.id)
-        .where(Membership.person_id == person_id, Course.archived_at.is_(None))
-        .where(or_(Membership.role != Role.STUDENT, opened))
+        .where(
+            Membership.person_id == person_id,
+            Membership.dropped_at.is_(None),
+            Course.archived_at.is_(None),
+            or_(Membership.role != Role.STUDENT, _shown_at(now or datetime.now(UTC))),
+        )
         .options(joinedload(Assignment.course), joinedload(Assignment.exercise))
     )
     return session.scalars(_in_order(query)).all()
+
+
+def assignments_for(
+    session: Session, course_id: int, role: Role, now: datetime | None = None
+) -> Sequence[Assignment]:
+    """What somebody with that role sees of one course."""
+    query = (
+        select(Assignment).where(Assignment.course_id == course_id).options(joinedload(Assignment.exercise))
+    )
+    if role is Role.STUDENT:
+        query = query.where(_shown_at(now or datetime.now(UTC)))
+    return session.scalars(_in_order(query)).all()
+
+
+def is_shown(assignment: Assignment, role: Role, now: datetime) -> bool:
+    """Whether somebody with that role sees it."""
+    opened = assignment.opens_at is None or assignment.opens_at <= now
+    return role is not Role.STUDENT or (assignment.listed and opened)
+
+
+def _shown_at(now: datetime) -> ColumnElement[bool]:
+    return and_(Assignment.listed, or_(Assignment.opens_at.is_(None), Assignment.opens_at <= now))
 
 
 def arch_of(device_class: str) -> str:

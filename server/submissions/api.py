@@ -18,15 +18,16 @@ from server.submissions.cancelling import revoke, take_back
 from server.submissions.handing_in import KEY, NewSubmission, SubmissionRequest, read_new_submission
 from server.submissions.own import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
 from server.submissions.reading import read_submission, visible_submission
-from server.submissions.service import (
-    Accepted,
-    HandedIn,
+from server.submissions.refusals import (
+    Closed,
     IdempotencyConflict,
+    NoAttemptsLeft,
     NoSuchAssignment,
     NotAccepted,
     NotOpen,
-    accept,
+    TooOften,
 )
+from server.submissions.service import Accepted, HandedIn, accept
 from server.web.identity import counted, person_asking
 from server.web.operation import Header, Text, operation
 from server.web.problems import Refused
@@ -46,6 +47,9 @@ _REFUSALS: dict[type[NotAccepted], tuple[int, str, str, str]] = {
         " It has another name, or you are not in its course. `assignment` is COURSE/ASSIGNMENT, such as demo/tiled.",
     ),
     NotOpen: (403, "not_open", "The assignment is not open", ""),
+    Closed: (403, "closed", "The assignment is closed", ""),
+    NoAttemptsLeft: (403, "no_attempts_left", "No attempts are left", ""),
+    TooOften: (429, "too_often", "Too often", ""),
     IdempotencyConflict: (
         409, "key_used", "The Idempotency-Key was used for something else",
         " Send a new key with a new submission, and the old one only with the very same request.",
@@ -70,7 +74,7 @@ _INVALID = (422, "invalid", "A field has a value that it cannot have", "")
     gives=(Header("Location", "Where to read what becomes of it.", required=True),),
     refuses={
         400: "The body is no JSON, or the Idempotency-Key cannot be used.",
-        403: "The assignment is not open.",
+        403: "The assignment is not open or closed, or no attempts are left.",
         404: "There is no such assignment, or none that you may see.",
         409: "The Idempotency-Key was used for something else.",
         413: "The source has more than 64 KiB, or the request more than 256.",
@@ -215,11 +219,12 @@ def _assignment(session: Session, asked: NewSubmission) -> int:
 
 def _accept(handed_in: HandedIn) -> Accepted:
     try:
-        return accept(site().sessions, handed_in)
+        return accept(site().sessions, handed_in, most_under_way=site().settings.under_way)
     except NotAccepted as error:
         raise _refusal(error) from error
 
 
 def _refusal(error: NotAccepted) -> Refused:
     status, code, title, more = _REFUSALS.get(type(error), _INVALID)
-    return Refused(status, code, title, f"{error}{more}")
+    headers = {"Retry-After": str(error.seconds)} if isinstance(error, TooOften) else {}
+    return Refused(status, code, title, f"{error}{more}", headers)

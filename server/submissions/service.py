@@ -16,39 +16,26 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from server.courses.models import Assignment, Membership, Role
+from server.accounts.models import Person
+from server.courses.counting import due_for
+from server.courses.models import Assignment, Extension, Role
+from server.courses.service import role_in
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
 from server.grading.accept import Work, keep_source, priority_of, queue_job
 from server.grading.models import SOURCE_BYTES, Job, JobKind, JobState
 from server.grading.queue import Place, place_of
+from server.submissions.allowance import allowance
 from server.submissions.models import Mode, Submission
+from server.submissions.refusals import (
+    IdempotencyConflict,
+    NoSuchAssignment,
+    NotOpen,
+    UnusableRequest,
+    UnusableSource,
+)
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
-
-
-class NotAccepted(ValueError):
-    """The submission cannot be taken; the text says why, to whoever handed it in."""
-
-
-class NoSuchAssignment(NotAccepted):
-    """There is none, or none that this person may see: the two are told alike."""
-
-
-class NotOpen(NotAccepted):
-    """The assignment opens later, or its course is over."""
-
-
-class UnusableSource(NotAccepted):
-    """The source is empty, too large, or no text."""
-
-
-class UnusableRequest(NotAccepted):
-    """What was asked for beside the source cannot be had."""
-
-
-class IdempotencyConflict(NotAccepted):
-    """The key was used before, for something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,31 +78,40 @@ class Accepted:
         return self.place.position
 
 
-def accept(sessions: Sessions, handed_in: HandedIn, now: datetime | None = None) -> Accepted:
+def accept(
+    sessions: Sessions, handed_in: HandedIn, now: datetime | None = None, *, most_under_way: int | None = None
+) -> Accepted:
     """Put a submission and its job into the database; they are there for good when this returns.
 
+    now: the moment of acceptance, by which it is in time or late
+    most_under_way: submissions of one student for one assignment that are not graded yet; None for any number
     raise (NotAccepted): where it cannot be taken, one of its kinds
     """
     moment = now or datetime.now(UTC)
     _check_request(handed_in)
     try:
-        return _accept(sessions, handed_in, moment)
+        return _accept(sessions, handed_in, moment, most_under_way)
     except IntegrityError:
         # Another request with the same key was first, by a moment: now it can be read.
         if handed_in.key is None:
             raise
-        return _accept(sessions, handed_in, moment)
+        return _accept(sessions, handed_in, moment, most_under_way)
 
 
-def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime) -> Accepted:
+def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime, most_under_way: int | None) -> Accepted:
     with sessions.begin() as session:
+        _wait_for_turn(session, handed_in.person)
         earlier = _earlier(session, handed_in)
         if earlier is not None:
             return Accepted(earlier, place_of(session, latest_job(session, earlier.id), now), repeated=True)
         assignment, role = _assignment(session, handed_in)
         staff = role is not Role.STUDENT
         if not staff:
-            _check_open(assignment, now)
+            refused = allowance(session, assignment, handed_in.person, now).refusal(
+                handed_in.mode, now, most_under_way
+            )
+            if refused is not None:
+                raise refused
         device_class, arch = _device(session, assignment, handed_in, now)
         submission = Submission(
             public_id=secrets.token_hex(8),
@@ -132,7 +128,7 @@ def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime) -> Accepted:
         session.flush()
         work = Work(
             kind=JobKind.SUBMISSION,
-            priority=priority_of(staff=staff, due_at=assignment.due_at, now=now),
+            priority=priority_of(staff=staff, due_at=_due_at(session, assignment, handed_in), now=now),
             person=handed_in.person,
             source=submission.source_digest,
             exercise=assignment.exercise_digest,
@@ -182,23 +178,26 @@ def _earlier(session: Session, handed_in: HandedIn) -> Submission | None:
     return found
 
 
+def _wait_for_turn(session: Session, person: int) -> None:
+    """Of two requests of one person the second sees what the first did: both cannot take the last attempt.
+
+    SQLite has one writer at a time anyway.
+    """
+    session.execute(select(Person.id).where(Person.id == person).with_for_update(key_share=True))
+
+
 def _assignment(session: Session, handed_in: HandedIn) -> tuple[Assignment, Role]:
-    row = session.execute(
-        select(Assignment, Membership.role)
-        .join(Membership, Membership.course_id == Assignment.course_id)
-        .where(Assignment.id == handed_in.assignment, Membership.person_id == handed_in.person)
-    ).one_or_none()
-    if row is None:
+    assignment = session.get(Assignment, handed_in.assignment)
+    role = None if assignment is None else role_in(session, handed_in.person, assignment.course_id)
+    if assignment is None or role is None or (role is Role.STUDENT and not assignment.listed):
         raise NoSuchAssignment("There is no such assignment in your courses.")
-    assignment, role = row
     if assignment.course.archived_at is not None:
         raise NotOpen("This course is over; nothing can be handed in any more.")
     return assignment, role
 
 
-def _check_open(assignment: Assignment, now: datetime) -> None:
-    if assignment.opens_at is not None and now < assignment.opens_at:
-        raise NotOpen(f"This assignment opens at {assignment.opens_at:%Y-%m-%d %H:%M} UTC.")
+def _due_at(session: Session, assignment: Assignment, handed_in: HandedIn) -> datetime | None:
+    return due_for(assignment, session.get(Extension, (assignment.id, handed_in.person))).due_at
 
 
 def _device(session: Session, assignment: Assignment, handed_in: HandedIn, now: datetime) -> tuple[str, str]:

@@ -16,16 +16,14 @@ from server.fleet.models import Worker
 from server.grading.accept import priority_of
 from server.grading.models import SOURCE_BYTES, Job, Priority, Source, Step
 from server.submissions.models import Mode, Submission
-from server.submissions.service import (
-    HandedIn,
+from server.submissions.refusals import (
     IdempotencyConflict,
     NoSuchAssignment,
     NotOpen,
     UnusableRequest,
     UnusableSource,
-    accept,
-    latest_job,
 )
+from server.submissions.service import HandedIn, accept, latest_job
 from tests.server.course import NOW, SOURCE, ACourse, later
 from worker.fleet import WorkerRecord, WorkerState
 

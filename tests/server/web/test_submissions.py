@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from sqlalchemy import func, select
 
 from kernels.verdict import Verdict
@@ -186,3 +188,29 @@ def test_a_board_shows_students_themselves_and_staff_everyone(portal: Portal):
     assert portal.get("eve", url).status_code == 404
     assert portal.get("ada", "/api/v1/leaderboards/gpu/none/h200").status_code == 404
     assert portal.get("ada", "/api/v1/leaderboards/gpu/tiled/b200").get_json()["lines"] == []
+
+
+def test_limits_are_told_with_the_time_until_the_next(portal: Portal):
+    portal.token("ada")
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.min_interval_seconds, assignment.attempts = 600, 2
+    assert portal.post("ada").status_code == 202
+    refused = portal.post("ada")
+    assert (refused.status_code, refused.get_json(force=True)["code"]) == (429, "too_often")
+    assert 590 <= int(refused.headers["Retry-After"]) <= 600
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.min_interval_seconds, assignment.attempts = 0, 1
+    refused = portal.post("ada")
+    assert (refused.status_code, refused.get_json(force=True)["code"]) == (403, "no_attempts_left")
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.closes_at = datetime(2026, 1, 1, tzinfo=UTC)
+    refused = portal.post("ada")
+    assert (refused.status_code, refused.get_json(force=True)["code"]) == (403, "closed")
+
+
+def test_only_so_many_of_one_student_are_under_way(portal: Portal):
+    answers = [portal.post("ada", {"mode": mode}).status_code for mode in ("rank", "check") * 3]
+    assert answers == [202] * 5 + [429]

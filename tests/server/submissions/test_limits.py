@@ -1,0 +1,236 @@
+"""What a student may hand in, and when: every refusal says when it will be taken."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from kernels.verdict import Verdict
+from server.courses.models import Assignment, Extension, Membership, Role
+from server.database.engine import Sessions
+from server.grading.models import Job, JobState, Priority
+from server.submissions.allowance import allowance
+from server.submissions.models import Mode, Submission
+from server.submissions.refusals import Closed, NoAttemptsLeft, NoSuchAssignment, NotAccepted, TooOften
+from server.submissions.service import HandedIn, accept
+from tests.server.course import NOW, SOURCE, ACourse, later
+
+
+@pytest.fixture
+def course(made: Sessions) -> ACourse:
+    return ACourse.make(made)
+
+
+def change(course: ACourse, **values: Any) -> None:
+    with course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        for name, value in values.items():
+            setattr(assignment, name, value)
+
+
+def extend(course: ACourse, name: str, **values: Any) -> None:
+    person = course.person(name)
+    with course.sessions.begin() as session:
+        session.add(Extension(assignment_id=course.assignment, person_id=person, created_at=NOW, **values))
+
+
+def end(course: ACourse, job: int, verdict: Verdict | None) -> None:
+    """Let it be done with that verdict, or be cancelled."""
+    with course.sessions.begin() as session:
+        row = session.get_one(Job, job)
+        row.state = JobState.CANCELLED if verdict is None else JobState.DONE
+        row.verdict, row.ended_at = verdict, NOW
+
+
+def number(course: ACourse) -> int:
+    with course.sessions.begin() as session:
+        return session.scalar(select(func.count()).select_from(Submission)) or 0
+
+
+def test_after_the_last_moment_nothing_is_taken_and_the_refusal_says_when_that_was(course):
+    change(course, due_at=later(-60), closes_at=later(60))
+    assert course.hand_in("ada").submission.created_at == NOW, "late, and taken"
+    assert course.hand_in("ada", now=later(60)), "at the last moment"
+    with pytest.raises(Closed, match="closed at 2026-03-02 09:01 UTC") as told:
+        course.hand_in("ada", now=later(61))
+    assert told.value.told(lambda at: f"{at:%H.%M} in Wien").startswith(
+        "This assignment closed at 09.01 in Wien"
+    )
+    with pytest.raises(Closed):
+        course.hand_in("ada", mode=Mode.CHECK, now=later(61))
+
+
+def test_an_extension_is_its_persons_own(course):
+    change(course, due_at=later(-60), closes_at=later(0))
+    extend(course, "ada", due_at=later(3600))
+    assert course.hand_in("ada", now=later(3600))
+    with pytest.raises(Closed):
+        course.hand_in("bob", now=later(3600))
+
+
+def test_who_has_an_extension_comes_first_when_it_ends(course, made):
+    change(course, due_at=later(-60))
+    extend(course, "ada", due_at=later(600))
+    with made.begin() as session:
+        assert session.get_one(Job, course_job(session, course, "ada")).priority == Priority.DEADLINE
+
+
+def course_job(session, course: ACourse, name: str) -> int:
+    accepted = course.hand_in(name).submission.id
+    return session.scalars(select(Job.id).where(Job.submission_id == accepted)).one()
+
+
+def test_attempts_are_used_up_by_the_ranking_alone(course):
+    change(course, attempts=2)
+    course.hand_in("ada")
+    course.hand_in("ada", mode=Mode.CHECK)
+    course.hand_in("ada")
+    with pytest.raises(NoAttemptsLeft, match="all of your 2 attempts"):
+        course.hand_in("ada")
+    assert course.hand_in("ada", mode=Mode.CHECK)
+    assert course.hand_in("bob")
+
+
+def test_extra_attempts_are_there_for_whom_they_were_granted(course):
+    change(course, attempts=1)
+    extend(course, "ada", extra_attempts=1)
+    course.hand_in("ada")
+    course.hand_in("ada")
+    with pytest.raises(NoAttemptsLeft):
+        course.hand_in("ada")
+
+
+@pytest.mark.parametrize("verdict", [Verdict.SYSTEM_ERROR, None], ids=["fault of ours", "cancelled"])
+def test_what_says_nothing_about_the_kernel_costs_no_attempt(course, verdict):
+    change(course, attempts=1)
+    end(course, course.job("ada"), verdict)
+    end(course, course.job("ada"), Verdict.WRONG_ANSWER)
+    with pytest.raises(NoAttemptsLeft, match="your only attempt"):
+        course.hand_in("ada")
+
+
+def test_a_request_made_again_is_no_second_attempt(course):
+    change(course, attempts=1, min_interval_seconds=60)
+    first = course.hand_in("ada", key="k")
+    assert course.hand_in("ada", key="k", now=later(1)).submission.id == first.submission.id
+
+
+def test_between_two_for_the_ranking_there_is_some_time(course):
+    change(course, min_interval_seconds=30)
+    course.hand_in("ada")
+    with pytest.raises(TooOften, match="in 20 seconds") as told:
+        course.hand_in("ada", now=later(10.5))
+    assert told.value.seconds == 20
+    assert course.hand_in("ada", mode=Mode.CHECK, now=later(11)), "checks have a limit of their own"
+    assert course.hand_in("ada", now=later(30))
+
+
+def test_checks_have_a_number_for_each_hour(course):
+    change(course, checks_per_hour=2)
+    course.hand_in("ada", mode=Mode.CHECK)
+    course.hand_in("ada", mode=Mode.CHECK, now=later(600))
+    with pytest.raises(TooOften, match=r"2 checks within an hour.*at 2026-03-02 10:00 UTC") as told:
+        course.hand_in("ada", mode=Mode.CHECK, now=later(1800))
+    assert told.value.seconds == 1800
+    assert course.hand_in("ada", now=later(1800)), "handing in is another matter"
+    assert course.hand_in("ada", mode=Mode.CHECK, now=later(3600))
+    with pytest.raises(TooOften):
+        course.hand_in("ada", mode=Mode.CHECK, now=later(3601))
+
+
+def test_where_nothing_is_only_checked_it_says_so(course):
+    change(course, checks_per_hour=0)
+    with pytest.raises(NoAttemptsLeft, match="hand it in"):
+        course.hand_in("ada", mode=Mode.CHECK)
+
+
+def test_only_so_many_are_under_way_at_a_time(course, made):
+    person = course.person("ada")
+
+    def ask(mode: Mode = Mode.RANK) -> None:
+        accept(made, HandedIn(person, course.assignment, SOURCE, mode), NOW, most_under_way=2)
+
+    ask()
+    ask(Mode.CHECK)
+    with pytest.raises(TooOften, match="2 submissions of yours"):
+        ask()
+    with made.begin() as session:
+        job = session.scalars(select(Job.id)).first()
+    end(course, job, Verdict.ACCEPTED)
+    ask()
+
+
+@pytest.mark.parametrize("role", [Role.ASSISTANT, Role.INSTRUCTOR])
+def test_staff_try_things_out_without_limits(course, made, role):
+    change(
+        course, attempts=1, checks_per_hour=1, min_interval_seconds=60, closes_at=later(-1), listed=False,
+        opens_at=later(-9),
+    )  # fmt: skip
+    person = course.person("teacher", role)
+    for mode in (Mode.RANK, Mode.RANK, Mode.CHECK, Mode.CHECK):
+        assert accept(made, HandedIn(person, course.assignment, SOURCE, mode), NOW, most_under_way=1)
+
+
+def test_what_is_not_listed_is_not_there_for_students(course):
+    change(course, listed=False)
+    with pytest.raises(NoSuchAssignment):
+        course.hand_in("ada")
+
+
+def test_who_left_the_course_hands_nothing_in(course, made):
+    person = course.person("ada")
+    with made.begin() as session:
+        session.scalars(select(Membership).where(Membership.person_id == person)).one().dropped_at = NOW
+    with pytest.raises(NoSuchAssignment):
+        course.hand_in("ada")
+
+
+@pytest.mark.parametrize(
+    ("limits", "mode"),
+    [
+        ({"attempts": 3}, Mode.RANK),
+        ({"checks_per_hour": 3}, Mode.CHECK),
+        ({"min_interval_seconds": 60}, Mode.RANK),
+        ({}, Mode.RANK),
+    ],
+    ids=["attempts", "checks", "interval", "under way"],
+)
+def test_of_many_at_once_no_more_are_taken_than_there_may_be(course, made, limits, mode):
+    change(course, **limits)
+    person, most = course.person("ada"), 1 if "min_interval_seconds" in limits else 3
+    together = threading.Barrier(8)
+
+    def ask(turn: int) -> bool:
+        together.wait()
+        handed_in = HandedIn(person, course.assignment, f"// {turn}\n".encode(), mode)
+        try:
+            accept(made, handed_in, NOW, most_under_way=3)
+        except NotAccepted:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(ask, range(8))) == most
+    assert number(course) == most
+
+
+def test_the_page_is_told_what_the_rules_are_and_how_far_they_are_used(course, made):
+    change(
+        course, attempts=3, min_interval_seconds=30, due_at=later(60), closes_at=later(600), checks_per_hour=1
+    )
+    extend(course, "ada", extra_attempts=1, due_at=later(120))
+    course.hand_in("ada", mode=Mode.CHECK)
+    course.hand_in("ada", now=later(1))
+    with made.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        found = allowance(session, assignment, course.people["ada"], later(2))
+    assert (found.attempts, found.used, found.left) == (4, 1, 3)
+    assert found.next_at == later(31)
+    assert (found.checks, found.checked, found.check_at) == (1, 1, NOW + timedelta(hours=1))
+    assert (found.deadlines.due_at, found.deadlines.closes_at) == (later(120), later(600))
+    assert found.under_way == 2
