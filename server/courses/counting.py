@@ -23,6 +23,7 @@ class Entry:
     chosen_at: when its owner last said that this one counts
     verdict: None while there is none
     score: by the exercise's metric, turned so that more is better; None where nothing was measured
+    cancelled: whether it was called off before there was a verdict
     gflops, gbps, ms_median, ms_low, ms_high: of the measurement, the last two the 95 % interval of the median
     """
 
@@ -32,6 +33,7 @@ class Entry:
     mode: Mode
     chosen_at: datetime | None = None
     verdict: Verdict | None = None
+    cancelled: bool = False
     score: float | None = None
     gflops: float | None = None
     gbps: float | None = None
@@ -43,6 +45,11 @@ class Entry:
     def judged(self) -> bool:
         """Whether it says something about the kernel; a fault of ours does not."""
         return self.verdict is not None and self.verdict is not Verdict.SYSTEM_ERROR
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a verdict is still to come."""
+        return self.verdict is None and not self.cancelled
 
     @property
     def accepted(self) -> bool:

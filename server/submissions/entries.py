@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,18 @@ def entries_of(session: Session, assignment: Assignment, person_id: int) -> Sequ
     return entries(session, assignment, person_id).get(person_id, ())
 
 
+def own_entries(
+    session: Session, assignments: Iterable[Assignment], person_id: int
+) -> Mapping[int, Sequence[Entry]]:
+    """What one person handed in for each of these assignments, by its number, the first one first."""
+    metrics = {assignment.id: metric_of(assignment.exercise) for assignment in assignments}
+    query = _ROWS.where(Submission.assignment_id.in_(metrics), Submission.person_id == person_id)
+    found: dict[int, list[Entry]] = defaultdict(list)
+    for row in _last(session, query):
+        found[row.assignment_id].append(_entry(row, metrics[row.assignment_id]))
+    return dict(found)
+
+
 def entries(
     session: Session, assignment: Assignment, person_id: int | None = None
 ) -> Mapping[int, Sequence[Entry]]:
@@ -37,12 +49,8 @@ def entries(
     if person_id is not None:
         query = query.where(Submission.person_id == person_id)
     metric = metric_of(assignment.exercise)
-    last: dict[int, Row[*tuple[Any, ...]]] = {}
-    for row in session.execute(query):
-        if row.id not in last or _judged(row) or not _judged(last[row.id]):
-            last[row.id] = row
     found: dict[int, list[Entry]] = defaultdict(list)
-    for row in last.values():
+    for row in _last(session, query):
         found[row.person_id].append(_entry(row, metric))
     return dict(found)
 
@@ -60,14 +68,23 @@ def _metric(name: str, definition: str) -> Metric:
 # Each submission with its jobs in the order in which they were queued; the index gives the first order.
 _ROWS: Select[*tuple[Any, ...]] = (
     select(
-        Submission.id, Submission.public_id, Submission.person_id, Submission.created_at, Submission.mode,
-        Submission.chosen_at, Job.state, Job.verdict,
+        Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
+        Submission.created_at, Submission.mode, Submission.chosen_at, Job.state, Job.verdict,
         Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
     )
     .join(Job, Job.submission_id == Submission.id)
     .outerjoin(Result, Result.job_id == Job.id)
     .order_by(Submission.created_at, Submission.id, Job.id)
 )  # fmt: skip
+
+
+def _last(session: Session, query: Select[*tuple[Any, ...]]) -> Iterable[Row[*tuple[Any, ...]]]:
+    """One row of each submission: with the job that has its verdict."""
+    last: dict[int, Row[*tuple[Any, ...]]] = {}
+    for row in session.execute(query):
+        if row.id not in last or _judged(row) or not _judged(last[row.id]):
+            last[row.id] = row
+    return last.values()
 
 
 def _judged(row: Row[*tuple[Any, ...]]) -> bool:
@@ -82,6 +99,7 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric) -> Entry:
         mode=row.mode,
         chosen_at=row.chosen_at,
         verdict=row.verdict,
+        cancelled=row.state is JobState.CANCELLED,
         score=score_of(metric, row.gflops, row.gbps, row.ms_median),
         gflops=row.gflops,
         gbps=row.gbps,
