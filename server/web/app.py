@@ -9,6 +9,7 @@ from server.accounts.views import accounts
 from server.courses.api import assignments
 from server.operations.api import metrics
 from server.settings import Settings
+from server.staff.views import staff
 from server.standings.api import leaderboards
 from server.submissions.api import submissions
 from server.web.assets import attach_assets
@@ -45,6 +46,7 @@ def create_app(settings: Settings) -> Flask:
     attach_frame(app)
     app.register_blueprint(pages)
     app.register_blueprint(accounts)
+    app.register_blueprint(staff)
     app.register_blueprint(health)
     app.register_blueprint(metrics)
     app.register_blueprint(submissions, url_prefix="/api/v1")
