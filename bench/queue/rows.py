@@ -13,6 +13,7 @@ from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
 from server.grading.models import Priority
 from server.grading.reports import pack
+from server.standings.places import recount
 
 _SOURCES = 1_000
 
@@ -47,6 +48,8 @@ def grade(full: Full, number: int) -> None:
     report = Report(Verdict.ACCEPTED, "It is right.", "tiled", "h200", "sm_90", 16)
     statements = [_SOURCES_SQL, _SUBMISSIONS, _GRADED, _RESULTS, _STANDINGS, *_COUNTERS]
     _run(full, statements, number, report=pack(report))
+    with full.sessions.begin() as session:
+        recount(session, full.assignment)
 
 
 def _run(full: Full, statements: list[str], number: int, **more: object) -> None:
@@ -106,13 +109,16 @@ FROM submissions s JOIN assignments a ON a.id = s.assignment_id
 
 _RESULTS = """
 INSERT INTO results (job_id, verdict, device_class, report, gflops, ms_median, cublas_share, occupancy, ranked,
-                     recorded_at)
-SELECT id, 'accepted', device_class, :report, 1000 + (id * 7919) % 20011, 1.0, 0.1, 1.0, true, ended_at FROM jobs
+                     recorded_at, launch, tile, not_ranked)
+SELECT id, 'accepted', device_class, :report, 1000 + (id * 7919) % 20011, 1.0, 0.1, 1.0, true, ended_at, '', 16, ''
+FROM jobs
 """
 
 _STANDINGS = """
-INSERT INTO standings (assignment_id, device_class, person_id, job_id, score, reached_at)
-SELECT DISTINCT ON (j.person_id) :assignment, r.device_class, j.person_id, j.id, r.gflops, j.queued_at
+INSERT INTO standings (assignment_id, device_class, before_freeze, person_id, job_id, score, low, high, reached_at,
+                       cublas_share, occupancy, tile, launch, bound)
+SELECT DISTINCT ON (j.person_id) :assignment, r.device_class, false, j.person_id, j.id, r.gflops, 0.998 * r.gflops,
+       1.002 * r.gflops, j.queued_at, r.cublas_share, r.occupancy, 16, '', 0
 FROM results r JOIN jobs j ON j.id = r.job_id ORDER BY j.person_id, r.gflops DESC, j.queued_at
 """
 

@@ -19,7 +19,7 @@ depends_on = None
 
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _BOARD = ["assignment_id", "device_class", "before_freeze"]
-_ORDERS = ("reached_at", "cublas_share", "occupancy", "bound")
+_ORDERS = ("reached_at", "cublas_share", "occupancy")
 
 
 def _of_results() -> list[sa.Column[object]]:

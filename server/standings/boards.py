@@ -31,14 +31,12 @@ class Order(StrEnum):
     DATE = "date"
     SHARE = "share"
     OCCUPANCY = "occupancy"
-    BOUND = "bound"
 
 
 _COLUMNS = {
     Order.DATE: Standing.reached_at,
     Order.SHARE: Standing.cublas_share,
     Order.OCCUPANCY: Standing.occupancy,
-    Order.BOUND: Standing.bound,
 }
 
 
@@ -147,14 +145,13 @@ def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> t
     return _ranked(session, board, Places(session, board), [*above[::-1], *self, *below], Asked())
 
 
-def position_of(session: Session, row: Ranked, order: Order) -> Position:
+def position_of(row: Ranked, order: Order) -> Position:
     """Where a line stands in an order."""
     values: dict[Order, float | datetime] = {
         Order.RANK: row.score,
         Order.DATE: row.reached_at,
         Order.SHARE: row.cublas_share,
         Order.OCCUPANCY: row.occupancy,
-        Order.BOUND: row.bound,
     }
     return Position(values[order], row.reached_at, row.person_id)
 

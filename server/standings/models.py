@@ -37,7 +37,6 @@ class Standing(Base):
         _order("reached_at", "person_id"),
         _order("cublas_share", "person_id"),
         _order("occupancy", "person_id"),
-        _order("bound", "person_id"),
     )
 
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"), primary_key=True)
