@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from flask import Blueprint, Flask, Response, abort, url_for
+from flask import Blueprint, Flask, Response, abort, request, url_for
 from markupsafe import Markup
 
 from kernels.page.render import script_text, stylesheet
@@ -20,11 +21,12 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """What is served under a name. digest: of its content, a part of its address."""
+    """What is served under a name. packed: the content as gzip; digest: of the content, a part of its address."""
 
     name: str
     media_type: str
     content: bytes
+    packed: bytes
     digest: str
 
 
@@ -46,7 +48,11 @@ def show(digest: str, name: str) -> Response:
     found = _all().get(name)
     if found is None or found.digest != digest:
         abort(404)
-    response = Response(found.content, mimetype=found.media_type)
+    packed = "gzip" in request.accept_encodings
+    response = Response(found.packed if packed else found.content, mimetype=found.media_type)
+    if packed:
+        response.headers["Content-Encoding"] = "gzip"
+    response.headers["Vary"] = "Accept-Encoding"
     response.headers["Cache-Control"] = _FOR_GOOD
     return response
 
@@ -66,4 +72,5 @@ def _all() -> dict[str, Asset]:
 
 
 def _made(name: str, media_type: str, content: bytes) -> Asset:
-    return Asset(name, media_type, content, hashlib.sha256(content).hexdigest()[:16])
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    return Asset(name, media_type, content, gzip.compress(content, 9, mtime=0), digest)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import gzip
 import re
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -108,3 +108,15 @@ def test_style_and_scripts_have_addresses_that_hold_for_good(portal: Portal):
             assert answer.status_code == 200, address
             assert "immutable" in answer.headers["Cache-Control"]
     assert portal.client.get(re.sub(r"/assets/\w+/", "/assets/0000/", addresses[0])).status_code == 404
+
+
+def test_what_a_browser_can_unpack_comes_packed(portal: Portal):
+    page = portal.client.get("/").get_data(as_text=True)
+    address = re.findall(r'"(/assets/\w+/tilelab.css)"', page)[0]
+    with portal.client.get(address, headers={"Accept-Encoding": "gzip, br"}) as answer:
+        packed = answer.get_data()
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert answer.headers["Vary"] == "Accept-Encoding"
+    with portal.client.get(address) as answer:
+        assert gzip.decompress(packed) == answer.get_data()
+        assert len(packed) < len(answer.get_data()) / 2
