@@ -88,7 +88,7 @@ def _public_url(text: str) -> str:
         return ""
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise SettingError(f"TILELAB_PUBLIC_URL is {text!r}; it looks like https://tilelab.example, without a path.")
+        raise SettingError(f"TILELAB_PUBLIC_URL is {text!r}; write it as https://tilelab.example and without a path.")
     return f"{parts.scheme}://{parts.netloc}"
 
 
