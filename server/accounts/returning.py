@@ -8,7 +8,7 @@ _LONGEST = 500
 
 
 def own_path(text: str) -> str:
-    """The path as it was given, "" where it could lead anywhere else: a browser reads `//host` and `/\\host` as hosts."""
+    """The path as it was given; "" where it could lead anywhere else, as what begins with two slashes does."""
     if not text.startswith("/") or len(text) > _LONGEST or not text.isprintable() or "\\" in text:
         return ""
     try:

@@ -25,7 +25,7 @@ _TOKEN_BYTES = 32
 _USE_NOTED_EVERY = timedelta(minutes=1)
 
 SHORTEST_PASSWORD = 8
-_LONGEST_PASSWORD = 1024
+LONGEST_PASSWORD = 1024
 _LONGEST_EMAIL = 254
 _LONGEST_NAME = 200
 _LONGEST_TOKEN_NAME = 100
@@ -48,7 +48,7 @@ def create_person(
         raise AccountError(f"There is someone with the email {address} already.")
     person = Person(
         email=address,
-        name=_line(name, "name", _LONGEST_NAME),
+        name=normal_name(name),
         password=None if password is None else hash_password(password),
         created_at=now or datetime.now(UTC),
     )
@@ -81,10 +81,15 @@ def normal_email(text: str) -> str:
     return address
 
 
+def normal_name(text: str) -> str:
+    """A name as it is kept; raises AccountError where it is none."""
+    return _line(text, "name", _LONGEST_NAME)
+
+
 def hash_password(password: str) -> str:
     """What is kept of a password; raises AccountError for one that is too short or too long."""
-    if not SHORTEST_PASSWORD <= len(password) <= _LONGEST_PASSWORD:
-        raise AccountError(f"A password has {SHORTEST_PASSWORD} to {_LONGEST_PASSWORD:,} characters.")
+    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+        raise AccountError(f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.")
     return _HASHER.hash(unicodedata.normalize("NFC", password))
 
 
@@ -215,8 +220,30 @@ def revoke_tokens(
     return len(rows)
 
 
+def good_tokens(session: Session, person_id: int, now: datetime | None = None) -> Sequence[ApiToken]:
+    """The person's tokens that still work, the newest first."""
+    return session.scalars(
+        select(ApiToken)
+        .where(
+            ApiToken.person_id == person_id,
+            ApiToken.revoked_at.is_(None),
+            or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > (now or datetime.now(UTC))),
+        )
+        .order_by(ApiToken.created_at.desc(), ApiToken.id.desc())
+    ).all()
+
+
+def revoke_token(session: Session, person_id: int, token_id: int, now: datetime | None = None) -> bool:
+    """End one of the person's tokens; False where it is none of theirs, or ended before."""
+    which = (ApiToken.id == token_id, ApiToken.person_id == person_id, ApiToken.revoked_at.is_(None))
+    ended = session.execute(
+        update(ApiToken).where(*which).values(revoked_at=now or datetime.now(UTC)).returning(ApiToken.id)
+    )
+    return ended.first() is not None
+
+
 def _matches(kept: str, password: str) -> bool:
-    if len(password) > _LONGEST_PASSWORD:
+    if len(password) > LONGEST_PASSWORD:
         return False
     try:
         return _HASHER.verify(kept, unicodedata.normalize("NFC", password))

@@ -11,6 +11,8 @@ NOTICES: dict[str, str] = {
     "session-ended": "That browser is signed out.",
     "sessions-ended": "All other browsers are signed out.",
     "token-revoked": "The token no longer works.",
+    "already-in": "You are in this course already.",
+    "password-set": "Your password is set, and you are signed in.",
     "joined": "You are in the course now.",
     "member-added": "Added to the course. They need an invitation if they never signed in.",
     "member-changed": "Role and section are saved.",

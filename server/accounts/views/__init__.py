@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.accounts.views import signing_in
+from server.accounts.views import joining, links, password, profile, sessions, signing_in, tokens
 from server.accounts.views.blueprint import accounts
 
-__all__ = ["accounts", "signing_in"]
+__all__ = ["accounts", "joining", "links", "password", "profile", "sessions", "signing_in", "tokens"]

@@ -1,0 +1,126 @@
+"""Join a course with its enrolment code; who has no account makes one on the way."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from flask import Response, request
+from sqlalchemy.exc import IntegrityError
+
+from server.accounts import entering, service
+from server.accounts.enrolment import CannotJoin, course_to_join, join
+from server.accounts.limits import Limit, TooOften, by_address, count_all, take_back
+from server.accounts.models import Person
+from server.accounts.new_password import mistake_in
+from server.accounts.views.blueprint import (
+    accounts,
+    go,
+    network_address,
+    page,
+    password_sent,
+    too_often,
+    user_agent,
+)
+from server.web.access import Viewer, viewer_or_none
+from server.web.forms import Form, filled, sent
+from server.web.site import site
+
+_PAGE = "join.html"
+_TAKEN = "There is an account with this email already. Sign in, and enter the code there."
+
+# A code that is right counts as no guess; of those a whole class comes from one address in its first hour.
+_GUESSES = Limit("join guesses", 100, timedelta(minutes=10))
+_ACCOUNTS = Limit("join accounts", 500, timedelta(hours=1))
+
+
+@accounts.get("/join")
+def join_page() -> Response:
+    """The form; staff can hand out its address with the code in it."""
+    return page(_PAGE, filled({"code": request.args.get("code", "")[:40]}))
+
+
+@accounts.post("/join")
+def join_course() -> Response:
+    """Join, with the account that is signed in or with a new one."""
+    form = sent("code", "name", "email")
+    if not form["code"]:
+        form.mistake("code", "Type the code that your course's staff gave you.")
+    guesses = [(_GUESSES, by_address(network_address()))]
+    try:
+        count_all(site().sessions, guesses)
+        who = viewer_or_none()
+        answer = _join(form, who) if who is not None else _join_anew(form)
+    except TooOften as error:
+        return too_often(_PAGE, form, error)
+    if "code" not in form.mistakes:
+        take_back(site().sessions, guesses)
+    return answer
+
+
+def _join(form: Form, who: Viewer) -> Response:
+    if not form.right:
+        return page(_PAGE, form)
+    try:
+        with site().sessions.begin() as session:
+            course = course_to_join(session, form["code"])
+            new = join(session, session.get_one(Person, who.id), course)
+    except CannotJoin as error:
+        form.mistake("code", str(error))
+        return page(_PAGE, form)
+    return go(f"/courses/{course.slug}/?notice={'joined' if new else 'already-in'}")
+
+
+def _join_anew(form: Form) -> Response:
+    """With an account that is made on the way."""
+    kept = _checked(form)
+    if not kept:
+        return page(_PAGE, form)
+    count_all(site().sessions, [(_ACCOUNTS, by_address(network_address()))])
+    try:
+        with site().sessions.begin() as session:
+            course = course_to_join(session, form["code"])
+            person = service.create_person(session, email=form["email"], name=form["name"])
+            service.keep_password(session, person, kept)
+            join(session, person, course)
+            token = entering.open_session(session, person, user_agent())
+    except CannotJoin as error:
+        form.mistake("code", str(error))
+        return page(_PAGE, form)
+    except (service.AccountError, IntegrityError):
+        form.mistake("email", _TAKEN)
+        return page(_PAGE, form)
+    return go(f"/courses/{course.slug}/?notice=joined", token or "")
+
+
+def _checked(form: Form) -> str:
+    """What is kept of the password; "" where something is wrong.
+
+    What is wrong with the code is told alone: who has none learns nothing about who has an account.
+    """
+    _check_code(form)
+    if not form.right:
+        return ""
+    _check_fields(form)
+    if not form.mistakes:
+        with site().readers.begin() as session:
+            if service.find_person(session, form["email"]) is not None:
+                form.mistake("email", _TAKEN)
+    return "" if form.mistakes else service.hash_password(password_sent("password"))
+
+
+def _check_code(form: Form) -> None:
+    try:
+        with site().readers.begin() as session:
+            course_to_join(session, form["code"])
+    except CannotJoin as error:
+        form.mistake("code", str(error))
+
+
+def _check_fields(form: Form) -> None:
+    for name, check in (("name", service.normal_name), ("email", service.normal_email)):
+        try:
+            check(form[name])
+        except service.AccountError as error:
+            form.mistake(name, str(error))
+    if mistake := mistake_in(password_sent("password"), form["email"], form["name"]):
+        form.mistake("password", mistake)

@@ -1,0 +1,64 @@
+"""Change one's password."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from flask import Response
+
+from server.accounts import entering, service
+from server.accounts.limits import Limit, TooOften, count_all, take_back
+from server.accounts.models import Person
+from server.accounts.views.blueprint import accounts, go, page, password_sent, too_often, user_agent
+from server.accounts.views.links import check_new
+from server.audit.service import note
+from server.web.access import Viewer, sign_in_first, viewer
+from server.web.forms import Form, filled
+from server.web.site import site
+
+_PAGE = "password.html"
+_WRONG = Limit("password wrong", 10, timedelta(minutes=10))
+
+
+@accounts.get("/account/password")
+def password() -> Response:
+    """The form."""
+    viewer()
+    return page(_PAGE, filled({}))
+
+
+@accounts.post("/account/password")
+def change_password() -> Response:
+    """Change it; every other browser is signed out, and this one gets a session of its own."""
+    who = viewer()
+    form = filled({})
+    new = password_sent("password")
+    check_new(form, new, password_sent("again"), who.email, who.name)
+    try:
+        person = _proven(form, who)
+    except TooOften as error:
+        return too_often(_PAGE, form, error)
+    if not form.right:
+        return page(_PAGE, form)
+    kept = service.hash_password(new)
+    with site().sessions.begin() as session:
+        current = session.get_one(Person, person.id, with_for_update=True)
+        if current.password != person.password:
+            raise sign_in_first()
+        service.keep_password(session, current, kept)
+        note(session, current, "password.changed", f"person {current.id}")
+        token = entering.open_session(session, current, user_agent())
+    return go("/account/password?notice=password-changed", token or "")
+
+
+def _proven(form: Form, who: Viewer) -> Person:
+    """The person, whose present password was typed: who finds a browser open cannot take the account over."""
+    asked = [(_WRONG, f"person {who.id}")]
+    count_all(site().sessions, asked)
+    with site().readers.begin() as session:
+        person = session.get_one(Person, who.id)
+    if service.has_password(person, password_sent("present")):
+        take_back(site().sessions, asked)
+    else:
+        form.mistakes = {"present": "This is not your present password.", **form.mistakes}
+    return person

@@ -1,0 +1,44 @@
+"""Where somebody is signed in, and how to end it."""
+
+from __future__ import annotations
+
+from flask import Response, abort
+
+from server.accounts import browser_sessions
+from server.accounts.browsers import described
+from server.accounts.views.blueprint import accounts, go, page
+from server.web.access import viewer
+from server.web.forms import filled
+from server.web.site import site
+
+_LARGEST = 2**63 - 1
+
+
+@accounts.get("/account/sessions")
+def sessions() -> Response:
+    """The browsers that are signed in."""
+    who = viewer()
+    with site().readers.begin() as session:
+        rows = browser_sessions.going_on(session, who.id)
+    return page("sessions.html", filled({}), rows=rows, here=who.session_id, described=described)
+
+
+@accounts.post("/account/sessions/end-others")
+def end_other_sessions() -> Response:
+    """Sign all other browsers out."""
+    who = viewer()
+    with site().sessions.begin() as session:
+        browser_sessions.end_all(session, who.id, but=who.session_id)
+    return go("/account/sessions?notice=sessions-ended")
+
+
+@accounts.post("/account/sessions/<int:number>/end")
+def end_session(number: int) -> Response:
+    """Sign one browser out."""
+    who = viewer()
+    if number > _LARGEST:
+        abort(404)
+    with site().sessions.begin() as session:
+        # one that ended meanwhile is as wanted; anybody else's is left alone
+        browser_sessions.end(session, who.id, number)
+    return go("/account/sessions?notice=session-ended")

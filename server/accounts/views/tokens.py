@@ -1,0 +1,89 @@
+"""API tokens: what programs show instead of a password."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from flask import Response, abort
+
+from server.accounts import service
+from server.accounts.limits import Limit, TooOften, count
+from server.accounts.models import Person
+from server.accounts.views.blueprint import accounts, go, page, too_often
+from server.audit.service import note
+from server.web.access import viewer
+from server.web.forms import Form, filled, sent
+from server.web.site import site
+
+_PAGE = "tokens.html"
+_LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("120", "120 days, a term"), ("365", "365 days"))
+_USUAL = "120"
+_MOST = 20
+_OFTEN = Limit("tokens made", 30, timedelta(hours=1))
+_LARGEST = 2**63 - 1
+
+
+@accounts.get("/account/tokens")
+def tokens() -> Response:
+    """Those that are good, and a form for another."""
+    viewer()
+    return _shown(filled({"days": _USUAL}))
+
+
+@accounts.post("/account/tokens")
+def make_token() -> Response:
+    """Make one, and show it: here, this once, and at no address that could be opened again."""
+    who = viewer()
+    form = sent("name", "days")
+    if form["days"] not in dict(_LIFETIMES):
+        form.mistake("days", "Choose how long it works.")
+    token = ""
+    try:
+        if form.right:
+            count(site().sessions, _OFTEN, f"person {who.id}")
+            token = _made(form, who.id)
+    except service.AccountError as error:
+        form.mistake("name", str(error))
+    except TooOften as error:
+        return too_often(_PAGE, form, error, **_more())
+    return _shown(filled({"days": _USUAL}), token, form["name"]) if token else _shown(form)
+
+
+@accounts.post("/account/tokens/<int:number>/revoke")
+def revoke_token(number: int) -> Response:
+    """End one."""
+    who = viewer()
+    if number > _LARGEST:
+        abort(404)
+    with site().sessions.begin() as session:
+        if service.revoke_token(session, who.id, number):
+            note(session, session.get_one(Person, who.id), "token.revoked", f"person {who.id}", count=1)
+    return go("/account/tokens?notice=token-revoked")
+
+
+def _made(form: Form, person_id: int) -> str:
+    with site().sessions.begin() as session:
+        person = session.get_one(Person, person_id, with_for_update=True)
+        present = service.good_tokens(session, person_id)
+        if len(present) >= _MOST:
+            raise service.AccountError(
+                f"You have {_MOST} tokens, which is as many as there can be. Revoke one first."
+            )
+        if form["name"] in {token.name for token in present}:
+            raise service.AccountError("You have a token of this name. Name this one after where it is used.")
+        token = service.create_token(
+            session, person, form["name"], lifetime=timedelta(days=int(form["days"]))
+        )
+        note(session, person, "token.created", f"person {person_id}")
+        return token
+
+
+def _shown(form: Form, made: str = "", name: str = "") -> Response:
+    return page(_PAGE, form, made=made, made_name=name, **_more())
+
+
+def _more() -> dict[str, Any]:
+    with site().readers.begin() as session:
+        rows = service.good_tokens(session, viewer().id)
+    return {"rows": rows, "lifetimes": _LIFETIMES, "now": datetime.now(UTC), "soon": timedelta(days=7)}

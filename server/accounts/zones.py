@@ -1,0 +1,45 @@
+"""The time zones that one can choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from zoneinfo import available_timezones
+
+_REGIONS = (
+    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific",
+)  # fmt: skip
+
+Region = tuple[str, Sequence[tuple[str, str]]]
+
+
+def is_zone(name: str) -> bool:
+    """Whether this machine knows a zone of that name."""
+    return name in _known()
+
+
+def regions(chosen: str = "") -> Sequence[Region]:
+    """Each region with its zones: name, and what people read. A zone that is chosen is among them in any case."""
+    listed = _by_region()
+    if not chosen or any(chosen == name for _, zones in listed for name, _ in zones):
+        return listed
+    return (("Yours", ((chosen, chosen),)), *listed)
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(available_timezones()) | {"UTC"}
+
+
+@cache
+def _by_region() -> Sequence[Region]:
+    made: list[Region] = [("World", (("UTC", "UTC"),))]
+    for region in _REGIONS:
+        names = sorted(name for name in _known() if name.startswith(f"{region}/"))
+        if names:
+            made.append((region, tuple((name, _place(name)) for name in names)))
+    return tuple(made)
+
+
+def _place(name: str) -> str:
+    return name.partition("/")[2].replace("/", ", ").replace("_", " ")
