@@ -31,7 +31,7 @@ def new_code() -> str:
 
 def course_to_join(session: Session, code: str) -> Course:
     """The course with that code, however it is spelt; raises CannotJoin."""
-    typed = code.strip()[:_LONGEST]
+    typed = "".join(letter for letter in code if letter.isprintable()).strip()[:_LONGEST]
     ours = _grouped(re.sub(r"[^0-9A-Z]", "", typed.upper()))
     found = session.scalars(
         select(Course)

@@ -20,10 +20,9 @@ COOKIE = "tilelab"
 class BrowserClient(FlaskClient):
     """Keeps cookies, follows no redirect unless it is told to."""
 
-    def post_form(self, path: str, /, follow: bool = False, **fields: Any) -> TestResponse:
+    def post_form(self, path: str, /, **fields: Any) -> TestResponse:
         """Send a form with what every form of ours holds. A file is (BytesIO, name)."""
-        given = {CSRF_FIELD: csrf_token(self.session_token), **fields}
-        return self.post(path, data=given, follow_redirects=follow)
+        return self.post(path, data={CSRF_FIELD: csrf_token(self.session_token), **fields})
 
     @property
     def session_token(self) -> str:

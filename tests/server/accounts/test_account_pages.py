@@ -1,0 +1,240 @@
+"""What people change about their own account."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from sqlalchemy import select
+
+from server.accounts.models import ApiToken, Person
+from server.accounts.pseudonyms import board_name, made_for
+from server.accounts.service import set_password
+from server.audit.models import AuditEvent
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import client_of, stranger
+
+OLD, NEW = "correct horse", "two green teapots"
+PAGES = ("/account", "/account/password", "/account/sessions", "/account/tokens")
+
+
+def person(portal: Portal, name: str = "ada") -> Person:
+    with portal.course.sessions.begin() as session:
+        return session.get_one(Person, portal.course.person(name))
+
+
+def save(client, shown="pseudonym", pseudonym="", time_zone=""):
+    return client.post_form("/account", shown=shown, pseudonym=pseudonym, time_zone=time_zone)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_each_page_is_for_who_is_signed_in(portal, path):
+    answer = stranger(portal).get(path)
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith("/sign-in?next=%2Faccount")
+    assert stranger(portal).post_form(path).status_code in {401, 405}
+    page = client_of(portal, "ada").page(path)
+    assert page.count("<h1") == 1
+    assert page.count('aria-current="page"') == 1
+
+
+class TestProfile:
+    def test_the_boards_show_a_made_name_until_one_is_chosen(self, portal):
+        client = client_of(portal, "ada")
+        assert board_name(person(portal)) == made_for(person(portal))
+        assert made_for(person(portal)) in client.page("/account")
+        assert save(client, pseudonym=" Night   Owl ").headers["Location"] == "/account?notice=profile-saved"
+        assert board_name(person(portal)) == "Night Owl"
+        save(client, shown="name", pseudonym="Night Owl")
+        assert board_name(person(portal)) == "ada"
+        save(client)
+        assert board_name(person(portal)) == made_for(person(portal))
+
+    def test_a_made_name_is_friendly_and_stays(self, portal):
+        names = {made_for(person(portal, name)) for name in ("ada", "bob", "eve")}
+        assert len(names) == 3
+        assert all(re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+ \d{3}", name) for name in names)
+        assert made_for(person(portal, "bob")) in names
+
+    @pytest.mark.parametrize(
+        "pseudonym", ["Night Owl", "l33t", "夜のフクロウ", "Ночная сова", "a-b_c.d", "Zoë", "بومة الليل"]
+    )
+    def test_what_can_be_a_pseudonym(self, portal, pseudonym):
+        assert save(client_of(portal, "ada"), pseudonym=pseudonym).status_code == 303
+        assert person(portal).pseudonym == pseudonym
+
+    @pytest.mark.parametrize(
+        "pseudonym",
+        ["ab", "x" * 41, "<b>x</b>", "a\u202eb c", "a\u200bbc", "123", "...", "\u0410d\u0430",
+         "abc😀", "a@b.c", "Quiet Otter 417", "quietotter417", "abc\x00"],
+    )  # fmt: skip
+    def test_what_cannot(self, portal, pseudonym):
+        answer = save(client_of(portal, "ada"), pseudonym=pseudonym)
+        assert answer.status_code == 422
+        assert 'id="pseudonym-error"' in answer.get_data(as_text=True)
+        assert person(portal).pseudonym is None
+
+    @pytest.mark.parametrize("pseudonym", ["Night Owl", "night-owl", "NIGHTOWL", "eve", "E.V.E"])
+    def test_nobody_is_taken_for_somebody_else(self, portal, pseudonym):
+        save(client_of(portal, "bob"), pseudonym="Night Owl")
+        portal.course.person("eve")
+        answer = save(client_of(portal, "ada"), pseudonym=pseudonym)
+        assert answer.status_code == 422
+        assert "Somebody goes by that name" in answer.get_data(as_text=True)
+        assert save(client_of(portal, "bob"), pseudonym="night owl").status_code == 303
+
+    def test_times_are_told_in_a_zone_of_choice(self, portal):
+        client = client_of(portal, "ada")
+        assert save(client, time_zone="America/Argentina/Buenos_Aires").status_code == 303
+        page = client.page("/account")
+        assert re.search(r'value="America/Argentina/Buenos_Aires" selected>Argentina, Buenos Aires<', page)
+        assert save(client, time_zone="Mars/Olympus").status_code == 422
+        assert person(portal).time_zone == "America/Argentina/Buenos_Aires"
+
+    def test_a_mistake_changes_nothing_else(self, portal):
+        save(client_of(portal, "ada"), shown="name", pseudonym="x", time_zone="Europe/Vienna")
+        assert not person(portal).shows_name
+        assert person(portal).time_zone == ""
+
+
+class TestPassword:
+    @pytest.fixture
+    def client(self, portal):
+        portal.course.person("ada")
+        with portal.course.sessions.begin() as session:
+            set_password(session, session.get_one(Person, portal.course.person("ada")), OLD)
+        return client_of(portal, "ada")
+
+    def change(self, client, present=OLD, password=NEW, again=NEW):
+        return client.post_form("/account/password", present=present, password=password, again=again)
+
+    def test_all_others_are_out_and_this_browser_has_a_new_session(self, portal, client):
+        other = client_of(portal, "ada")
+        kept = client.session_token
+        answer = self.change(client)
+        assert answer.headers["Location"] == "/account/password?notice=password-changed"
+        assert client.session_token != kept
+        assert "Your password is changed" in client.page("/account/password?notice=password-changed")
+        assert other.get("/account").status_code == 303
+        client.set_cookie("tilelab", kept)
+        assert client.get("/account").status_code == 303
+        signed_in = stranger(portal).post_form("/sign-in", email="ada@example.edu", password=NEW)
+        assert signed_in.status_code == 303
+
+    def test_it_takes_the_present_one(self, portal, client):
+        answer = self.change(client, present="wrong")
+        assert answer.status_code == 422
+        assert "not your present password" in answer.get_data(as_text=True)
+        for _ in range(9):
+            self.change(client, present="wrong")
+        answer = self.change(client)
+        assert answer.status_code == 429
+        assert int(answer.headers["Retry-After"]) > 0
+
+    def test_the_new_one_is_typed_twice_and_is_good(self, portal, client):
+        assert 'id="again-error"' in self.change(client, again="else").get_data(as_text=True)
+        assert 'id="password-error"' in self.change(client, password="short").get_data(as_text=True)
+        assert self.change(client).status_code == 303
+
+
+class TestSessions:
+    def test_each_can_be_ended(self, portal):
+        client, other = client_of(portal, "ada"), client_of(portal, "ada")
+        page = client.page("/account/sessions")
+        numbers = re.findall(r"/account/sessions/(\d+)/end", page)
+        assert len(numbers) == 1, "not the one that looks"
+        answer = client.post_form(f"/account/sessions/{numbers[0]}/end")
+        assert answer.headers["Location"] == "/account/sessions?notice=session-ended"
+        assert other.get("/account").status_code == 303
+        assert client.get("/account").status_code == 200
+
+    def test_all_others_at_once(self, portal):
+        client, *others = (client_of(portal, "ada") for _ in range(3))
+        client.post_form("/account/sessions/end-others")
+        assert [other.get("/account").status_code for other in others] == [303, 303]
+        assert client.get("/account").status_code == 200
+
+    def test_nobody_ends_those_of_others(self, portal):
+        ada, eve = client_of(portal, "ada"), client_of(portal, "eve")
+        client_of(portal, "ada")
+        number = re.findall(r"/account/sessions/(\d+)/end", ada.page("/account/sessions"))[0]
+        eve.post_form(f"/account/sessions/{number}/end")
+        assert f"/account/sessions/{number}/end" in ada.page("/account/sessions")
+        for none in (0, 2**63, 10**40):
+            assert eve.post_form(f"/account/sessions/{none}/end").status_code in {303, 404}
+
+    def test_browsers_are_told_by_their_names(self, portal):
+        with portal.course.sessions.begin() as session:
+            set_password(session, session.get_one(Person, portal.course.person("ada")), OLD)
+        for agent in (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Safari/604.1",
+            "<script>alert(1)</script>",
+            "",
+        ):
+            client = stranger(portal)
+            headers = {"User-Agent": agent}
+            client.post("/sign-in", data={"email": "ada@example.edu", "password": OLD}, headers=headers)
+        page = client.page("/account/sessions")
+        assert "Firefox on Windows" in page
+        assert "Safari on iPhone" in page
+        assert "A browser that does not say which" in page
+        assert "<script>alert" not in page
+
+
+class TestTokens:
+    def test_it_is_shown_once_works_and_can_be_revoked(self, portal):
+        client = client_of(portal, "ada")
+        made = client.post_form("/account/tokens", name="laptop", days="30")
+        assert made.status_code == 200
+        [token] = re.findall(r'id="token">(tl_[\w-]+)<', made.get_data(as_text=True))
+        page = client.page("/account/tokens")
+        assert token not in page
+        assert "laptop" in page
+        assert "never" in page
+        headers = {"Authorization": f"Bearer {token}"}
+        assert portal.client.get("/api/v1/submissions/none", headers=headers).status_code == 404
+        assert "never" not in client.page("/account/tokens")
+        number = re.findall(r"/account/tokens/(\d+)/revoke", page)[0]
+        assert client_of(portal, "eve").post_form(f"/account/tokens/{number}/revoke").status_code == 303
+        assert portal.client.get("/api/v1/submissions/none", headers=headers).status_code == 404
+        client.post_form(f"/account/tokens/{number}/revoke")
+        assert portal.client.get("/api/v1/submissions/none", headers=headers).status_code == 401
+        assert "You have no tokens" in client.page("/account/tokens")
+        with portal.course.sessions.begin() as session:
+            told = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()
+            assert told == ["token.created", "token.revoked"]
+
+    def test_it_ends_when_it_was_to(self, portal):
+        client_of(portal, "ada").post_form("/account/tokens", name="laptop", days="7")
+        with portal.course.sessions.begin() as session:
+            row = session.scalars(select(ApiToken)).one()
+            assert row.expires_at is not None
+            assert (row.expires_at - row.created_at).days == 7
+
+    @pytest.mark.parametrize(
+        ("name", "days", "field"), [("", "30", "name"), ("x" * 101, "30", "name"), ("laptop", "99999", "days"),
+                                    ("laptop", "", "days"), ("laptop", "-1", "days"), ("a\x00", "7", "name")],
+    )  # fmt: skip
+    def test_what_is_no_token(self, portal, name, days, field):
+        answer = client_of(portal, "ada").post_form("/account/tokens", name=name, days=days)
+        assert answer.status_code == 422
+        assert f'id="{field}-error"' in answer.get_data(as_text=True)
+
+    def test_a_name_is_taken_while_its_token_is_good(self, portal):
+        client = client_of(portal, "ada")
+        client.post_form("/account/tokens", name="laptop", days="7")
+        assert client.post_form("/account/tokens", name="laptop", days="7").status_code == 422
+        assert (
+            client_of(portal, "bob").post_form("/account/tokens", name="laptop", days="7").status_code == 200
+        )
+
+    def test_there_are_only_so_many(self, portal):
+        client = client_of(portal, "ada")
+        for number in range(20):
+            assert client.post_form("/account/tokens", name=f"t{number}", days="7").status_code == 200
+        assert client.post_form("/account/tokens", name="more", days="7").status_code == 422
+
+    def test_a_page_takes_no_token_for_a_session(self, portal):
+        headers = {"Authorization": f"Bearer {portal.token('ada')}"}
+        assert portal.client.get("/account", headers=headers).status_code == 303
