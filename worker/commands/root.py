@@ -17,7 +17,14 @@ _VERBS: Mapping[str, str] = {
     "analyze": "Show what a kernel does, line by line, and what to look at first.",
     "exercises": "List the exercises, show a handout, or write a starter file.",
     "grade": "Grade one .cu file on this machine.",
+    "leaderboard": "Show who is how fast in an assignment of your course.",
+    "log": "Show what was found in a submission, and what its kernel printed.",
+    "login": "Sign in to your course's portal, with a token.",
+    "logout": "Forget the portal and the token.",
     "occupancy": "Show how many blocks of a kernel a multiprocessor holds, and what limits it.",
+    "open": "Open a page of the portal in the browser.",
+    "status": "Show what became of what you handed in.",
+    "submit": "Hand a file in to your course.",
     "worker": "Run and test a machine that grades for others.",
 }
 

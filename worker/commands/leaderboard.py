@@ -1,0 +1,45 @@
+"""`tilelab leaderboard`: who is how fast."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from kernels.text_safety import safe
+from worker.commands.portal import EXITS, chosen, portal
+from worker.commands.root import Exit, WrongUse, leave
+from worker.portal.portal import board_path
+
+
+@click.command(epilog=EXITS)
+@click.argument("assignment", metavar="[COURSE/ASSIGNMENT]", required=False)
+@click.option(
+    "--class", "device_class", help="A device class, such as h200; the assignment's own without it."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def leaderboard(assignment: str | None, device_class: str | None, as_json: bool) -> None:
+    """Show the board of an assignment; without its name, of the only one that is open.
+
+    \b
+    Examples:
+      tilelab leaderboard
+      tilelab leaderboard demo/tiled --class h200
+      tilelab leaderboard demo/tiled --json
+    """  # noqa: D301 - click reads the escape
+    from worker.commands.portal_text import board_text
+    from worker.commands.terminal import style_of
+
+    with portal() as asked:
+        name, kind = assignment, device_class
+        if name is None or "/" not in name or kind is None:
+            found = chosen(asked.assignments(), name)
+            name, kind = found.id, kind or found.device_class
+        if not kind:
+            raise WrongUse(f"{safe(name)} is checked only, so it has no board; --class names a device class.")
+        if as_json:
+            click.echo(json.dumps(asked.plain(board_path(name, kind)), ensure_ascii=True))
+        else:
+            click.echo(board_text(asked.board(name, kind), style_of(sys.stdout)))
+    leave(Exit.ACCEPTED)

@@ -1,0 +1,35 @@
+"""`tilelab logout`: forget the portal and the token."""
+
+from __future__ import annotations
+
+import click
+
+from kernels.text_safety import safe
+from worker.commands.root import Exit, WrongUse, leave
+from worker.portal.account import AccountError, config_file, forget_account, read_account
+
+
+@click.command(epilog="Exit code: 0 nothing is kept any more, 2 the file cannot be removed.")
+def logout() -> None:
+    """Forget the portal and the token that `tilelab login` keeps. The token itself goes on: revoke it on the portal.
+
+    \b
+    Example:
+      tilelab logout
+    """  # noqa: D301 - click reads the escape
+    file = config_file()
+    try:
+        where = read_account(file)
+    except AccountError:
+        where = None
+    try:
+        there = forget_account(file)
+    except AccountError as error:
+        raise WrongUse(safe(str(error))) from error
+    if not there:
+        click.echo("You were not signed in.")
+    elif where is None:
+        click.echo(f"Removed {safe(str(file))}.")
+    else:
+        click.echo(f"Signed out of {where.url}. The token still works; revoke it at {where.url}/account.")
+    leave(Exit.ACCEPTED)

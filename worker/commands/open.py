@@ -1,0 +1,45 @@
+"""`tilelab open`: a page of the portal, in the browser."""
+
+from __future__ import annotations
+
+import contextlib
+import webbrowser
+
+import click
+
+from worker.commands.portal import EXITS, chosen, page_of, portal, submission_id
+from worker.commands.root import Exit, leave
+from worker.portal.portal import Portal
+
+
+@click.command("open", epilog=EXITS)
+@click.argument("what", metavar="[ID|COURSE/ASSIGNMENT]", required=False)
+@click.option("--print", "only_print", is_flag=True, help="Print the address only.")
+def open(what: str | None, only_print: bool) -> None:  # noqa: A001 - the verb's name
+    """Print the address of a submission's page or an assignment's, and open it in the browser.
+
+    Without a name, that of the start page.
+
+    \b
+    Examples:
+      tilelab open
+      tilelab open 5d2c6e0f8a1b4c3d
+      tilelab open demo/tiled --print
+    """  # noqa: D301 - click reads the escape
+    with portal() as asked:
+        address = _address(asked, what)
+    click.echo(address)
+    if not only_print:
+        # a machine without a browser has the address all the same
+        with contextlib.suppress(webbrowser.Error, OSError):
+            webbrowser.open(address)
+    leave(Exit.ACCEPTED)
+
+
+def _address(asked: Portal, what: str | None) -> str:
+    if what is None:
+        return f"{asked.url}/"
+    if "/" in what and "submissions/" not in what:
+        course, _, name = chosen(asked.assignments(), what).id.partition("/")
+        return f"{asked.url}/courses/{course}/{name}/"
+    return page_of(asked.url, submission_id(what))
