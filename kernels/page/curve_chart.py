@@ -54,7 +54,7 @@ def _names(curves: Sequence[Curve], scale: _Scale) -> list[str]:
         ((scale.place(*max(curve.speeds.items()))[1], curve) for curve in curves), key=lambda end: end[0]
     )
     drawn = []
-    free = _TOP
+    free: float = _TOP
     for place, (y, curve) in enumerate(ends):
         below = _LINE * (len(ends) - place - 1)
         at = min(max(y, free), _BOTTOM - below)

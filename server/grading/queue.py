@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
@@ -90,12 +92,24 @@ def _running(session: Session, queue: str) -> int:
 def _wait(session: Session, queue: str, ahead: int, now: datetime) -> tuple[float | None, str]:
     """Seconds until a slot is free for who has `ahead` before it, and why not where they cannot be told."""
     live = slots(known_workers(session, now)).get(queue, 0)
+    return estimate(
+        queue, ahead, live, partial(_running, session, queue), partial(usual_seconds, session, queue)
+    )
+
+
+def estimate(
+    queue: str, ahead: int, live: int, running_now: Callable[[], int], usual_now: Callable[[], float | None]
+) -> tuple[float | None, str]:
+    """Seconds until a slot is free for who has `ahead` before it, and why not where they cannot be told.
+
+    live: slots that take from the queue; the others are asked only where they are needed
+    """
     if not live:
         return None, f"No worker {_what(queue)} is there; it waits until one comes."
-    running = _running(session, queue)
+    running = running_now()
     if ahead + running < live:
         return 0.0, ""
-    usual = _usual_seconds(session, queue)
+    usual = usual_now()
     if usual is None:
         return None, "Nothing of its kind has been graded yet, so nobody knows how long it takes."
     # Those at work are half done, on average.
@@ -106,7 +120,7 @@ def _what(queue: str) -> str:
     return "that checks" if queue == CPU_QUEUE else f"that measures on {queue.removeprefix('gpu.')}"
 
 
-def _usual_seconds(session: Session, queue: str) -> float | None:
+def usual_seconds(session: Session, queue: str) -> float | None:
     """The median of what recent steps of a queue took."""
     query = (
         select(Step.seconds)

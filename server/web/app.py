@@ -11,7 +11,10 @@ from server.operations.api import metrics
 from server.settings import Settings
 from server.staff.views import staff
 from server.standings.api import leaderboards
+from server.standings.views import standings_pages
 from server.submissions.api import submissions
+from server.submissions.live import attach_live
+from server.submissions.views import submissions_pages
 from server.web.assets import attach_assets
 from server.web.cookies import attach_form_guard
 from server.web.frame import attach_frame
@@ -22,6 +25,7 @@ from server.web.numbers import attach_numbers
 from server.web.openapi import description
 from server.web.pages import pages
 from server.web.problems import answer_errors
+from server.web.proxies import attach_proxies
 from server.web.site import attach_site
 
 REQUEST_BYTES = 256 * 2**10
@@ -36,7 +40,8 @@ def create_app(settings: Settings) -> Flask:
     app = Flask("server.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    attach_site(app, settings)
+    attach_live(app, attach_site(app, settings))
+    attach_proxies(app, settings)
     answer_errors(app)
     add_headers(app)
     attach_assets(app)
@@ -47,6 +52,8 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(pages)
     app.register_blueprint(accounts)
     app.register_blueprint(staff)
+    app.register_blueprint(standings_pages)
+    app.register_blueprint(submissions_pages)
     app.register_blueprint(health)
     app.register_blueprint(metrics)
     app.register_blueprint(submissions, url_prefix="/api/v1")

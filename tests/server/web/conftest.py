@@ -13,6 +13,7 @@ from server.accounts.service import create_token
 from server.courses.models import Role
 from server.database.engine import connect, sessions
 from server.settings import Settings
+from server.submissions.streams import hub_of
 from server.web.app import create_app
 from tests.server.course import ACourse
 
@@ -64,5 +65,6 @@ def portal(database_url: str):
     engine = connect(database_url)
     app = create_app(settings(database_url))
     yield Portal(app, ACourse.make(sessions(engine)), app.test_client())
+    hub_of(app).stop()
     app.extensions["tilelab"].engine.dispose()
     engine.dispose()

@@ -1,0 +1,60 @@
+"""Listens to all hints of workers, over one connection to Redis, which may be away for as long as it likes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+import redis
+
+from worker.broker import BrokerUrlError, connect_redis
+from worker.hints import CHANNELS, Hint, read_hint
+
+_LOOK_SECONDS = 0.25
+_PAUSES = (0.5, 1.0, 2.0, 5.0)
+
+logger = logging.getLogger(__name__)
+
+
+class Listener:
+    """A thread that hands on each hint until it is stopped."""
+
+    def __init__(self, redis_url: str, heard: Callable[[Hint], None]) -> None:
+        """Begin at once. heard: called in the thread of the listener; must not raise."""
+        self._redis_url = redis_url
+        self._heard = heard
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="hints", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Listen no more; returns at once."""
+        self._stop.set()
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._stop.is_set():
+            try:
+                self._listen()
+                failures = 0
+            except BrokerUrlError:
+                return  # it is told where it matters
+            except (redis.RedisError, OSError, ValueError) as error:
+                if failures == 0:
+                    logger.info("no hints of progress, Redis is away: %s", type(error).__name__)
+                self._stop.wait(_PAUSES[min(failures, len(_PAUSES) - 1)])
+                failures += 1
+
+    def _listen(self) -> None:
+        with (
+            connect_redis(self._redis_url) as client,
+            client.pubsub(ignore_subscribe_messages=True) as pubsub,
+        ):
+            pubsub.psubscribe(CHANNELS)
+            while not self._stop.is_set():
+                message = pubsub.get_message(timeout=_LOOK_SECONDS)
+                if message is not None:
+                    hint = read_hint(message.get("channel"), message.get("data"))
+                    if hint is not None:
+                        self._heard(hint)

@@ -1,0 +1,174 @@
+"""What the page of a submission shows, read from the database in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.courses.service import role_in
+from server.grading.models import Job, JobKind, JobState, Result
+from server.submissions.models import Mode, Submission
+from server.submissions.reading import visible_submission
+from server.submissions.seen import JobSeen, seen
+from server.submissions.service import judged_job
+from server.web.identity import is_staff
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long a part of the way took, in seconds."""
+
+    title: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The result that counts now. packed: its report as it is kept; None where it was lost."""
+
+    verdict: Verdict
+    device_class: str
+    packed: bytes | None
+    queued_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    regrade: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionPage:
+    """A submission as whoever may see it finds it.
+
+    course_zone: in which times are shown to who has no zone of their own
+    own: whether the reader handed it in; staff: whether the reader sees everybody's
+    job: the last one; judged: what its verdict is from, None before there is one
+    """
+
+    number: int
+    public_id: str
+    course: str
+    course_title: str
+    course_zone: str
+    archived: bool
+    assignment: str
+    title: str
+    person: str
+    own: bool
+    staff: bool
+    mode: Mode
+    device_class: str
+    created_at: datetime
+    source: str
+    job: JobSeen
+    judged: Judged | None
+
+    @property
+    def file(self) -> str:
+        """What its source is called where it is saved."""
+        return f"{self.assignment}-{self.public_id[:8]}.cu"
+
+    @property
+    def waits(self) -> bool:
+        """Whether its page goes on by itself."""
+        return not self.job.over
+
+    @property
+    def graded_again(self) -> bool:
+        """Whether there is a verdict, and another one is on its way."""
+        return self.waits and self.judged is not None
+
+    @property
+    def taken_back(self) -> bool:
+        """Whether it was cancelled before there was a verdict."""
+        return self.job.state is JobState.CANCELLED and self.judged is None
+
+    @property
+    def may_cancel(self) -> bool:
+        """What staff have graded again is theirs to end."""
+        return self.waits and (self.staff or (self.own and self.job.kind is JobKind.SUBMISSION))
+
+    @property
+    def may_retry(self) -> bool:
+        """A fault of ours may be over by now."""
+        ours = self.judged is not None and self.judged.verdict is Verdict.SYSTEM_ERROR
+        return ours and self.job.over and not self.archived and (self.own or self.staff)
+
+
+def read_page(session: Session, person: int, public_id: str, now: datetime) -> SubmissionPage | None:
+    """The submission; None for who may not see it, as where there is none."""
+    found = visible_submission(session, person, public_id)
+    if found is None:
+        return None
+    assignment = found.assignment
+    course = assignment.course
+    return SubmissionPage(
+        number=found.id,
+        public_id=found.public_id,
+        course=course.slug,
+        course_title=course.title,
+        course_zone=course.time_zone,
+        archived=course.archived_at is not None,
+        assignment=assignment.slug,
+        title=assignment.title,
+        person=found.person.name,
+        own=found.person_id == person,
+        staff=is_staff(role_in(session, person, course.id)),
+        mode=found.mode,
+        device_class=found.device_class,
+        created_at=found.created_at,
+        source=found.source.content.decode("utf-8", "replace"),
+        job=seen(session, [found.id], now)[found.id],
+        judged=_judged(session, found),
+    )
+
+
+def watched(session: Session, person: int, public_id: str, now: datetime) -> tuple[int, JobSeen] | None:
+    """The number of a submission and how far it is; None for who may not see it."""
+    found = visible_submission(session, person, public_id)
+    return None if found is None else (found.id, seen(session, [found.id], now)[found.id])
+
+
+def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tuple[Duration, ...]:
+    """Where the time went, from the moment it was handed in. seconds: of each step, by its report."""
+    judged = page.judged
+    if judged is None or judged.ended_at is None:
+        return ()
+    parts = [Duration(_STEPS.get(name, name), spent) for name, spent in seconds]
+    if judged.started_at is not None:
+        waited = max(0.0, (judged.started_at - judged.queued_at).total_seconds())
+        parts.insert(0, Duration("waited", waited))
+    whole = max(0.0, (judged.ended_at - judged.queued_at).total_seconds())
+    return (*parts, Duration("in all", whole))
+
+
+_STEPS = {
+    "read": "read",
+    "compile": "compiled",
+    "check": "checked",
+    "count": "counted",
+    "measure": "measured",
+}
+
+
+def _judged(session: Session, submission: Submission) -> Judged | None:
+    job: Job | None = judged_job(session, submission.id)
+    if job is None or job.verdict is None:
+        return None
+    row = session.execute(
+        select(Result.report, Result.device_class).where(Result.job_id == job.id)
+    ).one_or_none()
+    packed, device_class = (None, job.device_class) if row is None else row
+    return Judged(
+        job.verdict,
+        device_class,
+        packed,
+        job.queued_at,
+        job.started_at,
+        job.ended_at,
+        job.kind is JobKind.REGRADE,
+    )

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+import zlib
+
+import pytest
+
+from kernels.report import to_json
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
+from server.courses.models import Role
+from server.grading.changes import retry
+from server.grading.models import Job
+from tests.kernels.page.reading import read
+from tests.server.course import NOW, SOURCE, report_for, step_of
+from tests.server.submissions.graded import given_up, graded, handed_in, overwritten, taken
+from tests.server.web.signed_in import client_of, stranger
+
+RACE = {
+    "verdict": Verdict.DATA_RACE,
+    "findings": (
+        Finding(Verdict.DATA_RACE, "thread (1,0) reads `Mds[0][0]` while (0,0) writes it", 1, 1, count=12),
+    ),
+    "checks": (
+        CaseCheck("Width=1 real", CaseStatus.PASSED),
+        CaseCheck("Width=2 real", CaseStatus.FAILED, "data race"),
+    ),
+}
+
+
+@pytest.fixture
+def ada(portal):
+    return client_of(portal, "ada")
+
+
+def test_a_submission_that_waits_says_so_and_offers_to_stop(portal, ada):
+    name, _ = handed_in(portal.course, "ada")
+    page = ada.page(f"/submissions/{name}")
+    assert "Waiting to be checked" in page
+    assert "No worker that checks is there" in page
+    assert f'data-events="/submissions/{name}/events"' in page
+    assert "Stop grading" in page
+    assert not read(page).wrong
+
+
+def test_one_at_work_says_what_is_done(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    taken(portal.course, job)
+    assert "Compiling" in ada.page(f"/submissions/{name}")
+    state = ada.get(f"/submissions/{name}/state").get_json()
+    assert state["final"] is False
+    assert 'aria-current="step"' in state["html"]
+
+
+def test_a_verdict_stands_in_one_sentence_with_what_to_do_next(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, **RACE)
+    page = ada.page(f"/submissions/{name}")
+    text = read(page).text()
+    assert "Two threads use the same memory without a barrier between them." in text
+    assert "What to try next" in text
+    assert "A tile needs two barriers in each phase" in text
+    assert "data-live" not in page
+    assert "live.js" not in page
+    assert not read(page).wrong
+    identities = read(page).values("id")
+    assert len(identities) == len(set(identities))
+
+
+def test_a_failing_case_comes_first_and_can_be_run_at_home(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, **RACE)
+    page = ada.page(f"/submissions/{name}")
+    assert page.index("Width=2") < page.index("Width=1")
+    assert (
+        f"tilelab grade tiled-{name[:8]}.cu --exercise tiled --tile 16 --case &#39;Width=2 real&#39;" in page
+    )
+
+
+def test_only_owner_and_staff_see_anything(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, **RACE)
+    paths = ["", "/state", "/events", "/source.cu", "/report.json", "/report.html"]
+    teacher = client_of(portal, "turing", Role.ASSISTANT)
+    other, outsider = client_of(portal, "bob"), client_of(portal, "eve", None)
+    for path in paths:
+        address = f"/submissions/{name}{path}"
+        assert ada.get(address).status_code == 200, path
+        assert teacher.get(address).status_code == 200, path
+        gone = other.get(address).get_data()
+        assert other.get(address).status_code == outsider.get(address).status_code == 404, path
+        assert gone == other.get(f"/submissions/0123456789abcdef{path}").get_data(), path
+        assert stranger(portal).get(address).status_code == 303, path
+
+
+def test_staff_are_told_whose_it_is(portal, ada):
+    name, _ = handed_in(portal.course, "ada")
+    assert "by ada" in client_of(portal, "turing", Role.ASSISTANT).page(f"/submissions/{name}")
+    assert "by ada" not in ada.page(f"/submissions/{name}")
+
+
+def test_what_was_handed_in_can_be_had_again(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    answer = ada.get(f"/submissions/{name}/source.cu")
+    assert answer.data == SOURCE
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="tiled-{name[:8]}.cu"'
+    assert ada.get(f"/submissions/{name}/report.json").status_code == 404
+    graded(portal.course, job, **RACE)
+    report = json.loads(ada.get(f"/submissions/{name}/report.json").data)
+    assert report["verdict"] == "data_race"
+    whole = ada.get(f"/submissions/{name}/report.html")
+    assert whole.headers["Content-Disposition"].startswith("attachment;")
+    assert "Two threads use the same memory" in whole.get_data(as_text=True)
+
+
+def test_the_seed_is_for_staff(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, **RACE)
+    with portal.course.sessions.begin() as session:
+        seed = session.get_one(Job, job).seed
+    for path in ("", "/report.json", "/report.html"):
+        assert seed not in ada.get(f"/submissions/{name}{path}").get_data(as_text=True)
+    teacher = client_of(portal, "turing", Role.ASSISTANT)
+    assert seed in teacher.get(f"/submissions/{name}/report.json").get_data(as_text=True)
+
+
+def test_the_owner_takes_it_back(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    answer = ada.post_form(f"/submissions/{name}/cancel")
+    assert answer.status_code == 303
+    page = ada.page(answer.headers["Location"])
+    assert "Grading is stopped" in page
+    assert "It was not graded to the end" in page
+    again = ada.post_form(f"/submissions/{name}/cancel")
+    assert "already-over" in again.headers["Location"]
+    with portal.course.sessions.begin() as session:
+        assert session.get_one(Job, job).state == "cancelled"
+
+
+def test_nobody_else_takes_it_back_but_staff(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    assert client_of(portal, "bob").post_form(f"/submissions/{name}/cancel").status_code == 404
+    assert ada.post(f"/submissions/{name}/cancel").status_code == 403
+    with portal.course.sessions.begin() as session:
+        assert session.get_one(Job, job).state == "queued"
+    teacher = client_of(portal, "turing", Role.ASSISTANT)
+    assert "taken-back" in teacher.post_form(f"/submissions/{name}/cancel").headers["Location"]
+
+
+def test_a_regrade_leaves_the_verdict_and_says_that_it_is_under_way(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, **RACE)
+    with portal.course.sessions.begin() as session:
+        retry(session, job, None, NOW)
+    page = ada.page(f"/submissions/{name}")
+    assert "It is being graded again" in page
+    assert "Two threads use the same memory" in page
+    assert "Stop grading" not in page
+    assert "Stop grading" in client_of(portal, "turing", Role.ASSISTANT).page(f"/submissions/{name}")
+
+
+def test_a_fault_of_ours_is_ours_and_can_be_tried_again(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    given_up(portal.course, job)
+    page = ada.page(f"/submissions/{name}")
+    assert "fault of ours" in page
+    assert "Grade it again" in page
+    answer = ada.post_form(f"/submissions/{name}/retry")
+    assert "It is graded once more" in ada.page(answer.headers["Location"])
+    # what waits is not queued twice
+    assert "already-over" in ada.post_form(f"/submissions/{name}/retry").headers["Location"]
+
+
+def test_a_lost_worker_is_not_the_kernels_fault(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    taken(portal.course, job)
+    with portal.course.sessions.begin() as session:
+        step = step_of(session, job)
+        step.attempt = 2
+    assert "attempt 2 of 3" in ada.page(f"/submissions/{name}")
+
+
+def plain(portal, job):
+    with portal.course.sessions.begin() as session:
+        return to_json(report_for(session.get_one(Job, job), **RACE))
+
+
+def changed(found):
+    """A report as other versions may have written it, or as a disk may have left it."""
+    yield {name: value for name, value in found.items() if name not in {"evidence", "checks", "seconds"}}
+    yield found | {"news": {"of": "a later version"}, "schema": 99}
+    yield found | {"findings": [{"kind": "no such kind", "message": 3}, *found["findings"]]}
+    yield found | {
+        "evidence": {"lines": "none"},
+        "checks": None,
+        "launch": [1],
+        "measurement": {"gflops": "x"},
+    }
+    yield {"verdict": "accepted"}
+    yield {}
+    yield found | {"message": None, "tile": "x", "exercise": "../../etc", "seconds": {"check": "long"}}
+
+
+def test_a_report_of_any_version_is_shown_as_far_as_it_can_be_read(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    graded(portal.course, job, **RACE)
+    for each in changed(plain(portal, job)):
+        overwritten(portal.course, job, zlib.compress(json.dumps(each).encode()))
+        page = ada.page(f"/submissions/{name}")
+        assert "Two threads use the same memory" in page, each
+        assert not read(page).wrong
+        for path in ("report.json", "report.html"):
+            assert ada.get(f"/submissions/{name}/{path}").status_code == 200, (path, each)
+    overwritten(portal.course, job, b"no report")
+    assert "Two threads use the same memory" in ada.page(f"/submissions/{name}")
+
+
+def test_hostile_text_stays_text(portal, ada):
+    hostile = "</script><script>alert(1)</script>\u202e\x1b[31m"
+    name, job = handed_in(portal.course, "ada", source=f"// {hostile}\n".encode())
+    finding = Finding(Verdict.WRONG_ANSWER, hostile, 1)
+    check = CaseCheck(hostile, CaseStatus.FAILED, hostile)
+    graded(
+        portal.course, job, verdict=Verdict.WRONG_ANSWER, message=hostile, findings=(finding,), checks=(check,),
+        printed=hostile, printed_case=hostile, isolation=(hostile,), unmade_checks=(hostile,),
+    )  # fmt: skip
+    for path in ("", "/report.html"):
+        page = ada.get(f"/submissions/{name}{path}").get_data(as_text=True)
+        assert "<script>alert" not in page
+        assert "\u202e" not in page
+        assert "\x1b" not in page
+        assert "alert(1)" in page
+
+
+def test_a_source_that_is_no_text_is_shown_as_far_as_it_goes(portal, ada):
+    name, job = handed_in(portal.course, "ada", source=b"\xff\xfe\x00int" + b"\n" * 50_000)
+    graded(portal.course, job, verdict=Verdict.REJECTED)
+    page = ada.page(f"/submissions/{name}")
+    assert len(page) < 2_000_000
