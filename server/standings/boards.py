@@ -105,14 +105,14 @@ class Part:
 
     total: lines of the whole board
     earlier, later: whether others come before and after
-    unseen: where a search ended without having seen all, so that it can go on from there
+    unseen: whether a search ended without having seen all
     """
 
     rows: tuple[Ranked, ...]
     total: int
     earlier: bool
     later: bool
-    unseen: Position | None = None
+    unseen: bool = False
 
 
 def read_part(session: Session, board: BoardKey, asked: Asked) -> Part:
@@ -120,12 +120,12 @@ def read_part(session: Session, board: BoardKey, asked: Asked) -> Part:
     places = Places(session, board)
     backwards = asked.before is not None
     start = asked.before or asked.after
-    found, last_seen = _scan(session, board, asked, start, backwards=backwards)
+    found, gave_up = _scan(session, board, asked, start, backwards=backwards)
     more = len(found) > asked.limit
     found = found[: asked.limit]
     rows = _ranked(session, board, places, found[::-1] if backwards else found, asked)
     earlier, later = (more, True) if backwards else (start is not None, more)
-    return Part(rows, places.total, earlier, later, None if more or backwards else last_seen)
+    return Part(rows, places.total, earlier, later, unseen=gave_up)
 
 
 def read_own(session: Session, board: BoardKey, person: int) -> Ranked | None:
@@ -192,8 +192,8 @@ def _beyond(order: Order, at: Position, *, least_first: bool) -> ColumnElement[b
 
 def _scan(
     session: Session, board: BoardKey, asked: Asked, start: Position | None, *, backwards: bool
-) -> tuple[list[Any], Position | None]:
-    """One line more than asked for, where there are so many; and where a search gave up."""
+) -> tuple[list[Any], bool]:
+    """One line more than asked for, where there are so many; and whether a search gave up."""
     least_first = asked.turned != backwards
     query = _lines(board).order_by(*_ordering(asked.order, least_first=least_first))
     found: list[Any] = []
@@ -205,10 +205,10 @@ def _scan(
         found += [row for row in rows if _matches(row[1], asked)]
         seen += len(rows)
         if len(found) > asked.limit or len(rows) < size or not asked.text:
-            return found, None
+            return found, False
         at = _position(rows[-1][0], asked.order)
         if seen >= _SCANNED:
-            return found, at
+            return found, True
 
 
 def _position(standing: Standing, order: Order) -> Position:

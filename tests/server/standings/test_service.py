@@ -18,8 +18,8 @@ from server.grading.models import Exercise, Job
 from server.grading.record import Recorded, record
 from server.standings.models import Standing
 from server.standings.places import recount
-from server.standings.service import Board, board, freeze, rebuild, score_of
-from server.submissions.models import Mode
+from server.standings.service import Board, board, rebuild, score_of
+from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, check_result, later, measure_result
 from worker.messages import CPU_QUEUE, StepResult
 
@@ -209,7 +209,17 @@ def _fill(made: Sessions, course: ACourse, count: int) -> list[int]:
             {"id": person, "email": f"b{person}@example.edu", "name": f"b{person}", "created_at": NOW}
             for person in people
         ])  # fmt: skip
-        session.execute(insert(Job), [copied | {"id": first_job + i} for i in range(count)])
+        handed_in = session.get_one(Submission, job.submission_id)
+        like = {
+            column.key: getattr(handed_in, column.key) for column in Submission.__table__.columns
+        }  # fmt: skip
+        session.execute(insert(Submission), [
+            like | {"id": handed_in.id + 1 + i, "public_id": f"b{person}", "person_id": person}
+            for i, person in enumerate(people)
+        ])  # fmt: skip
+        session.execute(insert(Job), [
+            copied | {"id": first_job + i, "submission_id": handed_in.id + 1 + i} for i in range(count)
+        ])  # fmt: skip
         session.execute(insert(Standing), [
             {
                 "assignment_id": course.assignment, "device_class": "h200", "person_id": person,

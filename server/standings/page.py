@@ -1,0 +1,276 @@
+"""The board as a page shows it: who sees which names, what stands in each column, and the ways to its other parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from sqlalchemy.orm import Session
+
+from kernels.devices import devices
+from kernels.exercise.model import Metric
+from kernels.measurement.numbers import ms_text, speed_text
+from kernels.page import numbers
+from server.courses.models import Assignment
+from server.standings.asking import Query, mark_of, position_at
+from server.standings.boards import PAGE, Asked, Order, Ranked, read_around, read_own, read_part
+from server.standings.finding import Reader
+from server.standings.metric import metric_of
+from server.standings.places import BoardKey, classes
+
+CPU = "cpu"
+"""In addresses, the class of what is checked only."""
+
+UNITS = {Metric.GFLOPS: "GFLOPS", Metric.GBPS: "GB/s", Metric.TIME: "ms"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A board of the assignment. about: what the device is."""
+
+    title: str
+    about: str
+    address: str
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that the board can be put in order by.
+
+    sorted: "", "ascending" or "descending"
+    address: in that order, or in that order the other way round
+    """
+
+    title: str
+    basis: str
+    sorted: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line. rank: of its group; real: name and address, for staff; value, interval: with their unit."""
+
+    rank: str
+    tied: bool
+    name: str
+    real: str
+    you: bool
+    submission: str
+    value: str
+    interval: str
+    share: str
+    occupancy: str
+    launch: str
+    reached_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPage:
+    """All that the page shows.
+
+    measured: whether speeds stand on it
+    own: the reader's line where it is on another page; own_above: whether that is an earlier one
+    frozen: from when on students see no more; frozen_view: whether this is what they see
+    """
+
+    course: str
+    course_title: str
+    course_zone: str
+    assignment: str
+    title: str
+    device_class: str
+    device: str
+    unit: str
+    measured: bool
+    tabs: tuple[Tab, ...]
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    own: Line | None
+    own_above: bool
+    on_board: bool
+    total: int
+    query: Query
+    path: str
+    previous: str
+    next: str
+    mine: str
+    unseen: bool
+    staff: bool
+    frozen: datetime | None
+    freezes: datetime | None
+    frozen_view: bool
+    other_view: str
+
+    @property
+    def live(self) -> bool:
+        """Whether it may still change while it is looked at."""
+        return not self.frozen_view
+
+
+def read_page(session: Session, reader: Reader, assignment: Assignment, name: str, query: Query) -> BoardPage:
+    """The part of a board that was asked for; name: the device class, as addresses have it."""
+    now = datetime.now(UTC)
+    device_class = "" if name == CPU else name
+    frozen_at = assignment.board_frozen_at
+    frozen = frozen_at is not None and frozen_at <= now
+    frozen_view = frozen and (query.frozen or not reader.is_staff)
+    key = BoardKey(assignment.id, device_class, before_freeze=frozen_view)
+    own = read_own(session, key, reader.viewer.id)
+    part = read_part(session, key, _asked(session, reader, assignment, key, query, own))
+    metric = metric_of(assignment.exercise)
+    path = f"/courses/{reader.course.slug}/{assignment.slug}/board/"
+    shown = {row.person_id for row in part.rows}
+    away = own is not None and own.person_id not in shown and not query.text
+    here = path + name
+    return BoardPage(
+        course=reader.course.slug,
+        course_title=reader.course.title,
+        course_zone=reader.course.time_zone,
+        assignment=assignment.slug,
+        title=assignment.title,
+        device_class=name,
+        device=device_title(name),
+        unit=UNITS[metric],
+        measured=bool(device_class),
+        tabs=_tabs(session, assignment, path, name),
+        columns=_columns(here, query, UNITS[metric], measured=bool(device_class)),
+        lines=tuple(_line(row, metric, reader) for row in part.rows),
+        own=_line(own, metric, reader) if own is not None and away else None,
+        own_above=own is not None and bool(part.rows) and own.rank < part.rows[0].rank,
+        on_board=own is not None,
+        total=part.total,
+        query=query,
+        path=here,
+        previous=_to(here, query, before=mark_of(part.rows[0], query.order)) if part.earlier and part.rows else "",
+        next=_to(here, query, after=mark_of(part.rows[-1], query.order)) if part.later and part.rows else "",
+        mine=here + replace(Query(frozen=query.frozen), mine=True).address() if away else "",
+        unseen=part.unseen,
+        staff=reader.is_staff,
+        frozen=frozen_at if frozen else None,
+        freezes=None if frozen else frozen_at,
+        frozen_view=frozen_view,
+        other_view=_other_view(here, query) if frozen and reader.is_staff else "",
+    )  # fmt: skip
+
+
+def own_class(assignment: Assignment) -> str:
+    """The board that an assignment opens with."""
+    return assignment.device_class or CPU
+
+
+def has_board(session: Session, assignment: Assignment, name: str) -> bool:
+    """Whether there is a board for that class: its own, or one on which somebody stands."""
+    return name == own_class(assignment) or ("" if name == CPU else name) in classes(session, assignment.id)
+
+
+def device_title(name: str) -> str:
+    """What a device class is, in a few words."""
+    if name == CPU:
+        return "CPU device: checked and counted, never measured"
+    device = devices().get(name)
+    if device is None:
+        return f"device class {name}"
+    return f"{device.title}, {device.multiprocessors} multiprocessors, compute capability {device.cc}"
+
+
+def _asked(
+    session: Session, reader: Reader, assignment: Assignment, key: BoardKey, query: Query, own: Ranked | None
+) -> Asked:
+    asked = Asked(query.order, query.turned, text=query.text, names_too=reader.is_staff)
+    if query.mine and own is not None and not query.text:
+        first = read_around(session, key, own, PAGE // 2)[0]
+        if first.person_id != own.person_id:
+            # the first of the neighbours is left out: the part begins behind it
+            mark = mark_of(first, Order.RANK)
+            return replace(
+                asked,
+                order=Order.RANK,
+                turned=False,
+                after=position_at(session, assignment.id, mark, Order.RANK),
+            )
+    return replace(
+        asked,
+        after=position_at(session, assignment.id, query.after, query.order),
+        before=position_at(session, assignment.id, query.before, query.order) if not query.after else None,
+    )
+
+
+def _tabs(session: Session, assignment: Assignment, path: str, here: str) -> tuple[Tab, ...]:
+    own = own_class(assignment)
+    others = [name or CPU for name in classes(session, assignment.id)]
+    names = [own, *(name for name in others if name != own)]
+    return tuple(Tab(_tab_title(name), device_title(name), path + name, name == here) for name in names)
+
+
+def _tab_title(name: str) -> str:
+    if name == CPU:
+        return "Checked on the CPU"
+    device = devices().get(name)
+    return device.title if device is not None else name
+
+
+def _columns(path: str, query: Query, unit: str, *, measured: bool) -> tuple[Column, ...]:
+    date = (Order.DATE, "Reached", "") if measured else (Order.DATE, "Right since", "")
+    speeds = [(Order.RANK, unit, "measured"), (Order.SHARE, "Of cuBLAS", "measured")] if measured else []
+    given = [*speeds, (Order.OCCUPANCY, "Occupancy", "theoretical"), date]
+    return tuple(_column(path, query, *each) for each in given)
+
+
+def _column(path: str, query: Query, order: Order, title: str, basis: str) -> Column:
+    here = query.order is order
+    falling = (order is Order.RANK and title == "ms") == query.turned
+    way = ("descending" if falling else "ascending") if here else ""
+    turned = here and not query.turned
+    address = path + replace(query.first(), order=order, turned=turned).address()
+    return Column(title, basis, way, address)
+
+
+def _line(row: Ranked, metric: Metric, reader: Reader) -> Line:
+    you = row.person_id == reader.viewer.id
+    measured = row.score != 0.0
+    score = _value(row.score, metric) if measured else _value(row.bound, metric) if row.bound else "–"
+    return Line(
+        rank=f"{row.level or row.rank:,}",
+        tied=row.tied,
+        name=row.shown,
+        real=f"{row.name} · {row.email}" if reader.is_staff else "",
+        you=you,
+        submission=f"/submissions/{row.submission}" if you or reader.is_staff else "",
+        value=score,
+        interval=_interval(row, metric) if measured else "",
+        share=numbers.percent(row.cublas_share) if row.cublas_share else "–",
+        occupancy=numbers.percent(row.occupancy) if row.occupancy else "–",
+        launch=_launch(row),
+        reached_at=row.reached_at,
+    )
+
+
+def _value(score: float, metric: Metric) -> str:
+    return f"{_number(score, metric)}{numbers.SPACE}{UNITS[metric]}"
+
+
+def _number(score: float, metric: Metric) -> str:
+    return ms_text(-score) if metric is Metric.TIME else speed_text(score)
+
+
+def _interval(row: Ranked, metric: Metric) -> str:
+    low, high = sorted(
+        (_number(row.low, metric), _number(row.high, metric)), key=lambda text: float(text.replace(",", ""))
+    )
+    return low if low == high else f"{low} to {high}"
+
+
+def _launch(row: Ranked) -> str:
+    tile = [f"tile {row.tile}"] if row.tile else []
+    return " · ".join([*tile, *([row.launch] if row.launch else [])]) or "–"
+
+
+def _other_view(path: str, query: Query) -> str:
+    """For staff: from the board as it is to that of students, and back."""
+    return path + replace(query.first(), frozen=not query.frozen).address()
+
+
+def _to(path: str, query: Query, *, after: str = "", before: str = "") -> str:
+    return path + replace(query, after=after, before=before, mine=False).address()

@@ -1,0 +1,198 @@
+"""The board's page: who sees whom, what is tied, what a freeze hides, and its parts."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.accounts.pseudonyms import board_name
+from server.courses.models import Assignment, Membership, Role
+from server.standings.service import freeze
+from tests.server.course import NOW, later
+from tests.server.standings.results import checked, modelled, ranked
+from tests.server.standings.test_service import _fill
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import client_of, stranger
+
+BOARD = "/courses/gpu/tiled/board/h200"
+
+
+def lines(page: str) -> list[str]:
+    """The text of each line, its cells after one another."""
+    body = page[page.index("<tbody") :]
+    rows = re.findall(r"<tr.*?</tr>", body, re.DOTALL)
+    return [
+        " ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).replace("\N{NO-BREAK SPACE}", " ").split())
+        for row in rows
+    ]
+
+
+def shown_as(portal: Portal, name: str) -> str:
+    with portal.course.sessions.begin() as session:
+        return board_name(session.get_one(Person, portal.course.people[name]))
+
+
+def test_students_see_board_names_and_staff_see_through_them(portal):
+    ranked(portal.course, "ada", 700.0)
+    ranked(portal.course, "ben", 500.0)
+    student, staff = (
+        client_of(portal, "ada").page(BOARD),
+        client_of(portal, "ina", Role.ASSISTANT).page(BOARD),
+    )
+    assert "ben@" not in student
+    assert [shown_as(portal, "ada") in line for line in lines(student)] == [True, False]
+    assert "you" in lines(student)[0]
+    assert "ben · ben@example.edu" in lines(staff)[1]
+    assert shown_as(portal, "ben") in lines(staff)[1]
+    client_of(portal, "ben", shows_name=True)
+    assert "2 ben 500 GFLOPS" in lines(client_of(portal, "ada").page(BOARD))[1]
+
+
+def test_a_line_has_its_interval_share_launch_and_moment(portal):
+    ranked(portal.course, "ada", 7_000.0, now=later(60))
+    (line,) = lines(client_of(portal, "ada").page(BOARD))
+    assert "7,000 GFLOPS 6,993 to 7,007 10 %" in line
+    assert "02 Mar 09:01" in line
+    assert line.endswith("tile 16 · 128×128 · 16×16")
+
+
+def test_lines_whose_intervals_meet_share_a_rank_and_say_so(portal):
+    for name, gflops in (("ada", 1_000.0), ("ben", 998.5), ("cem", 997.2), ("dan", 900.0)):
+        ranked(portal.course, name, gflops, 0.001)
+    ranks = [line.split()[:2] for line in lines(client_of(portal, "ada").page(BOARD))]
+    # the third meets the second, and not the first, who leads the group
+    assert [first for first, _ in ranks] == ["1", "1", "3", "4"]
+    assert [second == "tied" for _, second in ranks] == [True, True, False, False]
+
+
+def test_the_own_line_is_there_from_every_part_and_leads_to_its_own(portal):
+    people = _fill(portal.course.sessions, portal.course, 120)
+    with portal.course.sessions.begin() as session:
+        low = session.get_one(Person, people[90]).email
+        session.add(
+            Membership(
+                course_id=portal.course.course, person_id=people[90], role=Role.STUDENT, created_at=NOW
+            )
+        )
+    client = client_of(portal, low)
+    first = client.page(BOARD)
+    assert len(lines(first)) == 51
+    assert "you" in lines(first)[-1]
+    assert lines(first)[-1].startswith("91 tied") or lines(first)[-1].startswith("91")
+    (mine,) = re.findall(r'href="([^"]*mine=yes[^"]*)"', first)
+    assert sum("you" in line for line in lines(client.page(html.unescape(mine)))) == 1
+    (after,) = re.findall(r'href="([^"]*)" rel="next"', first)
+    second = client.page(html.unescape(after))
+    assert len(lines(second)) == 50
+    assert lines(second)[0].startswith("51")
+    (before,) = re.findall(r'href="([^"]*)" rel="prev"', second)
+    assert lines(client.page(html.unescape(before)))[:50] == lines(first)[:50]
+
+
+@pytest.mark.parametrize("sort", ["rank", "date", "share", "occupancy"])
+@pytest.mark.parametrize("turned", ["", "yes"])
+def test_every_order_shows_everybody_once(portal, sort, turned):
+    _fill(portal.course.sessions, portal.course, 120)
+    client = client_of(portal, "ina", Role.ASSISTANT)
+    address, seen = f"{BOARD}?sort={sort}&turned={turned}", []
+    for _ in range(3):
+        page = client.page(address)
+        seen += lines(page)
+        address = html.unescape((re.findall(r'href="([^"]*)" rel="next"', page) or [""])[0])
+    assert not address
+    assert len(seen) == len(set(seen)) == 120
+    ranks = [int(line.split()[0]) for line in seen]
+    if sort == "rank":
+        assert ranks == sorted(ranks, reverse=bool(turned))
+
+
+def test_a_name_is_found_and_keeps_its_rank(portal):
+    ranked(portal.course, "ada", 700.0)
+    ranked(portal.course, "ben", 500.0)
+    client = client_of(portal, "ada")
+    client_of(portal, "ben", pseudonym="Tile Fan")
+    assert lines(client.page(f"{BOARD}?q=tile+f"))[0].startswith("2 Tile Fan")
+    assert "Nobody on this board" in client.page(f"{BOARD}?q=ben@example")
+    assert len(lines(client_of(portal, "ina", Role.ASSISTANT).page(f"{BOARD}?q=ben@example"))) == 1
+
+
+def test_after_a_freeze_students_see_the_board_as_it_stood_and_staff_both(portal):
+    moment = datetime.now(UTC) - timedelta(hours=1)
+    ranked(portal.course, "ada", 500.0, now=moment - timedelta(minutes=5))
+    with portal.course.sessions.begin() as session:
+        freeze(session, session.get_one(Assignment, portal.course.assignment), moment)
+    ranked(portal.course, "ada", 900.0, now=moment + timedelta(minutes=5))
+    ranked(portal.course, "ben", 800.0, now=moment + timedelta(minutes=6))
+    # handed in before, graded after
+    ranked(portal.course, "cem", 600.0, now=moment - timedelta(minutes=1))
+    student = client_of(portal, "ada").page(BOARD)
+    assert [re.findall(r"([\d,]+) GFLOPS", line)[0] for line in lines(student)] == ["600", "500"]
+    assert "This board is frozen" in student
+    assert "data-live " not in student
+    staff = client_of(portal, "ina", Role.ASSISTANT)
+    assert len(lines(staff.page(BOARD))) == 3
+    assert len(lines(staff.page(f"{BOARD}?frozen=yes"))) == 2
+    with portal.course.sessions.begin() as session:
+        freeze(session, session.get_one(Assignment, portal.course.assignment), None)
+    assert len(lines(client_of(portal, "ada").page(BOARD))) == 3
+
+
+def test_a_freeze_can_be_moved_both_ways(portal):
+    for minute, gflops in ((1, 500.0), (2, 600.0), (3, 700.0)):
+        ranked(portal.course, "ada", gflops, now=later(60 * minute))
+    client = client_of(portal, "ada")
+    for seconds, seen in ((150, "600"), (70, "500"), (200, "700"), (10, None)):
+        with portal.course.sessions.begin() as session:
+            freeze(session, session.get_one(Assignment, portal.course.assignment), later(seconds))
+        page = client.page(BOARD)
+        assert (re.findall(r"<strong>([\d,]+)", page) or [None])[0] == seen
+
+
+def test_what_is_checked_only_shows_who_is_right_since_when_and_never_a_rank(portal):
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    checked(portal.course, portal.course.job("ben", now=later(60)), **modelled(2_000.0))
+    checked(portal.course, portal.course.job("ada", now=later(120)), **modelled(8_000.0))
+    checked(portal.course, portal.course.job("ben", source=b"// 2", now=later(180)), **modelled(4_000.0))
+    checked(portal.course, portal.course.job("cem", now=later(30)), Verdict.DATA_RACE)
+    client = client_of(portal, "ada")
+    assert client.get("/courses/gpu/tiled/board/").headers["Location"].endswith("/board/cpu")
+    page = client.page("/courses/gpu/tiled/board/cpu")
+    ben, ada = lines(page)
+    assert "02 Mar 09:01" in ben
+    assert "4,000 GFLOPS" in ben
+    assert "8,000 GFLOPS" in ada
+    assert "modelled" in page
+    assert "Rank" not in page
+    assert client.get(BOARD).status_code == 404
+
+
+def test_the_open_page_learns_what_happened_since(portal):
+    client = client_of(portal, "ada")
+    page = client.page(BOARD)
+    assert "Nobody stands here yet" in page
+    (state,) = re.findall(r'data-state="([^"]+)"', page)
+    ranked(portal.course, "ada", 700.0)
+    told = client.get(html.unescape(state)).get_json()
+    assert told["final"] is False
+    assert "700" in told["html"]
+
+
+def test_strangers_learn_nothing_and_hostile_addresses_give_the_first_part(portal):
+    ranked(portal.course, "ada", 700.0)
+    assert stranger(portal).get(BOARD).headers["Location"].startswith("/sign-in")
+    assert client_of(portal, "eve", None).get(BOARD).status_code == 404
+    client = client_of(portal, "ada")
+    assert client.get("/courses/gpu/tiled/board/b200").status_code == 404
+    assert client.get("/courses/gpu/none/board/h200").status_code == 404
+    assert client.get("/courses/gpu/%00/board/h200").status_code == 404
+    for query in (
+        "sort=x", "after=1_2_3", "after=nan_1_a", "after=9e999_1_a", "sort=date&after=1e5_1_a", "before=%00",
+        "after=1_9999999999999999_a", "q=%00%E2%80%AE", "turned=1", "sort=date&after=-9_1_a",
+    ):  # fmt: skip
+        assert client.get(f"{BOARD}?{query}").status_code == 200, query
