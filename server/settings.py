@@ -14,6 +14,7 @@ IN_FLIGHT = 4
 UNDER_WAY = 5
 
 _METRICS = "TILELAB_METRICS_TOKEN"
+_PUBLIC_URL = "TILELAB_PUBLIC_URL"
 
 
 class SettingError(ValueError):
@@ -30,6 +31,7 @@ class Settings:
     under_way: submissions of one student for one assignment that may wait or be graded at a time
     public_url: where browsers find the portal, such as "https://tilelab.example"; "" for where they asked
     metrics_token: what who reads /metrics has to show; with "" only this machine may
+    proxies: how many of our own stand between a browser and the portal, each of which adds to X-Forwarded-For
     """
 
     database_url: str
@@ -40,6 +42,7 @@ class Settings:
     under_way: int = UNDER_WAY
     public_url: str = ""
     metrics_token: str = field(default="", repr=False)
+    proxies: int = 0
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -52,14 +55,27 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         republish_seconds=_number(given, "TILELAB_REPUBLISH_SECONDS", REPUBLISH_SECONDS, least=0.5),
         in_flight=int(_number(given, "TILELAB_IN_FLIGHT", IN_FLIGHT, least=1)),
         under_way=int(_number(given, "TILELAB_UNDER_WAY", UNDER_WAY, least=1)),
-        public_url=_public_url(given.get("TILELAB_PUBLIC_URL", "").strip()),
+        public_url=_public_url(given.get(_PUBLIC_URL, "").strip()),
         metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
+        proxies=int(_number(given, "TILELAB_PROXIES", 0, least=0)),
     )
 
 
 def read_database_url(environment: Mapping[str, str] | None = None) -> str:
     """The address of the database, for what needs nothing else; raises SettingError."""
     return secret(os.environ if environment is None else environment, "DATABASE_URL")
+
+
+def read_public_url(environment: Mapping[str, str] | None = None) -> str:
+    """Where browsers find the portal, for a command that prints a link to it; raises SettingError."""
+    given = os.environ if environment is None else environment
+    found = _public_url(given.get(_PUBLIC_URL, "").strip())
+    if not found:
+        raise SettingError(
+            f"{_PUBLIC_URL} is not set, so there is no link to print. Set it to where browsers find the portal, such "
+            "as https://tilelab.university.edu, or http://127.0.0.1:8000 for `tilelab up` on this machine."
+        )
+    return found
 
 
 def is_set(given: Mapping[str, str], name: str) -> bool:
@@ -88,7 +104,9 @@ def _public_url(text: str) -> str:
         return ""
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise SettingError(f"TILELAB_PUBLIC_URL is {text!r}; write it as https://tilelab.example and without a path.")
+        raise SettingError(
+            f"TILELAB_PUBLIC_URL is {text!r}; write it as https://tilelab.example and without a path."
+        )
     return f"{parts.scheme}://{parts.netloc}"
 
 

@@ -14,7 +14,7 @@ from server.audit.service import note
 from server.courses.models import Course, Membership, Role
 from server.courses.service import enrol
 
-_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"
 """Without letters that are read as others, or as digits."""
 _GROUPS, _GROUP = 3, 4
 _LONGEST = 40
@@ -25,14 +25,14 @@ class CannotJoin(ValueError):
 
 
 def new_code() -> str:
-    """A code that nobody guesses, such as "K7QF-M2XP-9D4T"."""
+    """A code that nobody guesses, such as "k7qf-m2xp-9d4t"."""
     return _grouped("".join(secrets.choice(_ALPHABET) for _ in range(_GROUPS * _GROUP)))
 
 
 def course_to_join(session: Session, code: str) -> Course:
     """The course with that code, however it is spelt; raises CannotJoin."""
     typed = "".join(letter for letter in code if letter.isprintable()).strip()[:_LONGEST]
-    ours = _grouped(re.sub(r"[^0-9A-Z]", "", typed.upper()))
+    ours = _grouped(re.sub(r"[^0-9a-z]", "", typed.lower()))
     found = session.scalars(
         select(Course)
         .where(Course.enrolment_code.in_({typed, ours} - {""}))

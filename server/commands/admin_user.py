@@ -11,12 +11,15 @@ import click
 from sqlalchemy.orm import Session
 
 from server.accounts import service
-from server.accounts.models import Person
+from server.accounts.admins import appoint, dismiss
+from server.accounts.links import LIFETIMES, create_link, path_of
+from server.accounts.models import LinkPurpose, Person
 from server.audit.service import note
 from server.commands.database import database_in_use
 from server.commands.revoking import revoke
 from server.courses.models import Role
 from server.courses.service import enrol, find_course
+from server.settings import read_public_url
 from worker.commands.root import Exit, WrongUse, leave
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -24,7 +27,7 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group()
 def user() -> None:
-    """Make people, passwords and tokens; shut someone out; erase someone.
+    """Make people, links, passwords and tokens; shut someone out; erase someone.
 
     \b
     Example:
@@ -44,21 +47,32 @@ def user() -> None:
     "--password", "with_password", is_flag=True, help="Ask for a password, or read a line of input."
 )
 @click.option("--token", "with_token", is_flag=True, help="Make a token too, and print it, this once.")
+@click.option("--admin", is_flag=True, help="Let them run the whole server.")
 @_as_json
 def add(
-    email: str, name: str, course: str | None, role: str, with_password: bool, with_token: bool, as_json: bool
+    email: str,
+    name: str,
+    course: str | None,
+    role: str,
+    with_password: bool,
+    with_token: bool,
+    admin: bool,
+    as_json: bool,
 ) -> None:
     """Make a person.
 
     \b
     Example:
       tilelab admin user add ada@university.edu "Ada Lovelace" --course demo --role instructor --password
+      tilelab admin user add ops@university.edu "Olga Operator" --admin --password
       echo "$PASSWORD" | tilelab admin user add bob@university.edu "Bob" --course demo --password --token --json
     """  # noqa: D301 - click reads the escape
     password = _asked_password() if with_password else None
     with database_in_use() as sessions, sessions.begin() as session:
         person = service.create_person(session, email=email, name=name, password=password)
         note(session, None, "person.created", _subject(person))
+        if admin:
+            appoint(session, person)
         if course is not None:
             found = find_course(session, course)
             if found is None:
@@ -90,8 +104,9 @@ def list_people(as_json: bool) -> None:
         click.echo(json.dumps([_shown(person) for person in found]))
     else:
         for person in found:
-            shut_out = "  (disabled)" if person.disabled_at is not None else ""
-            click.echo(f"{person.id:>6}  {person.email}  {person.name}{shut_out}")
+            marks = (("admin", person.admin), ("disabled", person.disabled_at is not None))
+            more = "".join(f"  ({mark})" for mark, applies in marks if applies)
+            click.echo(f"{person.id:>6}  {person.email}  {person.name}{more}")
     leave(Exit.ACCEPTED)
 
 
@@ -100,6 +115,8 @@ def list_people(as_json: bool) -> None:
 def password(email: str) -> None:
     """Set someone's password: asked for twice on a terminal, else one line of standard input.
 
+    Browsers in which they are signed in are signed out, and links of theirs work no more.
+
     \b
     Example:
       tilelab admin user password ada@university.edu
@@ -107,10 +124,10 @@ def password(email: str) -> None:
     with database_in_use() as sessions:
         with sessions.begin() as session:
             _found(session, email)
-        text = _asked_password()
+        kept = service.hash_password(_asked_password())
         with sessions.begin() as session:
             person = _found(session, email)
-            service.set_password(session, person, text)
+            service.keep_password(session, person, kept)
             note(session, None, "person.password_set", _subject(person))
     click.echo("The password is set.")
     leave(Exit.ACCEPTED)
@@ -152,6 +169,8 @@ def token(email: str, name: str, days: int | None, revoke: bool, as_json: bool) 
 def disable(email: str, enable: bool) -> None:
     """Let someone in no more, neither with a password nor with a token; all they did stays.
 
+    Browsers in which they are signed in are signed out at once.
+
     \b
     Example:
       tilelab admin user disable bob@university.edu
@@ -161,6 +180,57 @@ def disable(email: str, enable: bool) -> None:
         (service.enable if enable else service.disable)(session, person)
         note(session, None, "person.enabled" if enable else "person.disabled", _subject(person))
     click.echo(f"{person.email} is {'let in again' if enable else 'shut out'}.")
+    leave(Exit.ACCEPTED)
+
+
+@user.command()
+@click.argument("email")
+@_as_json
+def invite(email: str, as_json: bool) -> None:
+    """Print a link with which someone sets their first password. It works once, for 14 days.
+
+    A link made before works no more. TILELAB_PUBLIC_URL says where browsers find the portal.
+
+    \b
+    Example:
+      tilelab admin user invite ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    _print_link(email, LinkPurpose.INVITATION, as_json=as_json)
+
+
+@user.command("reset-link")
+@click.argument("email")
+@_as_json
+def reset_link(email: str, as_json: bool) -> None:
+    """Print a link with which someone sets a new password. It works once, for 24 hours.
+
+    Who uses it is signed out everywhere else. TILELAB_PUBLIC_URL says where browsers find the portal.
+
+    \b
+    Example:
+      tilelab admin user reset-link ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    _print_link(email, LinkPurpose.RESET, as_json=as_json)
+
+
+@user.command("make-admin")
+@click.argument("email")
+@click.option("--end", is_flag=True, help="Let them run the server no more.")
+def make_admin(email: str, end: bool) -> None:
+    """Let someone run the whole server: the fleet, and every course as its instructor.
+
+    \b
+    Example:
+      tilelab admin user make-admin ops@university.edu
+      tilelab admin user make-admin ops@university.edu --end
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions, sessions.begin() as session:
+        person = _found(session, email)
+        if end:
+            dismiss(session, person)
+        else:
+            appoint(session, person)
+    click.echo(f"{person.email} runs this server{' no more' if end else ''}.")
     leave(Exit.ACCEPTED)
 
 
@@ -202,6 +272,22 @@ def _found(session: Session, email: str) -> Person:
     return person
 
 
+def _print_link(email: str, purpose: LinkPurpose, *, as_json: bool) -> None:
+    with database_in_use() as sessions:
+        portal = read_public_url()
+        with sessions.begin() as session:
+            person = _found(session, email)
+            if person.disabled_at is not None:
+                raise WrongUse(
+                    f"{person.email} is shut out; tilelab admin user disable --enable lets them in."
+                )
+            path = path_of(purpose, create_link(session, person, purpose))
+            note(session, None, f"{purpose}.created", _subject(person))
+    shown = {"url": portal + path, "expires_in_seconds": int(LIFETIMES[purpose].total_seconds())}
+    click.echo(json.dumps(shown) if as_json else shown["url"])
+    leave(Exit.ACCEPTED)
+
+
 def _asked_password() -> str:
     """Never from an argument: other users of the machine see those."""
     if sys.stdin.isatty():
@@ -220,5 +306,6 @@ def _shown(person: Person) -> dict[str, Any]:
         "email": person.email,
         "name": person.name,
         "disabled": person.disabled_at is not None,
+        "admin": person.admin,
         "created_at": person.created_at.isoformat(),
     }

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
+from server.accounts.limits import by_email
 from server.accounts.models import ApiToken, BrowserSession, OneTimeLink, Person, RateCount
 from server.audit.service import note
 from server.courses.models import Extension
@@ -108,13 +109,14 @@ def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None
 
 
 def _erase_account(session: Session, person: Person, now: datetime, done: Erased) -> None:
+    counted = (f"person {person.id}", by_email(person.email))
     removed = session.execute(delete(ApiToken).where(ApiToken.person_id == person.id).returning(ApiToken.id))
     done.tokens = len(removed.all())
     # Nobody can have this address: mail to it goes nowhere, and create_person refuses it.
     person.email = f"erased-{person.id}@erased.invalid"
     for table in (BrowserSession, OneTimeLink):
         session.execute(delete(table).where(table.person_id == person.id))
-    session.execute(delete(RateCount).where(RateCount.subject == f"person {person.id}"))
+    session.execute(delete(RateCount).where(RateCount.subject.in_(counted)))
     session.execute(update(Extension).where(Extension.person_id == person.id).values(reason=""))
     person.name = ERASED_NAME
     person.pseudonym = None

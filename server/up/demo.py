@@ -11,6 +11,8 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from kernels.exercise import find_exercise
+from server.accounts.admins import appoint
+from server.accounts.enrolment import new_code
 from server.accounts.service import (
     create_person,
     create_token,
@@ -51,9 +53,10 @@ _PEOPLE = (
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """Who may sign in, and what the first submission is for."""
+    """Who may sign in, what code lets others in, and what the first submission is for."""
 
     users: Sequence[DemoUser]
+    code: str = ""
     assignment: str = f"{COURSE}/{_EXERCISES[0]}"
 
     @property
@@ -69,11 +72,13 @@ def prepare_demo(sessions: Sessions, file: Path, url: str) -> Demo:
     device_class, arch = _device()
     with sessions.begin() as session:
         course = find_course(session, COURSE) or create_course(session, COURSE, _TITLE, now)
+        course.enrolment_code = course.enrolment_code or new_code()
+        code = course.enrolment_code
         for exercise in _EXERCISES:
             _set_exercise(session, course, exercise, device_class, arch, now)
     users = [_user(sessions, email, name, role, known.get(email), now) for email, name, role in _PEOPLE]
     write_demo(file, DemoFile(url, tuple(users)))
-    return Demo(tuple(users))
+    return Demo(tuple(users), code)
 
 
 def _device() -> tuple[str, str]:
@@ -111,6 +116,8 @@ def _user(
         person = find_person(session, email) or create_person(session, email=email, name=name, now=now)
         enable(session, person)
         enrol(session, course, person, role, now)
+        if role is Role.INSTRUCTOR:
+            appoint(session, person)  # who tries Tilelab out looks at the fleet, too
         if password is None:
             password = secrets.token_urlsafe(_PASSWORD_BYTES)
             set_password(session, person, password)

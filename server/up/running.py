@@ -170,5 +170,7 @@ def _say_where(teller: Teller, folder: DataFolder, url: str, demo: Demo | None) 
         teller.say("Sign in to the course `demo` as one of these; their API tokens are in demo.json there:")
         for user in demo.users:
             teller.say(f"  {user.role:<11} {user.email:<26} {user.password}")
-        teller.say()
+        teller.say(
+            f"The instructor runs the server, too. Others join at {url}/join with the code {demo.code}.\n"
+        )
     teller.say("Parts:")

@@ -1,0 +1,112 @@
+"""Something handed in before, to be changed and handed in again, with what was found on its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.page.marks import marks, title_of
+from kernels.report.model import Report, from_json
+from kernels.verdict import Finding, Severity, Verdict
+from kernels.wire import WireError
+from server.grading.models import Result, Source
+from server.grading.reports import ReportError, unpack
+from server.submissions.models import Submission
+from server.submissions.service import judged_job
+
+_MOST_TOLD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LineMark:
+    """What the editor shows at a line; severity: error or warning."""
+
+    line: int
+    kind: str
+    message: str
+    severity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A submission of one's own.
+
+    verdict: None while there is none
+    told: the first findings that have a line, in words
+    """
+
+    public_id: str
+    created_at: datetime
+    text: str
+    verdict: Verdict | None
+    message: str
+    marks: Sequence[LineMark]
+    told: Sequence[LineMark]
+
+
+def earlier(
+    session: Session, person_id: int, assignment_id: int, public_id: str | None = None
+) -> Earlier | None:
+    """The one of that name, or the last one; None where this person has none such for the assignment."""
+    query = select(Submission).where(
+        Submission.person_id == person_id, Submission.assignment_id == assignment_id
+    )
+    if public_id is not None:
+        if not (public_id.isascii() and public_id.isalnum()):
+            return None
+        query = query.where(Submission.public_id == public_id)
+    found = session.scalar(query.order_by(Submission.created_at.desc(), Submission.id.desc()).limit(1))
+    if found is None:
+        return None
+    content = session.scalars(select(Source.content).where(Source.digest == found.source_digest)).one()
+    job = judged_job(session, found.id)
+    report = None if job is None else _report(session, job.id)
+    findings = () if report is None else report.findings
+    return Earlier(
+        public_id=found.public_id,
+        created_at=found.created_at,
+        text=content.decode("utf-8", errors="replace"),
+        verdict=None if job is None else job.verdict,
+        message="" if report is None else report.message,
+        marks=_marks(findings),
+        told=_told(findings),
+    )
+
+
+def _report(session: Session, job: int) -> Report | None:
+    packed = session.scalar(select(Result.report).where(Result.job_id == job))
+    try:
+        return None if packed is None else from_json(unpack(packed))
+    except (ReportError, WireError):
+        return None  # of another version: its own page shows what can be read of it
+
+
+def _marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
+    """At all lines that a finding is about."""
+    return [
+        LineMark(
+            line=line,
+            kind=mark.title,
+            message=mark.text or f"{mark.place or 'the other place'}, see line {mark.line}",
+            severity="warning" if mark.warning else "error",
+        )
+        for line, found in sorted(marks(tuple(findings)).items())
+        for mark in found
+    ]
+
+
+def _told(findings: Sequence[Finding]) -> Sequence[LineMark]:
+    return [
+        LineMark(
+            found.line,
+            title_of(found),
+            found.message,
+            "warning" if found.severity is Severity.WARNING else "error",
+        )
+        for found in findings
+        if found.line is not None
+    ][:_MOST_TOLD]

@@ -1,0 +1,105 @@
+"""What the form of an assignment's page sends: a text or a file, and what it is for."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass
+
+from flask import request
+
+from kernels.wording import byte_size
+from server.grading.models import SOURCE_BYTES
+from server.submissions.models import Mode
+
+_KEY = re.compile(r"[0-9a-f]{32}")
+_SHOWN_NAME = 80
+
+TEXT, FILE = "source", "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong with a field. field: TEXT or FILE."""
+
+    field: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was sent.
+
+    text: as it was typed, to be shown again; source: what is handed in, None where there is a mistake
+    key: of the form, new for every time that it is shown
+    """
+
+    text: str
+    source: bytes | None
+    mode: Mode
+    key: str
+    mistake: Mistake | None = None
+
+    @property
+    def request_key(self) -> str:
+        """One for each thing that is sent from one form: pressed twice it is one submission, changed it is another."""
+        digest = hashlib.sha256(self.mode.value.encode() + b"\0" + (self.source or b"")).hexdigest()
+        return f"{self.key}-{digest[:32]}"
+
+
+def new_key() -> str:
+    """For a form that is shown."""
+    return secrets.token_hex(16)
+
+
+def read_sent() -> Sent:
+    """The form of the present request. A file counts where there is one, else the text."""
+    text = request.form.get(TEXT, "").replace("\r\n", "\n")
+    mode = Mode.RANK if request.form.get("mode") == Mode.RANK else Mode.CHECK
+    key = request.form.get("key", "")
+    given = key if _KEY.fullmatch(key) else new_key()
+    found = _source(text)
+    if isinstance(found, Mistake):
+        return Sent(text, None, mode, given, found)
+    return Sent(text, found, mode, given)
+
+
+def _source(text: str) -> bytes | Mistake:
+    file = request.files.get(FILE)
+    if file is not None and file.filename:
+        return _checked(file.read(), FILE, _name(file.filename))
+    if not text.strip():
+        return Mistake(TEXT, "There is nothing to hand in yet: write your kernel here, or choose a file.")
+    try:
+        return _checked(text.encode("utf-8"), TEXT, "The text")
+    except UnicodeEncodeError:
+        return Mistake(
+            TEXT, "The text has half a character, which no file can hold. Delete it, or type it anew."
+        )
+
+
+def _checked(source: bytes, field: str, name: str) -> bytes | Mistake:
+    if not source.strip():
+        return Mistake(field, f"{name} is empty.")
+    if len(source) > SOURCE_BYTES:
+        return Mistake(
+            field,
+            f"{name} has {len(source):,} bytes, and a source may have {byte_size(SOURCE_BYTES)} at most.",
+        )
+    try:
+        source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = source.count(b"\n", 0, error.start) + 1
+        return Mistake(
+            field,
+            f"{name} is not text in UTF-8 (line {line:,}). Save it as UTF-8 in your editor, and send it again.",
+        )
+    if b"\0" in source:
+        return Mistake(field, f"{name} is not a source: it has characters that no source has.")
+    return source
+
+
+def _name(given: str) -> str:
+    name = given.replace("\\", "/").rpartition("/")[2]
+    return name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}…"

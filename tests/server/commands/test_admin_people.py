@@ -1,0 +1,86 @@
+"""`tilelab admin user`: links that are handed out, and who runs the server."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from server.accounts import browser_sessions
+from server.accounts.links import find_link
+from server.accounts.models import LinkPurpose, OneTimeLink, Person
+from server.audit.models import AuditEvent
+from server.database.engine import Sessions
+from tests.server.commands.test_admin import PASSWORD, done, ready, refused, url
+from worker.commands.root import Exit
+
+__all__ = ["ready", "url"]
+PORTAL = "https://tilelab.university.edu"
+VERBS = {"invite": LinkPurpose.INVITATION, "reset-link": LinkPurpose.RESET}
+
+
+@pytest.fixture(autouse=True)
+def ada(ready: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILELAB_PUBLIC_URL", f"{PORTAL}/")
+    done("user", "add", "ada@example.edu", "Ada", "--password", stdin=f"{PASSWORD}\n")
+
+
+def actions(made: Sessions) -> list[str]:
+    with made.begin() as session:
+        return list(session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_link_is_printed_and_is_good(ready: Sessions, verb: str) -> None:
+    printed = done("user", verb, "ADA@example.edu").strip()
+    token = printed.removeprefix(f"{PORTAL}/{VERBS[verb]}/")
+    assert token != printed
+    with ready.begin() as session:
+        found = find_link(session, VERBS[verb], token)
+        assert found is not None
+        assert found.person.email == "ada@example.edu"
+        assert found.created_by is None
+    assert f"{VERBS[verb]}.created" in actions(ready)
+    told = json.loads(done("user", verb, "ada@example.edu", "--json"))
+    assert told["url"].startswith(PORTAL)
+    assert timedelta(seconds=told["expires_in_seconds"]) >= timedelta(hours=24)
+    assert "Example:\n" in done("user", verb, "--help")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_hinders_a_link_is_said_in_a_line(
+    ready: Sessions, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "list" in refused(Exit.WRONG_USE, "user", verb, "nobody@example.edu")
+    done("user", "disable", "ada@example.edu")
+    assert "shut out" in refused(Exit.WRONG_USE, "user", verb, "ada@example.edu")
+    monkeypatch.delenv("TILELAB_PUBLIC_URL")
+    assert "TILELAB_PUBLIC_URL" in refused(Exit.SYSTEM_FAULT, "user", verb, "ada@example.edu")
+    with ready.begin() as session:
+        assert not session.scalars(select(OneTimeLink)).all()
+
+
+def test_who_runs_the_server_is_said_and_noted(ready: Sessions) -> None:
+    done("user", "add", "ops@example.edu", "Olga", "--admin")
+    assert "runs this server." in done("user", "make-admin", "ada@example.edu")
+    done("user", "make-admin", "ada@example.edu")
+    assert done("user", "list").count("(admin)") == 2
+    assert "no more" in done("user", "make-admin", "ops@example.edu", "--end")
+    told = {one["email"]: one["admin"] for one in json.loads(done("user", "list", "--json"))}
+    assert told == {"ada@example.edu": True, "ops@example.edu": False}
+    assert [action for action in actions(ready) if action.startswith("admin.")] == [
+        "admin.appointed", "admin.appointed", "admin.dismissed",
+    ]  # fmt: skip
+    assert "Example:\n" in done("user", "make-admin", "--help")
+
+
+def test_a_password_from_the_command_line_ends_sessions_and_links(ready: Sessions) -> None:
+    token = done("user", "reset-link", "ada@example.edu").strip().rpartition("/")[2]
+    with ready.begin() as session:
+        cookie = browser_sessions.begin(session, session.scalars(select(Person)).one(), "test")
+    done("user", "password", "ada@example.edu", stdin="two green teapots\n")
+    with ready.begin() as session:
+        assert find_link(session, LinkPurpose.RESET, token) is None
+        assert browser_sessions.find(session, cookie) is None
