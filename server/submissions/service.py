@@ -16,6 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.counting import due_for
 from server.courses.models import Assignment, Extension, Role
@@ -149,9 +150,12 @@ def latest_job(session: Session, submission: int) -> Job:
 
 
 def judged_job(session: Session, submission: int) -> Job | None:
-    """The job that a submission has its verdict from: the last that is done; None before there is one."""
+    """The job that a submission has its verdict from; None before there is one.
+
+    That is the last that is done. A fault of ours counts where there is nothing else: no regrade takes a verdict away.
+    """
     done = select(Job).where(Job.submission_id == submission, Job.state == JobState.DONE)
-    return session.scalar(done.order_by(Job.id.desc()).limit(1))
+    return session.scalar(done.order_by(Job.verdict == Verdict.SYSTEM_ERROR, Job.id.desc()).limit(1))
 
 
 def _check_request(handed_in: HandedIn) -> None:

@@ -12,7 +12,7 @@ from server.accounts.service import revoke_tokens
 from server.courses.models import Assignment, Role
 from server.grading.changes import cancel, retry
 from server.grading.dispatch import take
-from server.grading.models import Job
+from server.grading.models import Job, JobState
 from server.grading.record import record
 from tests.server.course import ACourse, check_result, later, measure_result
 from tests.server.web.conftest import SOURCE, Portal
@@ -101,6 +101,17 @@ def test_a_regrade_that_is_cancelled_leaves_the_earlier_verdict(portal: Portal):
         cancel(session, job, None)
     found = portal.get("ada", url).get_json()
     assert (found["state"], found["verdict"], found["position"]) == ("cancelled", "accepted", None)
+
+
+def test_a_regrade_that_fails_by_our_fault_leaves_the_earlier_verdict(portal: Portal):
+    url = portal.post("ada").get_json()["url"]
+    grade(portal.course)
+    job = graded_again(portal)
+    with portal.course.sessions.begin() as session:
+        again = session.get_one(Job, job)
+        again.state, again.verdict, again.ended_at = JobState.DONE, Verdict.SYSTEM_ERROR, datetime.now(UTC)
+    found = portal.get("ada", url).get_json()
+    assert (found["state"], found["verdict"], found["result"]["verdict"]) == ("done", "accepted", "accepted")
 
 
 def graded_again(portal: Portal) -> int:
