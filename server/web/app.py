@@ -7,6 +7,8 @@ from flask import Flask
 from server.accounts.api import me
 from server.accounts.views import accounts
 from server.courses.api import assignments
+from server.courses.views import courses
+from server.fleet.views import fleet
 from server.operations.api import metrics
 from server.settings import Settings
 from server.staff.views import staff
@@ -16,6 +18,7 @@ from server.submissions.api import submissions
 from server.submissions.live import attach_live
 from server.submissions.views import submissions_pages
 from server.web.assets import attach_assets
+from server.web.bounded import Bounded
 from server.web.cookies import attach_form_guard
 from server.web.frame import attach_frame
 from server.web.headers import add_headers
@@ -51,7 +54,9 @@ def create_app(settings: Settings) -> Flask:
     attach_frame(app)
     app.register_blueprint(pages)
     app.register_blueprint(accounts)
+    app.register_blueprint(courses)
     app.register_blueprint(staff)
+    app.register_blueprint(fleet)
     app.register_blueprint(standings_pages)
     app.register_blueprint(submissions_pages)
     app.register_blueprint(health)
@@ -61,4 +66,5 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(me, url_prefix="/api/v1")
     app.register_blueprint(assignments, url_prefix="/api/v1")
     app.register_blueprint(description, url_prefix="/api/v1")
+    app.wsgi_app = Bounded(app.wsgi_app, REQUEST_BYTES)  # type: ignore[method-assign]
     return app

@@ -7,10 +7,12 @@ that stays open while this process is started anew: then nobody who asks in betw
 from __future__ import annotations
 
 import errno
+import resource
 import socket
 from typing import Any
 from urllib.parse import urlunsplit
 
+from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.config import Config
@@ -18,10 +20,16 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
 from server.settings import Settings
+from server.submissions.hub import MOST_STREAMS
+from server.submissions.streams import hub_of
 from worker.sandbox.lockdown import die_with
 
-THREADS = 8
-_BACKLOG = 512
+THREADS = MOST_STREAMS + 32
+"""Of each process: one for each stream of events, and enough for all else; see server.web.bounded."""
+
+_CONNECTIONS = THREADS + 400
+_FILES = 65_536
+_BACKLOG = 1024
 _GRACE_SECONDS = 8
 _SILENCE_SECONDS = 60
 
@@ -58,6 +66,7 @@ def url_of(bound: socket.socket) -> str:
 
 def serve(settings: Settings, bound: socket.socket, processes: int) -> None:
     """Answer requests until SIGTERM or SIGINT; those under way are answered before."""
+    _allow_files()
     _Gunicorn(settings, bound, processes).run()
 
 
@@ -79,6 +88,7 @@ class _Gunicorn(BaseApplication):
             "workers": processes,
             "worker_class": "gthread",
             "threads": THREADS,
+            "worker_connections": _CONNECTIONS,
             "timeout": _SILENCE_SECONDS,
             "graceful_timeout": _GRACE_SECONDS,
             "control_socket_disable": True,
@@ -86,6 +96,7 @@ class _Gunicorn(BaseApplication):
             "logger_class": _Log,
             "proc_name": "tilelab-web",
             "post_fork": _die_with_arbiter,
+            "post_worker_init": _end_streams_with,
         }
         super().__init__()
 
@@ -100,6 +111,14 @@ class _Gunicorn(BaseApplication):
         return create_app(self._settings)
 
 
+def _allow_files() -> None:
+    """Every connection is an open file, and a usual shell allows 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 class _Log(Logger):
     """Gunicorn's own lines, left to the handler that writes all others."""
 
@@ -112,3 +131,10 @@ class _Log(Logger):
 def _die_with_arbiter(arbiter: Arbiter, worker: Worker) -> None:
     """A process that answers must not outlive the one that looks after it: it would keep the port."""
     die_with(arbiter.pid)
+
+
+def _end_streams_with(worker: Worker) -> None:
+    """A process that is told to stop ends its streams at once, and does not wait for them."""
+    app = worker.wsgi
+    assert isinstance(app, Flask)
+    hub_of(app).end_when(lambda: not worker.alive)

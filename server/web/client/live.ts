@@ -1,10 +1,11 @@
 // A page that shows what happens while it happens. The server keeps one element up to date:
 //
-//   <div data-live data-state="/submissions/17/state" data-events="/submissions/17/events">…</div>
+//   <div data-live data-now="…" data-state="/submissions/17/state" data-events="/submissions/17/events">…</div>
 //   <span data-live-status></span>           says when nothing has come for a while
+//   <span data-since="…"></span>             within the element: counts the seconds since then, by the server's clock
 //
-// Both addresses give {"html": …, "final": …}: the element's new content or null where nothing changed, and whether this
-// was the last change. Events are named `state`; any event at all, `beat` too, shows that the stream lives. Without
+// Both addresses give {"html": …, "final": …, "now": …}: the element's new content or null where nothing changed, whether
+// this was the last change, and the server's time, which is what `data-now` has, too, in seconds since 1970. Events are named `state`; any event at all, `beat` too, shows that the stream lives. Without
 // data-events, or while the stream is away, the state is asked for again and again. A page whose state is final is
 // loaded anew once: then it is as everybody else sees it.
 
@@ -14,6 +15,7 @@ import { morph } from "./morph";
 interface State {
   readonly html: string | null;
   readonly final: boolean;
+  readonly now?: number;
 }
 
 const SILENCE_MS = 45_000;
@@ -28,6 +30,8 @@ class Live {
   private timer = 0;
   private asking: AbortController | null = null;
   private over = false;
+  /** How far this computer's clock is ahead of the server's. */
+  private ahead = 0;
 
   constructor(
     private readonly place: HTMLElement,
@@ -36,6 +40,9 @@ class Live {
   ) {}
 
   start(): void {
+    this.set(Number(this.place.dataset["now"]));
+    this.count();
+    window.setInterval(() => this.count(), 1_000);
     this.listen();
     if (this.events === undefined) this.later();
     // A laptop that slept, a page that comes back from the browser's memory, a network that was away.
@@ -140,8 +147,22 @@ class Live {
 
   private take(state: State): void {
     if (this.over) return;
+    this.set(state.now);
     if (state.html !== null) morph(this.place, state.html);
+    this.count();
     if (state.final) this.finish();
+  }
+
+  private set(now: number | undefined): void {
+    if (now !== undefined && Number.isFinite(now) && now > 0) this.ahead = Date.now() / 1000 - now;
+  }
+
+  private count(): void {
+    for (const element of all("[data-since]", this.place)) {
+      const seconds = Math.max(0, Date.now() / 1000 - this.ahead - Number(element.dataset["since"]));
+      const text = Number.isFinite(seconds) ? spent(seconds) : "";
+      if (element.textContent !== text) element.textContent = text;
+    }
   }
 
   private finish(): void {
@@ -162,6 +183,11 @@ class Live {
   private tell(text: string): void {
     for (const element of all("[data-live-status]")) if (element.textContent !== text) element.textContent = text;
   }
+}
+
+function spent(seconds: number): string {
+  if (seconds < 120) return `${Math.floor(seconds)} s`;
+  return seconds < 7200 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 }
 
 for (const place of all("[data-live][data-state]")) {
