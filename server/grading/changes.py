@@ -106,9 +106,12 @@ def regrade(
     return numbers
 
 
-def cancel(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> list[Ticket]:
+def cancel(
+    session: Session, number: int, actor: Person | None, now: datetime | None = None, *, noted: bool = True
+) -> list[Ticket]:
     """End a job without a verdict; returns the tickets to revoke once that is committed.
 
+    noted: whether to write it down; not for who ends many at once, and writes that down
     raise (NotPossible): where it is over
     """
     moment = now or datetime.now(UTC)
@@ -123,7 +126,9 @@ def cancel(session: Session, number: int, actor: Person | None, now: datetime | 
     tickets = [cancelled(session, step, moment) for step in steps]
     job.state = JobState.CANCELLED
     job.ended_at = moment
-    note(session, actor, "job.cancelled", f"job {job.id}", now=moment, course_id=_course_of(session, job))
+    if noted:
+        course = _course_of(session, job)
+        note(session, actor, "job.cancelled", f"job {job.id}", now=moment, course_id=course)
     return [ticket for ticket in tickets if ticket is not None]
 
 

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from server.staff import import_views, roster_views
+from server.staff import (
+    assignment_views,
+    audit_views,
+    extension_views,
+    grade_views,
+    import_views,
+    overview_views,
+    roster_views,
+    submission_views,
+)
 from server.staff.desk import staff
 
-__all__ = ["import_views", "roster_views", "staff"]
+__all__ = [
+    "assignment_views", "audit_views", "extension_views", "grade_views", "import_views", "overview_views",
+    "roster_views", "staff", "submission_views",
+]  # fmt: skip

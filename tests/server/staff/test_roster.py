@@ -121,7 +121,7 @@ def test_a_file_is_shown_first_and_then_done_as_it_was_shown(portal: Portal, ina
         "eve@example.edu": ("student", "B2", False),
     }  # fmt: skip
     with portal.course.sessions.begin() as session:
-        names = {email: name for email, name in session.execute(select(Person.email, Person.name))}
+        names = dict(session.execute(select(Person.email, Person.name)).all())
     assert (names["eve@example.edu"], names["ada@example.edu"]) == ("Éve", "ada")
     assert deeds(portal)[-1] == "roster.imported course gpu"
 

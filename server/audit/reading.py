@@ -1,0 +1,128 @@
+"""What was done in a course, for its staff."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from server.accounts.models import Person
+from server.audit.models import AuditEvent
+
+PAGE = 50
+_PERSON = re.compile(r"person (\d{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One deed. by: None for the command line or the system; detail: in words, one for each part."""
+
+    number: int
+    at: datetime
+    by: str | None
+    action: str
+    subject: str
+    detail: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deeds:
+    """A page of them, the latest first. before: what the next page is asked for with; 0 where this is the last."""
+
+    rows: tuple[Deed, ...]
+    before: int
+
+
+def deeds(
+    session: Session,
+    course_id: int,
+    *,
+    area: str = "",
+    actor: int | None = None,
+    subject: str = "",
+    before: int = 0,
+    limit: int = PAGE,
+) -> Deeds:
+    """The latest first. area: the first part of an action; actor: who did it; subject: what it was done to."""
+    query = (
+        select(AuditEvent, Person.name)
+        .outerjoin(Person, Person.id == AuditEvent.actor_id)
+        .where(AuditEvent.course_id == course_id)
+    )
+    if area:
+        query = query.where(AuditEvent.action.startswith(f"{area}.", autoescape=True))
+    if actor is not None:
+        query = query.where(AuditEvent.actor_id == actor)
+    if subject:
+        query = query.where(
+            or_(AuditEvent.subject == subject, AuditEvent.subject.contains(subject, autoescape=True))
+        )
+    if before:
+        query = query.where(AuditEvent.id < before)
+    found = session.execute(query.order_by(AuditEvent.id.desc()).limit(limit + 1)).all()
+    events = [(event, name) for event, name in found[:limit]]
+    names = _names(session, (event for event, _ in events))
+    rows = tuple(_deed(event, by, names) for event, by in events)
+    return Deeds(rows, rows[-1].number if len(found) > limit else 0)
+
+
+def actors(session: Session, course_id: int) -> list[tuple[int, str]]:
+    """Who ever did something in the course, by name."""
+    query = (
+        select(Person.id, Person.name)
+        .where(Person.id.in_(select(AuditEvent.actor_id).where(AuditEvent.course_id == course_id).distinct()))
+        .order_by(Person.name)
+    )
+    return [(number, name) for number, name in session.execute(query)]
+
+
+def _names(session: Session, events: Iterable[AuditEvent]) -> Mapping[int, str]:
+    """Of the persons that these deeds were done to."""
+    numbers: set[int] = set()
+    for event in events:
+        matched = _PERSON.fullmatch(event.subject)
+        if matched:
+            numbers.add(int(matched[1]))
+        if isinstance(event.detail.get("person"), int):
+            numbers.add(event.detail["person"])
+    query = select(Person.id, Person.name).where(Person.id.in_(numbers))
+    return dict(session.execute(query).all())
+
+
+def _deed(event: AuditEvent, by: str | None, names: Mapping[int, str]) -> Deed:
+    matched = _PERSON.fullmatch(event.subject)
+    subject = names.get(int(matched[1]), event.subject) if matched else event.subject
+    parts = tuple(f"{_word(name)}: {_value(name, value, names)}" for name, value in event.detail.items())
+    return Deed(event.id, event.at, by, _action(event.action), subject, parts)
+
+
+def _action(text: str) -> str:
+    area, _, what = text.partition(".")
+    return f"{area} {_word(what)}" if what else text
+
+
+def _word(text: str) -> str:
+    return text.replace("_", " ")
+
+
+def _value(name: str, value: Any, names: Mapping[int, str]) -> str:
+    if name == "person" and isinstance(value, int):
+        return names.get(value, f"person {value}")
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
+        return f"{_plain(value[0])} → {_plain(value[1])}"
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*", value):
+        return f"{value[:10]} {value[11:16]} UTC"
+    return str(value)

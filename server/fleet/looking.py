@@ -1,0 +1,145 @@
+"""The fleet and its queues as they are now, for a page: what workers told Redis, and what waits in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from server.fleet.models import Worker
+from server.fleet.service import GONE, known_workers, slots
+from server.grading.models import Job, Step, StepState
+from server.grading.turns import IN_FLIGHT, QUEUED
+from worker.broker import BrokerUnavailable, BrokerUrlError, connect_redis
+from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.messages import CPU_QUEUE
+from worker.redis_fleet import RedisFleet
+
+SILENT_SECONDS = 15.0
+_ANSWER_SECONDS = 2.0
+_RESTING = frozenset({WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT})
+
+
+class NoSuchWorker(ValueError):
+    """No worker of that name told of itself in the last hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One worker. silent_seconds: since its last beat; silent: whether that is too long for one that lives."""
+
+    record: WorkerRecord
+    silent_seconds: float
+
+    @property
+    def silent(self) -> bool:
+        """Whether its host, or the way to Redis, must be cut off."""
+        return self.silent_seconds > SILENT_SECONDS
+
+    @property
+    def resting(self) -> bool:
+        """Whether it takes no work, so that it can be let go on."""
+        return self.record.state in _RESTING
+
+    @property
+    def slots(self) -> Sequence[SlotRecord]:
+        """Its processes."""
+        return self.record.slots
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSeen:
+    """One queue. oldest_seconds: age of the job whose step came first; takers: slots that take from it."""
+
+    name: str
+    waiting: int
+    oldest_seconds: float | None
+    sent: int
+    running: int
+    takers: int
+
+    @property
+    def stuck(self) -> bool:
+        """Whether something waits that nobody takes."""
+        return bool(self.waiting or self.sent) and not self.takers
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSeen:
+    """All of it. broker_away: Redis does not answer, and the workers are those that the database knows."""
+
+    workers: tuple[Seen, ...]
+    queues: tuple[QueueSeen, ...]
+    broker_away: str
+
+
+def look(session: Session, redis_url: str, now: datetime) -> FleetSeen:
+    """Everything there is to see; never fails because Redis is away."""
+    try:
+        records, clock = _from_redis(redis_url)
+        away = ""
+    except (BrokerUnavailable, BrokerUrlError) as error:
+        records, clock = _from_database(session), now.timestamp()
+        away = str(error)
+    workers = sorted(
+        (Seen(record, max(0.0, clock - record.beat)) for record in records),
+        key=lambda seen: (seen.record.host, seen.record.started, seen.record.id),
+    )
+    living = [seen.record for seen in workers if not seen.silent]
+    return FleetSeen(tuple(workers), queues(session, slots(living), now), away)
+
+
+def queues(session: Session, takers: Mapping[str, int], now: datetime) -> tuple[QueueSeen, ...]:
+    """The queues in which there is something, or that somebody takes from."""
+    waiting = {
+        name: (count, first)
+        for name, count, first in session.execute(
+            select(Step.queue, func.count(), func.min(Step.id)).where(QUEUED).group_by(Step.queue)
+        )
+    }
+    query = select(Step.queue, Step.state, func.count()).where(IN_FLIGHT).group_by(Step.queue, Step.state)
+    under_way = {(name, state): count for name, state, count in session.execute(query)}
+    names = {CPU_QUEUE, *takers, *waiting, *(name for name, _ in under_way)}
+    return tuple(
+        QueueSeen(
+            name, waiting.get(name, (0, None))[0], _age(session, waiting.get(name, (0, None))[1], now),
+            under_way.get((name, StepState.SENT), 0), under_way.get((name, StepState.RUNNING), 0),
+            takers.get(name, 0),
+        )
+        for name in sorted(names)
+    )  # fmt: skip
+
+
+def queues_known(session: Session, now: datetime) -> tuple[QueueSeen, ...]:
+    """The queues, with those who take from them as far as the database knows; asks no Redis."""
+    return queues(session, slots(known_workers(session, now)), now)
+
+
+def tell(redis_url: str, worker: str, wanted: Wanted) -> None:
+    """Tell a worker what to do; raises NoSuchWorker, BrokerUnavailable."""
+    with connect_redis(redis_url, answer_seconds=_ANSWER_SECONDS) as client:
+        fleet = RedisFleet(client)
+        if worker not in {record.id for record in fleet.workers()}:
+            raise NoSuchWorker("No worker of that name told of itself in the last hour.")
+        fleet.want(worker, wanted)
+
+
+def _from_redis(redis_url: str) -> tuple[Sequence[WorkerRecord], float]:
+    with connect_redis(redis_url, answer_seconds=_ANSWER_SECONDS) as client:
+        fleet = RedisFleet(client)
+        return fleet.workers(), fleet.now()
+
+
+def _from_database(session: Session) -> Sequence[WorkerRecord]:
+    last = session.scalar(select(func.max(Worker.last_beat)).where(Worker.state != GONE))
+    return [] if last is None else known_workers(session, last)
+
+
+def _age(session: Session, step: int | None, now: datetime) -> float | None:
+    if step is None:
+        return None
+    queued = session.scalar(select(Job.queued_at).join(Step, Step.job_id == Job.id).where(Step.id == step))
+    return None if queued is None else max(0.0, (now - queued).total_seconds())

@@ -1,0 +1,198 @@
+"""Assignments: what is set, switching an exercise on, changing how it is set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from flask import Response, render_template
+from sqlalchemy.orm import Session
+
+from kernels.devices import devices
+from kernels.exercise import Exercise, ExerciseError, list_exercises
+from server.courses.models import Assignment, Counts, Extension, Role
+from server.courses.service import CourseError, Terms, find_assignment
+from server.fleet.service import device_classes
+from server.staff.assignments import Line, change_setting, extensions, lines, set_exercise
+from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
+from server.staff.local_time import zone_named
+from server.staff.roster import Wanted, roster
+from server.staff.setting import Setting, as_typed, read_setting, setting_of, whole
+from server.web.access import Membership, instructor_of, nothing_here, staff_of
+from server.web.forms import Form, filled, sent
+from server.web.site import site
+
+FIELDS = (
+    "title", "points", "opens_at", "due_at", "closes_at", "late_percent_per_day", "attempts",
+    "min_interval_seconds", "checks_per_hour", "counts", "board_frozen_at", "listed",
+)  # fmt: skip
+COUNTS = (
+    (Counts.BEST.value, "The best one"),
+    (Counts.LAST.value, "The last one"),
+    (Counts.CHOSEN.value, "The one that the student chooses"),
+)
+_TERMS = ("exercise", "slug", "device_class", "arch", "tile")
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentsPage:
+    """What is set in the course."""
+
+    desk: Desk
+    lines: list[Line]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewPage:
+    """An exercise to be switched on. offered: classes that a GPU of the fleet measures on."""
+
+    desk: Desk
+    form: Form
+    exercises: tuple[Exercise, ...]
+    classes: list[tuple[str, str]]
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentPage:
+    """One that is set. students: whom an extension can be granted."""
+
+    desk: Desk
+    assignment: Assignment
+    form: Form
+    extension_form: Form
+    extensions: list[Extension]
+    students: list[tuple[str, str]]
+    zone: str
+    outdated: bool
+
+
+@staff.get("/assignments")
+def show_assignments(slug: str) -> str:
+    """What is set."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        found = lines(session, the_course(session, course))
+    page = AssignmentsPage(desk_of(course, "assignment"), found, datetime.now(UTC))
+    return render_template("staff/assignments.html", page=page)
+
+
+@staff.get("/assignments/new")
+def new_assignment(slug: str) -> str:
+    """The form to switch an exercise on."""
+    course = instructor_of(slug)
+    setting = as_typed(Setting(points=10.0), zone_named(course.time_zone)) | {"title": ""}
+    return _new(course, filled(setting))
+
+
+@staff.post("/assignments")
+def set_assignment(slug: str) -> str | Response | tuple[str, int]:
+    """Switch an exercise on."""
+    course = instructor_of(slug)
+    form = sent(*FIELDS, *_TERMS)
+    known = {exercise.name: exercise for exercise in _exercises()}
+    chosen = known.get(form["exercise"])
+    if chosen is None:
+        form.mistake("exercise", "Choose an exercise.")
+    elif not form["title"]:
+        form.values["title"] = chosen.title
+    setting = read_setting(form, zone_named(course.time_zone), Setting())
+    tile = whole(form, "tile") if form["tile"] else None
+    terms = Terms(slug=form["slug"], device_class=form["device_class"], arch=form["arch"], tile=tile)
+    if form.right and chosen is not None:
+        try:
+            with site().sessions.begin() as session:
+                made = set_exercise(
+                    session, the_course(session, course), acting(session), chosen.name, terms, setting
+                )
+                return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
+        except CourseError as error:
+            form.mistake(_field_of(str(error)), str(error))
+    return _new(course, form), 422
+
+
+@staff.get("/assignments/<assignment>")
+def show_assignment(slug: str, assignment: str) -> str:
+    """How one is set, and who has an extension."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        found = assignment_of(session, course, assignment)
+        form = filled(as_typed(setting_of(found), zone_named(course.time_zone)))
+        return assignment_page(session, course, found, form)
+
+
+@staff.post("/assignments/<assignment>")
+def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str, int]:
+    """Change how one is set."""
+    course = instructor_of(slug)
+    form = sent(*FIELDS)
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        setting = read_setting(form, zone_named(course.time_zone), setting_of(found))
+        if form.right:
+            setting = replace(setting, title=" ".join(setting.title.split()))
+            change_setting(session, the_course(session, course), found, acting(session), setting)
+            return back("staff.show_assignment", slug, "assignment-changed", assignment=assignment)
+    with site().readers.begin() as session:
+        return assignment_page(session, course, assignment_of(session, course, assignment), form), 422
+
+
+def assignment_of(session: Session, course: Membership, name: str) -> Assignment:
+    """The course's assignment of that name; whoever asks for another is told that there is none."""
+    found = find_assignment(session, f"{course.slug}/{name}")
+    if found is None:
+        raise nothing_here()
+    return found
+
+
+def assignment_page(
+    session: Session,
+    course: Membership,
+    assignment: Assignment,
+    form: Form,
+    extension_form: Form | None = None,
+) -> str:
+    """The page of one, with what was typed."""
+    students = roster(session, course.course_id, Wanted(role=Role.STUDENT.value))
+    page = AssignmentPage(
+        desk_of(course, "assignment"),
+        assignment,
+        form,
+        extension_form or filled({}),
+        list(extensions(session, assignment)),
+        [(str(one.person_id), f"{one.name} · {one.email}") for one in students],
+        course.time_zone,
+        outdated=_is_outdated(assignment),
+    )
+    return render_template("staff/assignment.html", page=page, counts=COUNTS)
+
+
+def _new(course: Membership, form: Form) -> str:
+    with site().readers.begin() as session:
+        measured = device_classes(session, datetime.now(UTC))
+    titles = {name: device.title for name, device in devices().items()}
+    classes = [("", "None: checked only, without a time")]
+    classes += [(name, f"{titles.get(name, name)} · a worker has it") for name in sorted(measured)]
+    classes += [(name, title) for name, title in titles.items() if name not in measured]
+    page = NewPage(desk_of(course, "assignment"), form, _exercises(), classes, course.time_zone)
+    return render_template("staff/new_assignment.html", page=page, counts=COUNTS)
+
+
+def _exercises() -> tuple[Exercise, ...]:
+    return list_exercises()
+
+
+def _is_outdated(assignment: Assignment) -> bool:
+    """Whether the exercise that is installed judges otherwise than the one that was set."""
+    try:
+        known = {exercise.name: exercise.digest for exercise in _exercises()}
+    except ExerciseError:
+        return False
+    return known.get(assignment.exercise.name, assignment.exercise_digest) != assignment.exercise_digest
+
+
+def _field_of(text: str) -> str:
+    """Which field a refusal of the service is about."""
+    words = (("no tile", "tile"), ("compiler", "arch"), ("device class", "device_class"), ("title", "title"))
+    return next((field for word, field in words if word in text), "slug")

@@ -1,0 +1,168 @@
+"""What the staff of a course should look at: deadlines, who has handed in nothing, faults, a queue that stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.courses.models import Assignment, Extension, Membership, Role
+from server.courses.service import assignments_for
+from server.fleet.looking import QueueSeen, queues_known
+from server.fleet.service import known_workers
+from server.grading.models import Job, Result, Step
+from server.grading.turns import IN_FLIGHT, QUEUED
+from server.submissions.models import Mode, Submission
+
+SOON = timedelta(days=7)
+JUST_OVER = timedelta(days=2)
+RECENT = timedelta(days=1)
+_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """An assignment that is due soon, or was a short while ago. missing: students who handed in nothing to be ranked.
+
+    names: of the first of those
+    """
+
+    slug: str
+    title: str
+    due_at: datetime
+    past: bool
+    students: int
+    missing: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """All of it.
+
+    faults: submissions whose last verdict is a fault of ours; waiting: of the course, not yet graded
+    recent: handed in within the last day; workers: that live
+    """
+
+    deadlines: tuple[Deadline, ...]
+    faults: int
+    waiting: int
+    recent: int
+    students: int
+    uninvited: int
+    workers: int
+    queues: tuple[QueueSeen, ...]
+
+    @property
+    def stuck(self) -> bool:
+        """Whether something waits that no worker takes."""
+        return any(queue.stuck for queue in self.queues)
+
+
+def attention(session: Session, course_id: int, now: datetime) -> Attention:
+    """With a few queries, however much was handed in."""
+    found = assignments_for(session, course_id, Role.INSTRUCTOR)
+    students = _students(session, course_id)
+    numbers = [one.id for one in found]
+    in_course = Submission.assignment_id.in_(numbers)
+    recent = (
+        select(func.count()).select_from(Submission).where(in_course, Submission.created_at > now - RECENT)
+    )
+    return Attention(
+        tuple(_deadlines(session, found, students, now)), _faults(session, numbers),
+        _waiting(session, numbers), session.scalar(recent) or 0, len(students),
+        sum(person.password is None for person in students), len(known_workers(session, now)),
+        queues_known(session, now),
+    )  # fmt: skip
+
+
+def _students(session: Session, course_id: int) -> Sequence[Person]:
+    return session.scalars(
+        select(Person)
+        .join(Membership, Membership.person_id == Person.id)
+        .where(
+            Membership.course_id == course_id,
+            Membership.role == Role.STUDENT,
+            Membership.dropped_at.is_(None),
+            Person.erased_at.is_(None),
+        )
+        .order_by(Person.name)
+    ).all()
+
+
+def _deadlines(
+    session: Session, assignments: Sequence[Assignment], students: Sequence[Person], now: datetime
+) -> list[Deadline]:
+    near = [one for one in assignments if one.listed and _is_near(one, now)]
+    handed_in: dict[int, set[int]] = {one.id: set() for one in near}
+    pairs = (
+        select(Submission.assignment_id, Submission.person_id)
+        .where(Submission.assignment_id.in_(handed_in), Submission.mode == Mode.RANK)
+        .distinct()
+    )
+    for assignment, person in session.execute(pairs):
+        handed_in[assignment].add(person)
+    later = select(Extension.assignment_id, Extension.person_id).where(
+        Extension.assignment_id.in_(handed_in), Extension.due_at > now
+    )
+    for assignment, person in session.execute(later):
+        handed_in[assignment].add(person)  # has more time: is not missed
+    made = []
+    for one in near:
+        assert one.due_at is not None
+        missing = [person.name for person in students if person.id not in handed_in[one.id]]
+        made.append(
+            Deadline(
+                one.slug,
+                one.title,
+                one.due_at,
+                one.due_at < now,
+                len(students),
+                len(missing),
+                tuple(missing[:_NAMED]),
+            )
+        )
+    return made
+
+
+def _is_near(assignment: Assignment, now: datetime) -> bool:
+    opened = assignment.opens_at is None or assignment.opens_at <= now
+    due = assignment.due_at
+    return opened and due is not None and now - JUST_OVER <= due <= now + SOON
+
+
+def _waiting(session: Session, numbers: Sequence[int]) -> int:
+    """Not graded yet; by the indexes that hold only steps which are open."""
+    found = 0
+    for is_open in (QUEUED, IN_FLIGHT):
+        query = (
+            select(func.count())
+            .select_from(Step)
+            .join(Job, Job.id == Step.job_id)
+            .join(Submission, Submission.id == Job.submission_id)
+            .where(is_open, Submission.assignment_id.in_(numbers))
+        )
+        found += session.scalar(query) or 0
+    return found
+
+
+def _faults(session: Session, numbers: Sequence[int]) -> int:
+    """Submissions that have no verdict but a fault of ours, and that nobody has graded again since."""
+    last = select(func.max(Job.id)).where(Job.submission_id == Submission.id).correlate(Submission)
+    query = (
+        select(func.count())
+        .select_from(Result)
+        .join(Job, Job.id == Result.job_id)
+        .join(Submission, Submission.id == Job.submission_id)
+        .where(
+            Result.verdict == Verdict.SYSTEM_ERROR,
+            Submission.assignment_id.in_(numbers),
+            Job.id == last.scalar_subquery(),
+        )
+    )
+    return session.scalar(query) or 0

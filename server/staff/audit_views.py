@@ -1,0 +1,59 @@
+"""Who did what in the course, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from flask import render_template
+
+from server.audit.reading import Deeds, actors, deeds
+from server.staff.desk import Desk, asked, desk_of, staff
+from server.web.access import staff_of
+from server.web.forms import Form, filled
+from server.web.site import site
+
+_AREAS = (
+    ("", "Everything"),
+    ("member", "Roster"),
+    ("roster", "Imports"),
+    ("assignment", "Assignments"),
+    ("extension", "Extensions"),
+    ("regrade", "Cancelled regrades"),
+    ("job", "Single jobs"),
+    ("invitation", "Invitations"),
+    ("reset", "Links for passwords"),
+    ("grades", "Exports of grades"),
+    ("course", "The course"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """query: the filter, for the next page's address."""
+
+    desk: Desk
+    form: Form
+    deeds: Deeds
+    actors: list[tuple[str, str]]
+    query: str
+
+
+@staff.get("/audit")
+def show_audit(slug: str) -> str:
+    """The latest first."""
+    course = staff_of(slug)
+    form = filled({name: asked(name) for name in ("area", "by", "subject")})
+    with site().readers.begin() as session:
+        found = deeds(
+            session, course.course_id, area=form["area"], actor=_number(form["by"]), subject=form["subject"],
+            before=_number(asked("before")) or 0,
+        )  # fmt: skip
+        people = [("", "Anybody"), *((str(one), name) for one, name in actors(session, course.course_id))]
+    query = urlencode({name: value for name, value in form.values.items() if value})
+    page = AuditPage(desk_of(course, "audit"), form, found, people, query)
+    return render_template("staff/audit.html", page=page, areas=_AREAS)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 19 else None

@@ -1,0 +1,124 @@
+"""The gradebook: one row for each student, one column for each assignment, by the rules of server.courses.counting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.courses.counting import Counted, counted, due_for
+from server.courses.models import Assignment, Extension, Role
+from server.courses.service import assignments_for
+from server.staff.cells import written
+from server.staff.roster import Member, Wanted, roster
+from server.submissions.entries import entries
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one student has for one assignment. counted: None while nothing counts; tries: handed in, of any kind."""
+
+    counted: Counted | None
+    tries: int
+    extended: bool
+
+    @property
+    def points(self) -> float:
+        """What it is worth."""
+        return 0.0 if self.counted is None else self.counted.points
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One student's."""
+
+    member: Member
+    cells: tuple[Cell, ...]
+
+    @property
+    def total(self) -> float:
+        """All points."""
+        return sum(cell.points for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Gradebook:
+    """All of it, in the order of the roster."""
+
+    assignments: tuple[Assignment, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def most(self) -> float:
+        """What can be had."""
+        return sum(assignment.points for assignment in self.assignments)
+
+    def ordered(self, by: str, *, down: bool) -> Gradebook:
+        """By name, section, total, or the name of an assignment."""
+        slugs = [assignment.slug for assignment in self.assignments]
+
+        def key(line: Line) -> tuple[object, ...]:
+            if by == "total":
+                return (line.total,)
+            if by == "section":
+                return (line.member.section.casefold(),)
+            if by in slugs:
+                return (line.cells[slugs.index(by)].points,)
+            return (line.member.name.casefold(),)
+
+        return Gradebook(self.assignments, tuple(sorted(self.lines, key=key, reverse=down)))
+
+
+def gradebook(session: Session, course_id: int, section: str = "", *, dropped: bool = False) -> Gradebook:
+    """With a few queries, and one for each assignment, however many students there are.
+
+    dropped: with those who left, too
+    """
+    assignments = assignments_for(session, course_id, Role.INSTRUCTOR)
+    wanted = Wanted(role=Role.STUDENT.value, section=section, state="all" if dropped else "here")
+    members = roster(session, course_id, wanted)
+    numbers = [assignment.id for assignment in assignments]
+    granted = {
+        (one.assignment_id, one.person_id): one
+        for one in session.scalars(select(Extension).where(Extension.assignment_id.in_(numbers)))
+    }
+    columns = [_column(session, assignment, members, granted) for assignment in assignments]
+    lines = (Line(member, tuple(column[place] for column in columns)) for place, member in enumerate(members))
+    return Gradebook(tuple(assignments), tuple(lines))
+
+
+def grades_csv(book: Gradebook) -> str:
+    """For a spreadsheet: an empty cell is nothing that counts, 0 is something that is worth nothing."""
+    header = ["email", "name", "section", *(assignment.slug for assignment in book.assignments), "total"]
+    rows = (
+        [
+            line.member.email, line.member.name, line.member.section,
+            *(None if cell.counted is None else _number(cell.points) for cell in line.cells), _number(line.total),
+        ]
+        for line in book.lines
+    )  # fmt: skip
+    return written(header, rows)
+
+
+def _column(
+    session: Session,
+    assignment: Assignment,
+    members: Sequence[Member],
+    granted: dict[tuple[int, int], Extension],
+) -> list[Cell]:
+    handed_in = entries(session, assignment)
+    made = []
+    for member in members:
+        own = handed_in.get(member.person_id, ())
+        extension = granted.get((assignment.id, member.person_id))
+        worth = counted(assignment, due_for(assignment, extension), own)
+        made.append(Cell(worth, len(own), extension is not None))
+    return made
+
+
+def _number(points: float) -> float | int:
+    """As few digits as say the same: 10, 7.5, 3.33."""
+    value = round(points, 2)
+    return int(value) if value.is_integer() else value

@@ -1,0 +1,84 @@
+"""Where the desk begins: what needs attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flask import Response, render_template
+
+from server.audit.reading import Deeds, deeds
+from server.courses.service import CourseError
+from server.staff.attention import Attention, attention
+from server.staff.course_settings import change_course, zones
+from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
+from server.staff.submissions import Asked, Part, listing
+from server.web.access import Membership, instructor_of, staff_of
+from server.web.forms import Form, filled, sent
+from server.web.site import site
+
+_LAST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewPage:
+    """What is going on in the course."""
+
+    desk: Desk
+    attention: Attention
+    last: Part
+    deeds: Deeds
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsPage:
+    """What can be changed of the course itself."""
+
+    desk: Desk
+    form: Form
+    zones: list[tuple[str, str]]
+
+
+@staff.get("/")
+def overview(slug: str) -> str:
+    """What needs attention."""
+    course = staff_of(slug)
+    now = datetime.now(UTC)
+    with site().readers.begin() as session:
+        page = OverviewPage(
+            desk_of(course, "overview"), attention(session, course.course_id, now),
+            listing(session, course.course_id, Asked(), limit=_LAST),
+            deeds(session, course.course_id, limit=_LAST),
+        )  # fmt: skip
+    return render_template("staff/overview.html", page=page)
+
+
+@staff.get("/settings")
+def show_settings(slug: str) -> str:
+    """The course's title and clock, and whether it is over."""
+    course = instructor_of(slug)
+    archived = "yes" if course.archived else ""
+    return _settings(course, filled({"title": course.title, "zone": course.time_zone, "archived": archived}))
+
+
+@staff.post("/settings")
+def change_settings(slug: str) -> str | Response | tuple[str, int]:
+    """Change them."""
+    course = instructor_of(slug)
+    form = sent("title", "zone", "archived")
+    try:
+        with site().sessions.begin() as session:
+            change_course(
+                session, the_course(session, course), acting(session), title=form["title"],
+                zone=form["zone"], archived=form.checked("archived"),
+            )  # fmt: skip
+    except CourseError as error:
+        form.mistake("zone" if "zone" in str(error) else "title", str(error))
+        return _settings(course, form), 422
+    return back("staff.show_settings", slug, "course-saved")
+
+
+def _settings(course: Membership, form: Form) -> str:
+    names = sorted({*zones(), course.time_zone})
+    page = SettingsPage(desk_of(course, "overview"), form, [(name, name) for name in names])
+    return render_template("staff/settings.html", page=page)

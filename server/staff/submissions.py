@@ -1,0 +1,251 @@
+"""All that was handed in for a course: filtered, the newest first, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, literal, or_, select, tuple_, union_all
+from sqlalchemy.orm import Session, aliased
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.courses.counting import due_for
+from server.courses.models import Assignment, Extension, Membership, Role
+from server.courses.service import assignments_for
+from server.grading.models import Job, JobKind, JobState, Result
+from server.submissions.models import Mode, Submission
+
+PAGE = 50
+_MOST_PEOPLE = 200
+
+_Latest = aliased(Job)
+_Judged = aliased(Job)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which; "" for any.
+
+    assignment: its name in addresses; student: a part of a name or email; late: "yes" or "no"
+    one: the public id of a single one
+    """
+
+    assignment: str = ""
+    student: str = ""
+    verdict: str = ""
+    state: str = ""
+    mode: str = ""
+    late: str = ""
+    one: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One submission in the list. state: of the last job; regraded: whether that is a regrade."""
+
+    public_id: str
+    assignment: str
+    title: str
+    person_id: int
+    student: str
+    email: str
+    mode: Mode
+    created_at: datetime
+    late: bool
+    state: JobState
+    regraded: bool
+    verdict: Verdict | None
+    gflops: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A page of the list. after: what the next page is asked for with; "" where this is the last."""
+
+    rows: tuple[Row, ...]
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A submission that a filter fits, as far as grading it again is concerned. waits: it is to be graded anyway."""
+
+    number: int
+    assignment_id: int
+    waits: bool
+
+
+def listing(session: Session, course_id: int, asked: Asked, after: str = "", limit: int = PAGE) -> Part:
+    """The newest first; after: from `Part.after`, or anything else for the beginning."""
+    parts = _parts(session, course_id, asked)
+    if not parts:
+        return Part((), "")
+    cursor = _cursor(session, after)
+    order = (Submission.created_at.desc(), Submission.id.desc())
+    some = []
+    for query in parts:
+        earlier = query if cursor is None else query.where(cursor)
+        some.append(earlier.order_by(*order).limit(limit + 1).subquery())
+    together = union_all(*(select(each) for each in some)).subquery()
+    # of each assignment the newest, by its index; then the newest of those
+    first = select(together.c.id).order_by(together.c.created_at.desc(), together.c.id.desc())
+    numbers = session.scalars(first.limit(limit + 1)).all()
+    rows = _rows(session, numbers[:limit])
+    return Part(rows, rows[-1].public_id if len(numbers) > limit else "")
+
+
+def chosen(session: Session, course_id: int, asked: Asked, until: int | None, most: int) -> list[Chosen]:
+    """Every one that a filter fits, up to so many; until: none that was handed in after this number."""
+    found: list[Chosen] = []
+    for query in _parts(session, course_id, asked):
+        numbers = query.subquery()
+        latest = (
+            select(Submission.id, Submission.assignment_id, Job.state, Job.exercise_digest, Assignment.exercise_digest)
+            .join(Job, Job.submission_id == Submission.id)
+            .join(Assignment, Assignment.id == Submission.assignment_id)
+            .where(Submission.id.in_(select(numbers.c.id)), Job.id == _latest_id())
+            .order_by(Submission.id)
+            .limit(most - len(found))
+        )  # fmt: skip
+        if until is not None:
+            latest = latest.where(Submission.id <= until)
+        for number, assignment, state, judged_by, judges_now in session.execute(latest):
+            waits = state in {JobState.QUEUED, JobState.RUNNING} and judged_by == judges_now
+            found.append(Chosen(number, assignment, waits))
+    return found
+
+
+def newest(session: Session) -> int:
+    """The number of the submission that came last."""
+    return session.scalar(select(func.max(Submission.id))) or 0
+
+
+def _parts(session: Session, course_id: int, asked: Asked) -> list[Select[*tuple[Any, ...]]]:
+    """One query for each assignment in question: numbers and moments of what fits."""
+    found = assignments_for(session, course_id, Role.INSTRUCTOR)
+    wanted = [one for one in found if asked.assignment in {"", one.slug}]
+    people = _people(session, course_id, asked.student)
+    if people is not None and not people:
+        return []
+    return [_part(one, asked, people) for one in wanted]
+
+
+def _part(assignment: Assignment, asked: Asked, people: Sequence[int] | None) -> Select[*tuple[Any, ...]]:
+    query: Select[*tuple[Any, ...]] = select(Submission.id, Submission.created_at)
+    query = query.where(Submission.assignment_id == assignment.id)
+    if people is not None:
+        query = query.where(Submission.person_id.in_(people))
+    if asked.one:
+        query = query.where(Submission.public_id == asked.one)
+    if asked.mode:
+        query = query.where(Submission.mode == Mode(asked.mode))
+    if asked.late:
+        query = _by_lateness(query, assignment, late=asked.late == "yes")
+    if asked.state:
+        query = query.join(_Latest, _Latest.id == _latest_id()).where(_Latest.state == JobState(asked.state))
+    if asked.verdict:
+        query = query.join(_Judged, _Judged.id == _judged_id())
+        query = query.where(_Judged.verdict == Verdict(asked.verdict))
+    return query
+
+
+def _by_lateness(
+    query: Select[*tuple[Any, ...]], assignment: Assignment, *, late: bool
+) -> Select[*tuple[Any, ...]]:
+    own = (Extension.assignment_id == Submission.assignment_id) & (
+        Extension.person_id == Submission.person_id
+    )
+    due = func.coalesce(Extension.due_at, literal(assignment.due_at, Assignment.due_at.type))
+    joined = query.outerjoin(Extension, own)
+    if late:
+        return joined.where(Submission.created_at > due)
+    return joined.where(or_(due.is_(None), Submission.created_at <= due))
+
+
+def _people(session: Session, course_id: int, text: str) -> Sequence[int] | None:
+    """Whose name or email holds that; None for everybody's."""
+    if not text:
+        return None
+    words = text.lower()
+    return session.scalars(
+        select(Person.id)
+        .join(Membership, Membership.person_id == Person.id)
+        .where(
+            Membership.course_id == course_id,
+            or_(
+                func.lower(Person.name).contains(words, autoescape=True),
+                Person.email.contains(words, autoescape=True),
+            ),
+        )
+        .limit(_MOST_PEOPLE)
+    ).all()
+
+
+def _cursor(session: Session, after: str) -> ColumnElement[bool] | None:
+    if not after.isalnum() or not after.isascii():
+        return None
+    last = session.execute(
+        select(Submission.created_at, Submission.id).where(Submission.public_id == after)
+    ).one_or_none()
+    if last is None:
+        return None
+    moment = literal(last.created_at, Submission.created_at.type)
+    return tuple_(Submission.created_at, Submission.id) < tuple_(moment, literal(last.id))
+
+
+def _latest_id() -> Any:
+    """The number of a submission's last job."""
+    return (
+        select(func.max(Job.id))
+        .where(Job.submission_id == Submission.id)
+        .correlate(Submission)
+        .scalar_subquery()
+    )
+
+
+def _judged_id() -> Any:
+    """That of the job which it has its verdict from: the last that is done, a fault of ours only where all are."""
+    done = select(func.max(Job.id)).where(Job.submission_id == Submission.id, Job.state == JobState.DONE)
+    right = done.where(Job.verdict != Verdict.SYSTEM_ERROR)
+    return func.coalesce(
+        right.correlate(Submission).scalar_subquery(), done.correlate(Submission).scalar_subquery()
+    )
+
+
+def _rows(session: Session, numbers: Sequence[int]) -> tuple[Row, ...]:
+    query = (
+        select(Submission, Assignment, Person, Extension, _Latest, _Judged.verdict, Result.gflops)
+        .join(Assignment, Assignment.id == Submission.assignment_id)
+        .join(Person, Person.id == Submission.person_id)
+        .outerjoin(
+            Extension,
+            (Extension.assignment_id == Submission.assignment_id)
+            & (Extension.person_id == Submission.person_id),
+        )
+        .join(_Latest, _Latest.id == _latest_id())
+        .outerjoin(_Judged, _Judged.id == _judged_id())
+        .outerjoin(Result, Result.job_id == _Judged.id)
+        .where(Submission.id.in_(numbers))
+        .order_by(Submission.created_at.desc(), Submission.id.desc())
+    )
+    return tuple(_row(*found) for found in session.execute(query))
+
+
+def _row(
+    submission: Submission,
+    assignment: Assignment,
+    person: Person,
+    extension: Extension | None,
+    job: Job,
+    verdict: Verdict | None,
+    gflops: float | None,
+) -> Row:
+    due = due_for(assignment, extension).due_at
+    return Row(
+        submission.public_id, assignment.slug, assignment.title, person.id, person.name, person.email,
+        submission.mode, submission.created_at, due is not None and submission.created_at > due, job.state,
+        job.kind is JobKind.REGRADE, verdict, gflops,
+    )  # fmt: skip

@@ -1,0 +1,208 @@
+"""Setting an exercise, changing how it is set, extensions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from sqlalchemy import select
+
+from server.audit.models import AuditEvent
+from server.courses.models import Assignment, Counts, Course, Extension, Role
+from server.staff.local_time import MomentError, comes_twice, read_moment, typed
+from tests.server.course import NOW
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+PAGE = "/staff/gpu/assignments"
+VIENNA = ZoneInfo("Europe/Vienna")
+RIGHT = {
+    "title": "Tiled", "points": "10", "opens_at": "", "due_at": "2026-05-01T23:59", "closes_at": "2026-05-03T23:59",
+    "late_percent_per_day": "12.5", "attempts": "20", "min_interval_seconds": "30", "checks_per_hour": "10",
+    "counts": "last", "board_frozen_at": "", "listed": "yes",
+}  # fmt: skip
+
+
+@pytest.fixture
+def ina(portal: Portal) -> BrowserClient:
+    with portal.course.sessions.begin() as session:
+        session.get_one(Course, portal.course.course).time_zone = "Europe/Vienna"
+    return client_of(portal, "ina", Role.INSTRUCTOR)
+
+
+def assignment(portal: Portal, slug: str = "tiled") -> Assignment:
+    with portal.course.sessions.begin() as session:
+        return session.scalars(select(Assignment).where(Assignment.slug == slug)).one()
+
+
+def last_deed(portal: Portal) -> AuditEvent:
+    with portal.course.sessions.begin() as session:
+        return session.scalars(select(AuditEvent).order_by(AuditEvent.id.desc()).limit(1)).one()
+
+
+def test_an_exercise_is_switched_on(portal: Portal, ina: BrowserClient) -> None:
+    assert 'value="naive"' in ina.page(f"{PAGE}/new")
+    more = {
+        "exercise": "naive",
+        "slug": "lab-2",
+        "device_class": "",
+        "arch": "sm_80",
+        "tile": "",
+        "title": "",
+    }
+    answer = ina.post_form(PAGE, **(RIGHT | more))
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith(f"{PAGE}/lab-2?")
+    made = assignment(portal, "lab-2")
+    assert (made.arch, made.points, made.counts, made.attempts) == ("sm_80", 10.0, Counts.LAST, 20)
+    assert made.due_at == datetime(2026, 5, 1, 21, 59, tzinfo=UTC)
+    assert "lab-2" in ina.page(PAGE)
+    assert last_deed(portal).subject == "assignment gpu/lab-2"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("exercise", "nothing"), ("slug", "Not A Slug"), ("slug", "tiled"), ("arch", "sm_1"), ("tile", "7"),
+        ("tile", "x"),
+        ("device_class", "H 200"), ("points", "-1"), ("points", "nan"), ("points", "1e9"), ("points", "many"),
+        ("due_at", "tomorrow"), ("due_at", "1066-10-14T09:00"), ("opens_at", "2026-06-01T00:00"),
+        ("closes_at", "2026-04-01T00:00"), ("late_percent_per_day", "101"), ("attempts", "0"),
+        ("attempts", "9" * 40), ("min_interval_seconds", "-5"), ("checks_per_hour", "1.5"), ("counts", "worst"),
+        ("title", "x" * 201),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_stands_beside_its_field(
+    portal: Portal, ina: BrowserClient, field: str, value: str
+) -> None:
+    given = RIGHT | {
+        "exercise": "naive",
+        "slug": "lab-2",
+        "device_class": "",
+        "arch": "",
+        "tile": "",
+        field: value,
+    }
+    answer = ina.post_form(PAGE, **given)
+    page = answer.get_data(as_text=True)
+    assert answer.status_code == 422
+    place = {"opens_at": "due_at"}.get(field, field)
+    assert f'id="{place}-error"' in page
+    assert "<h2>This could not be saved</h2>" in page
+    with portal.course.sessions.begin() as session:
+        assert len(session.scalars(select(Assignment)).all()) == 1
+
+
+def test_a_change_is_saved_and_a_moved_deadline_noted_with_who_was_at_work(
+    portal: Portal, ina: BrowserClient
+) -> None:
+    portal.course.hand_in("ada")
+    assert ina.post_form(f"{PAGE}/tiled", **RIGHT).status_code == 303
+    found = assignment(portal)
+    assert found.closes_at == datetime(2026, 5, 3, 21, 59, tzinfo=UTC)
+    assert (found.late_percent_per_day, found.min_interval_seconds, found.listed) == (12.5, 30, True)
+    deed = last_deed(portal)
+    assert (deed.action, deed.detail["students_at_work"]) == ("assignment.deadline_moved", 1)
+    assert deed.detail["due_at"] == [None, "2026-05-01T21:59:00+00:00"]
+    assert 'value="2026-05-01T23:59"' in ina.page(f"{PAGE}/tiled")
+    ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "12", "listed": ""}))
+    assert last_deed(portal).action == "assignment.changed"
+    assert not assignment(portal).listed
+    count = last_deed(portal).id
+    ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "12", "listed": ""}))
+    assert last_deed(portal).id == count
+
+
+def test_what_was_wrong_keeps_what_was_typed(portal: Portal, ina: BrowserClient) -> None:
+    answer = ina.post_form(
+        f"{PAGE}/tiled", **(RIGHT | {"due_at": "2026-03-29T02:30", "title": "Half “typed”"})
+    )
+    page = answer.get_data(as_text=True)
+    assert answer.status_code == 422
+    assert "skip 02:30 on that day; 03:30" in page
+    assert 'value="Half “typed”"' in page
+    assert ina.post_form(f"{PAGE}/nothing", **RIGHT).status_code == 404
+
+
+def test_a_board_is_frozen(portal: Portal, ina: BrowserClient) -> None:
+    ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"board_frozen_at": "2026-04-30T12:00"}))
+    assert assignment(portal).board_frozen_at == datetime(2026, 4, 30, 10, 0, tzinfo=UTC)
+    ina.post_form(f"{PAGE}/tiled", **RIGHT)
+    assert assignment(portal).board_frozen_at is None
+
+
+def test_an_extension_is_granted_replaced_and_withdrawn(portal: Portal, ina: BrowserClient) -> None:
+    ada = portal.course.person("ada")
+    ina.post_form(f"{PAGE}/tiled", **RIGHT)
+    granted: dict[str, Any] = {
+        "person": str(ada), "extended_due_at": "2026-05-02T23:59", "extended_closes_at": "", "extra_attempts": "",
+        "reason": "was ill",
+    }  # fmt: skip
+    assert ina.post_form(f"{PAGE}/tiled/extensions", **granted).status_code == 303
+    assert ina.post_form(f"{PAGE}/tiled/extensions", **(granted | {"extra_attempts": "3"})).status_code == 303
+    with portal.course.sessions.begin() as session:
+        one = session.scalars(select(Extension)).one()
+        assert (one.due_at, one.extra_attempts, one.granted_by) == (
+            datetime(2026, 5, 2, 21, 59, tzinfo=UTC), 3, portal.course.people["ina"],
+        )  # fmt: skip
+    assert "was ill" in ina.page(f"{PAGE}/tiled")
+    assert "was ill" not in ina.page("/staff/gpu/audit")
+    assert ina.post_form(f"{PAGE}/tiled/extensions/{ada}/withdraw").status_code == 303
+    with portal.course.sessions.begin() as session:
+        assert session.scalars(select(Extension)).all() == []
+    assert last_deed(portal).action == "extension.withdrawn"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("person", ""), ("person", "99999"), ("person", "ada"), ("person", "9" * 30), ("extended_due_at", ""),
+        ("extended_due_at", "2026-06-02T23:59"), ("extra_attempts", "-1"), ("reason", "x" * 501),
+    ],
+)  # fmt: skip
+def test_an_extension_that_cannot_be_is_refused_beside_its_field(
+    portal: Portal, ina: BrowserClient, field: str, value: str
+) -> None:
+    ada = portal.course.person("ada")
+    ina.post_form(f"{PAGE}/tiled", **RIGHT)
+    given = {"person": str(ada), "extended_due_at": "2026-05-02T23:59", "extended_closes_at": "2026-05-20T23:59",
+             "extra_attempts": "", "reason": ""}  # fmt: skip
+    if field == "extended_due_at" and not value:
+        given["extended_closes_at"] = ""
+    answer = ina.post_form(f"{PAGE}/tiled/extensions", **(given | {field: value}))
+    assert answer.status_code == 422
+    place = "extended_closes_at" if value.startswith("2026-06") else field
+    assert f'id="{place}-error"' in answer.get_data(as_text=True)
+
+
+def test_staff_have_no_extension(portal: Portal, ina: BrowserClient) -> None:
+    given = {"person": str(portal.course.people["ina"]), "extra_attempts": "1"}
+    answer = ina.post_form(f"{PAGE}/tiled/extensions", **given)
+    assert answer.status_code == 422
+    assert "Only students" in answer.get_data(as_text=True)
+
+
+def test_the_list_counts_students(portal: Portal, ina: BrowserClient) -> None:
+    portal.course.hand_in("ada", source=b"// 1")
+    portal.course.hand_in("ada", source=b"// 2")
+    page = " ".join(ina.page(PAGE).split())
+    assert '<td class="n">1</td>' in page
+    assert '>2<span class="vh"> submissions' in page
+
+
+def test_times_are_read_on_the_course_s_clock() -> None:
+    assert read_moment("", VIENNA) is None
+    assert read_moment("2026-01-01T12:00", VIENNA) == datetime(2026, 1, 1, 11, 0, tzinfo=UTC)
+    twice = read_moment("2026-10-25T02:30", VIENNA)
+    assert twice == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+    assert comes_twice(twice, VIENNA)
+    assert not comes_twice(NOW, VIENNA)
+    earlier = datetime(2026, 10, 25, 0, 30, 17, tzinfo=UTC)
+    assert typed(earlier, VIENNA) == "2026-10-25T02:30"
+    assert read_moment("2026-10-25T02:30", VIENNA, was=earlier) == earlier
+    with pytest.raises(MomentError, match="03:30"):
+        read_moment("2026-03-29T02:30", VIENNA)
+    with pytest.raises(MomentError):
+        read_moment("2026-13-01T00:00", VIENNA)

@@ -1,0 +1,220 @@
+"""Who may see and do what at the desk; what it shows first; what is written down."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import select
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.audit.models import AuditEvent
+from server.audit.service import note
+from server.courses.models import Assignment, Course, Role
+from server.courses.service import enrol
+from server.fleet.looking import NoSuchWorker, look, tell
+from tests.server.course import NOW
+from tests.server.staff.graded import handed_in
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of, stranger
+from worker.broker import connect_redis
+from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.redis_fleet import RedisFleet
+
+READ = (
+    "", "roster", "roster.csv", "assignments", "assignments/tiled", "submissions", "submissions/state", "regrade",
+    "regrades", "grades", "grades.csv", "audit",
+)  # fmt: skip
+READ_BY_INSTRUCTORS = ("roster/import", "assignments/new", "settings")
+WRITE = ("regrade",)
+WRITE_BY_INSTRUCTORS = (
+    "roster", "roster/1", "roster/1/drop", "roster/1/take-back", "roster/1/link", "roster/invitations.csv",
+    "roster/code", "roster/import", "roster/apply", "assignments", "assignments/tiled",
+    "assignments/tiled/extensions", "assignments/tiled/extensions/1/withdraw", "settings",
+)  # fmt: skip
+
+
+def statuses(browser: BrowserClient, method: str, paths: tuple[str, ...]) -> set[int]:
+    found = set()
+    for path in paths:
+        where = f"/staff/gpu/{path}"
+        answer = browser.get(where) if method == "GET" else browser.post_form(where)
+        found.add(answer.status_code)
+    return found
+
+
+def test_the_desk_opens_by_role(portal: Portal) -> None:
+    nobody, ada = stranger(portal), client_of(portal, "ada")
+    other = client_of(portal, "oscar", None)
+    tom, ina = client_of(portal, "tom", Role.ASSISTANT), client_of(portal, "ina", Role.INSTRUCTOR)
+    boss = client_of(portal, "boss", None, admin=True)
+    everything = READ + READ_BY_INSTRUCTORS
+    changes = WRITE + WRITE_BY_INSTRUCTORS
+    assert statuses(nobody, "GET", everything) == {303}
+    assert statuses(nobody, "POST", changes) == {401}
+    assert statuses(ada, "GET", everything) == statuses(ada, "POST", changes) == {403}
+    assert statuses(other, "GET", everything) == statuses(other, "POST", changes) == {404}
+    assert statuses(tom, "GET", READ) == {200}
+    assert statuses(tom, "GET", READ_BY_INSTRUCTORS) == statuses(tom, "POST", WRITE_BY_INSTRUCTORS) == {403}
+    assert statuses(ina, "GET", everything) == statuses(boss, "GET", everything) == {200}
+    assert statuses(ina, "POST", changes) <= {200, 303, 409, 422}
+    assert ina.get("/staff/nowhere/").status_code == 404
+    with portal.course.sessions.begin() as session:
+        session.get_one(Course, portal.course.course).archived_at = NOW
+    assert statuses(tom, "GET", READ) == {200}
+
+
+def test_nothing_of_another_course_is_seen_or_changed(portal: Portal) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    made = handed_in(portal.course, "ada")
+    with portal.course.sessions.begin() as session:
+        course = Course(slug="other", title="Other", created_at=NOW)
+        session.add(course)
+        session.flush()
+        note(session, None, "course.created", "course other", course_id=course.id)
+        deed = note(
+            session, None, "assignment.regraded", "assignment 1", course_id=course.id, first=1, last=9
+        )
+        session.flush()
+        number = deed.id
+    zoe = client_of(portal, "zoe", None)
+    with portal.course.sessions.begin() as session:
+        person = session.get_one(Person, portal.course.people["zoe"])
+        enrol(
+            session,
+            session.scalars(select(Course).where(Course.slug == "other")).one(),
+            person,
+            Role.INSTRUCTOR,
+        )
+    for page in ("", "submissions", "regrade", "grades", "audit", "roster"):
+        text = zoe.page(f"/staff/other/{page}")
+        assert made not in text
+        assert "ada@example.edu" not in text
+    assert zoe.get("/staff/other/assignments/tiled").status_code == 404
+    assert zoe.get(f"/staff/other/regrades/{number}").status_code == 404
+    assert zoe.post_form(f"/staff/other/roster/{portal.course.people['ada']}/drop").status_code == 409
+    assert zoe.post_form(f"/staff/other/roster/{portal.course.people['ada']}/link").status_code == 409
+    assert "course other" not in ina.page("/staff/gpu/audit")
+
+
+def test_the_overview_names_who_has_handed_in_nothing_and_what_is_our_fault(portal: Portal) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.device_class, assignment.due_at = "", datetime.now(UTC) + timedelta(days=2)
+    handed_in(portal.course, "ada", now=datetime.now(UTC))
+    portal.course.person("bob")
+    page = " ".join(ina.page("/staff/gpu/").split())
+    assert "1 of 2" in page
+    assert "<td>bob</td>" in page
+    assert "No worker lives" in page
+    assert Verdict.ACCEPTED.value in page
+
+
+def test_the_course_s_settings_are_changed(portal: Portal) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    answer = ina.post_form("/staff/gpu/settings", title=" GPU  2026 ", zone="Europe/Vienna", archived="yes")
+    assert answer.status_code == 303
+    with portal.course.sessions.begin() as session:
+        course = session.get_one(Course, portal.course.course)
+        assert (course.title, course.time_zone) == ("GPU 2026", "Europe/Vienna")
+        assert course.archived_at is not None
+        deed = session.scalars(select(AuditEvent).where(AuditEvent.action == "course.changed")).one()
+        assert deed.detail["archived"] == [False, True]
+    assert ina.post_form("/staff/gpu/settings", title="GPU", zone="Mars/Base", archived="").status_code == 422
+    assert ina.post_form("/staff/gpu/settings", title="", zone="UTC", archived="").status_code == 422
+
+
+def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    with portal.course.sessions.begin() as session:
+        for n in range(120):
+            note(
+                session,
+                None,
+                "member.added",
+                f"person {n + 1000}",
+                course_id=portal.course.course,
+                role="student",
+            )
+        note(
+            session,
+            None,
+            "assignment.changed",
+            "assignment gpu/tiled",
+            course_id=portal.course.course,
+            points=[1, 2],
+        )
+    page = ina.page("/staff/gpu/audit")
+    assert "points: 1 → 2" in page
+    assert page.count("member added") == 49
+    before = page.partition("before=")[2].partition('"')[0]
+    assert ina.page(f"/staff/gpu/audit?before={before}").count("member added") == 50
+    assert "person 1000" not in ina.page("/staff/gpu/audit?area=assignment")
+    assert "points: 1 → 2" in ina.page("/staff/gpu/audit?subject=gpu/tiled")
+    assert ina.page("/staff/gpu/audit?before=999999999999999999999&by=x")
+
+
+def a_worker(name: str, state: WorkerState = WorkerState.IDLE) -> WorkerRecord:
+    slot = SlotRecord("cpu-0", "cpu", "cpu", state, done=3)
+    return WorkerRecord(name, "host <1>", 7, state, (slot,), time.time(), versions={"tilelab": "1"})
+
+
+@pytest.fixture
+def near_redis(portal: Portal, redis_url: str) -> str:
+    site = portal.app.extensions["tilelab"]
+    portal.app.extensions["tilelab"] = replace(site, settings=replace(site.settings, redis_url=redis_url))
+    return redis_url
+
+
+def test_a_worker_is_seen_drained_and_resumed(portal: Portal, near_redis: str) -> None:
+    boss, tom = client_of(portal, "boss", None, admin=True), client_of(portal, "tom", Role.ASSISTANT)
+    with connect_redis(near_redis) as client:
+        fleet = RedisFleet(client)
+        fleet.tell(a_worker("host-1-a"))
+        assert "Drain" in boss.page("/fleet")
+        page = tom.page("/fleet")
+        assert "host &lt;1&gt;" in page
+        assert "Drain" not in page
+        assert tom.post_form("/fleet/workers/host-1-a", do="drain").status_code == 403
+        assert boss.post_form("/fleet/workers/host-1-a", do="drain").status_code == 303
+        assert fleet.tell(a_worker("host-1-a", WorkerState.DRAINED)) is Wanted.DRAIN
+        assert "Let it go on" in boss.get("/fleet/state").get_json()["html"]
+        assert boss.post_form("/fleet/workers/host-1-a", do="resume").status_code == 303
+        assert fleet.tell(a_worker("host-1-a")) is Wanted.WORK
+    assert boss.post_form("/fleet/workers/nobody", do="drain").status_code == 404
+    assert boss.post_form("/fleet/workers/host-1-a", do="dance").status_code == 422
+    with portal.course.sessions.begin() as session:
+        actions = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()
+    assert actions == ["worker.drained", "worker.resumed"]
+
+
+def test_that_redis_is_away_is_told(portal: Portal) -> None:
+    boss = client_of(portal, "boss", None, admin=True)
+    portal.course.hand_in("ada")
+    page = boss.page("/fleet")
+    assert "Redis does not answer" in page
+    assert "nobody takes from it" in page
+    assert boss.post_form("/fleet/workers/host-1-a", do="drain").status_code == 503
+    assert json.dumps(boss.get("/fleet/state").get_json())
+
+
+def test_the_fleet_is_for_staff(portal: Portal) -> None:
+    assert client_of(portal, "ada").get("/fleet").status_code == 403
+    assert stranger(portal).get("/fleet").status_code == 303
+    assert client_of(portal, "ada").post_form("/fleet/workers/x", do="drain").status_code == 403
+
+
+def test_a_silent_worker_is_marked(portal: Portal, near_redis: str) -> None:
+    with connect_redis(near_redis) as client:
+        RedisFleet(client).tell(a_worker("host-1-a"))
+        client.zadd("tilelab:workers", {"host-1-a": time.time() - 60})
+    with portal.course.sessions.begin() as session:
+        seen = look(session, near_redis, datetime.now(UTC))
+    assert [worker.silent for worker in seen.workers] == [True]
+    with pytest.raises(NoSuchWorker):
+        tell(near_redis, "nobody", Wanted.DRAIN)

@@ -1,0 +1,122 @@
+"""The gradebook: what it shows, what it exports, and what it costs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, event, insert
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.courses.models import Assignment, Membership, Role
+from server.staff.gradebook import gradebook, grades_csv
+from tests.server.course import NOW
+from tests.server.staff.graded import handed_in
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+PAGE = "/staff/gpu/grades"
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def tom(portal: Portal) -> BrowserClient:
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.device_class, assignment.points, assignment.due_at = "", 10.0, NOW + DAY
+        assignment.late_percent_per_day = 20.0
+    return client_of(portal, "tom", Role.ASSISTANT)
+
+
+@contextmanager
+def counted_queries(engine: Engine) -> Iterator[list[str]]:
+    seen: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        seen.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    yield seen
+    event.remove(engine, "before_cursor_execute", note)
+
+
+def test_each_has_what_counts_and_a_link_to_it(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1")
+    right = handed_in(course, "ada", Verdict.ACCEPTED, NOW + DAY / 2, source=b"// 2")
+    late = handed_in(course, "bob", Verdict.ACCEPTED, NOW + 2.5 * DAY, source=b"// 3")
+    course.hand_in("eve", source=b"// 4")
+    course.person("fay")
+    page = tom.page(PAGE)
+    for told in (
+        f"/submissions/{right}",
+        f"/submissions/{late}",
+        "2 days late",
+        "nothing counts yet",
+        "nothing handed in",
+    ):
+        assert told in page, told
+    text = tom.get(f"{PAGE}.csv").get_data(as_text=True).removeprefix("\ufeff")
+    rows = {row["email"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert list(rows["ada@example.edu"]) == ["email", "name", "section", "tiled", "total"]
+    assert [(row["tiled"], row["total"]) for row in rows.values()] == [
+        ("10", "10"), ("6", "6"), ("", "0"), ("", "0"),
+    ]  # fmt: skip
+    assert "tom@example.edu" not in rows
+    assert "grades exported" in tom.page("/staff/gpu/audit")
+
+
+def test_it_is_sorted_and_filtered(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    handed_in(course, "bob", Verdict.ACCEPTED, source=b"// 1")
+    course.person("ada")
+    with course.sessions.begin() as session:
+        membership = session.query(Membership).filter_by(person_id=course.people["ada"]).one()
+        membership.section, membership.dropped_at = "A1", NOW
+    assert "ada@example.edu" not in tom.page(PAGE)
+    for query, first in (
+        ("by=total", "ada"),
+        ("by=total&down=yes", "bob"),
+        ("by=tiled", "ada"),
+        ("by=section", "bob"),
+    ):
+        page = tom.page(f"{PAGE}?dropped=yes&{query}")
+        other = {"ada": "bob", "bob": "ada"}[first]
+        assert page.index(f"{first}@example.edu") < page.index(f"{other}@example.edu"), query
+    assert "bob@example.edu" not in tom.page(f"{PAGE}?dropped=yes&section=A1")
+    assert 'aria-sort="descending"' in tom.page(f"{PAGE}?by=total&down=yes")
+    assert tom.get(f"{PAGE}?by=nonsense&section=%00").status_code == 200
+
+
+def test_two_hundred_students_cost_no_more_queries_than_two(portal: Portal) -> None:
+    course = portal.course
+    handed_in(course, "ada", source=b"// 1")
+    engine: Engine = portal.app.extensions["tilelab"].engine
+    few = _queries(portal, engine)
+    with course.sessions.begin() as session:
+        people = [
+            {"email": f"s{n}@example.edu", "name": f"S {n}", "created_at": NOW, "admin": False, "shows_name": False,
+             "time_zone": ""} for n in range(200)
+        ]  # fmt: skip
+        session.execute(insert(Person), people)
+        numbers = session.query(Person.id).filter(Person.email.like("s%@example.edu")).all()
+        session.execute(
+            insert(Membership),
+            [
+                {"course_id": 1, "person_id": number, "role": Role.STUDENT, "created_at": NOW, "section": ""}
+                for (number,) in numbers
+            ],
+        )  # fmt: skip
+    many = _queries(portal, engine)
+    assert len(many) == len(few) <= 8
+
+
+def _queries(portal: Portal, engine: Engine) -> list[str]:
+    with counted_queries(engine) as seen, portal.app.extensions["tilelab"].readers.begin() as session:
+        grades_csv(gradebook(session, portal.course.course))
+    return seen

@@ -1,0 +1,161 @@
+"""All that was handed in: filtered, a page at a time, and graded again."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from kernels.verdict import Verdict
+from server.audit.models import AuditEvent
+from server.courses.models import Assignment, Extension, Role
+from server.grading.models import Job, JobKind, JobState, Priority
+from server.staff.submissions import Asked, listing
+from server.submissions.models import Mode
+from tests.server.course import NOW, ACourse
+from tests.server.staff.graded import handed_in, judged, newest_job
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+PAGE = "/staff/gpu/submissions"
+REGRADE = "/staff/gpu/regrade"
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def tom(portal: Portal) -> BrowserClient:
+    """An assistant: may see all of it and have it graded again."""
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.device_class, assignment.due_at = "", NOW + HOUR
+    return client_of(portal, "tom", Role.ASSISTANT)
+
+
+def listed(course: ACourse, **asked: str) -> list[str]:
+    with course.sessions.begin() as session:
+        return [row.public_id for row in listing(session, course.course, Asked(**asked)).rows]
+
+
+def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    first = handed_in(course, "ada", Verdict.DATA_RACE, NOW, source=b"// 1")
+    check = handed_in(course, "ada", Verdict.ACCEPTED, NOW + HOUR / 2, source=b"// 2", mode=Mode.CHECK)
+    late = handed_in(course, "bob", Verdict.ACCEPTED, NOW + 2 * HOUR, source=b"// 3")
+    waits = course.hand_in("bob", source=b"// 4", now=NOW + 3 * HOUR).submission.public_id
+    assert listed(course) == [waits, late, check, first]
+    assert listed(course, student="ADA@") == [check, first]
+    assert listed(course, student="100%") == []
+    assert listed(course, verdict="data_race") == [first]
+    assert listed(course, verdict="accepted") == [late, check]
+    assert listed(course, state="queued") == [waits]
+    assert listed(course, mode="check") == [check]
+    assert listed(course, late="yes") == [waits, late]
+    assert listed(course, late="no") == [check, first]
+    assert listed(course, assignment="other") == []
+    assert listed(course, assignment="tiled", student="bob", state="done") == [late]
+    assert listed(course, one=first) == [first]
+    with course.sessions.begin() as session:
+        bob = course.people["bob"]
+        session.add(
+            Extension(assignment_id=course.assignment, person_id=bob, due_at=NOW + 9 * HOUR, created_at=NOW)
+        )
+    assert listed(course, late="yes") == []
+    page = tom.page(f"{PAGE}?verdict=data_race&late=perhaps&state=%00")
+    assert first in page
+    assert late not in page
+
+
+def test_an_assignment_without_a_deadline_has_nothing_late(portal: Portal) -> None:
+    handed_in(portal.course, "ada", source=b"// 1")
+    assert listed(portal.course, late="yes") == []
+    assert len(listed(portal.course, late="no")) == 1
+
+
+def test_pages_follow_one_another_without_a_gap(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    made = [course.hand_in("ada", source=f"// {n}".encode(), now=NOW).submission.public_id for n in range(7)]
+    seen: list[str] = []
+    after = ""
+    with course.sessions.begin() as session:
+        for _ in range(4):
+            part = listing(session, course.course, Asked(), after, limit=3)
+            seen += [row.public_id for row in part.rows]
+            after = part.after
+            if not after:
+                break
+    assert seen == made[::-1]
+    assert "Earlier ones" not in tom.page(PAGE)
+    assert tom.get(f"{PAGE}?after=%27nonsense").status_code == 200
+
+
+def test_the_list_comes_anew(portal: Portal, tom: BrowserClient) -> None:
+    made = handed_in(portal.course, "ada")
+    state = tom.get(f"{PAGE}/state?mode=rank").get_json()
+    assert made in state["html"]
+    assert state["final"] is False
+
+
+def test_a_part_is_graded_again_after_it_was_told_how_many(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    wrong = handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1")
+    handed_in(course, "bob", Verdict.ACCEPTED, source=b"// 2")
+    course.hand_in("eve", source=b"// 3")
+    page = tom.page(f"{REGRADE}?verdict=data_race")
+    assert "1 submission is graded again" in page
+    until = re.search(r'name="until" value="(\d+)"', page)
+    assert until
+    handed_in(course, "eve", Verdict.DATA_RACE, source=b"// 4")
+    answer = tom.post_form(REGRADE, verdict="data_race", until=until[1])
+    assert answer.status_code == 303
+    with course.sessions.begin() as session:
+        (job,) = session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()
+        assert (job.priority, job.state) == (Priority.REGRADE, JobState.QUEUED)
+    where = answer.headers["Location"].partition("?")[0]
+    assert "0 of 1 is over" in tom.page(where)
+    judged(course, job.id, Verdict.ACCEPTED)
+    page = tom.page(where)
+    assert "1 of 1 is over" in page
+    assert "data race" in page
+    assert wrong in page
+    assert tom.get(f"{where}/state").get_json()["final"] is True
+    assert "Tiled" in tom.page("/staff/gpu/regrades")
+    assert "assignment regraded" in tom.page("/staff/gpu/audit")
+
+
+def test_what_waits_anyway_is_left_out(portal: Portal, tom: BrowserClient) -> None:
+    made = portal.course.hand_in("ada").submission.public_id
+    assert "waits to be graded anyway" in tom.page(f"{REGRADE}?one={made}")
+    assert tom.post_form(REGRADE, one=made, until="99").status_code == 303
+    with portal.course.sessions.begin() as session:
+        assert session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all() == []
+    assert tom.post_form(REGRADE, until="x").status_code == 422
+    assert tom.post_form(REGRADE, until="9" * 30).status_code == 422
+
+
+def test_what_waits_of_a_regrade_is_cancelled_and_keeps_its_verdict(
+    portal: Portal, tom: BrowserClient
+) -> None:
+    course = portal.course
+    made = [handed_in(course, name, source=f"// {name}".encode()) for name in ("ada", "bob", "eve")]
+    where = tom.post_form(REGRADE, until="99").headers["Location"].partition("?")[0]
+    first = newest_job(course, 1)
+    judged(course, first, Verdict.DATA_RACE)
+    with course.sessions.begin() as session:  # a second regrade, which the first one's page leaves alone
+        assert session.get_one(Job, first).state is JobState.DONE
+    assert tom.post_form(f"{where}/cancel").status_code == 303
+    page = tom.page(where)
+    assert "3 of 3 are over" in page
+    assert "Cancel what waits" not in page
+    assert listed(course, verdict="accepted") == made[:0:-1]
+    with course.sessions.begin() as session:
+        (deed,) = session.scalars(select(AuditEvent).where(AuditEvent.action == "regrade.cancelled")).all()
+        assert deed.detail["jobs"] == 2
+        assert not session.scalars(select(AuditEvent).where(AuditEvent.action == "job.cancelled")).all()
+
+
+@pytest.mark.parametrize("number", ["0", "999999", "9" * 25])
+def test_there_is_no_such_regrade(tom: BrowserClient, number: str) -> None:
+    assert tom.get(f"/staff/gpu/regrades/{number}").status_code == 404
+    assert tom.get(f"/staff/gpu/regrades/{number}/state").status_code == 404
