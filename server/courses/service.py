@@ -64,6 +64,8 @@ def create_course(session: Session, slug: str, title: str, now: datetime | None 
 
 def find_course(session: Session, slug: str) -> Course | None:
     """The course of that name in addresses."""
+    if not _SLUG.fullmatch(slug):
+        return None
     return session.scalar(select(Course).where(Course.slug == slug))
 
 
@@ -170,6 +172,8 @@ def keep_exercise(session: Session, exercise: Found, now: datetime) -> Exercise:
 def find_assignment(session: Session, name: str) -> Assignment | None:
     """The assignment of that name, such as "demo/tiled"."""
     course, _, slug = name.partition("/")
+    if not (_SLUG.fullmatch(course) and _SLUG.fullmatch(slug)):
+        return None
     return session.scalar(
         select(Assignment)
         .join(Assignment.course)

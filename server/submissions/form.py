@@ -68,7 +68,8 @@ def read_sent() -> Sent:
 def _source(text: str) -> bytes | Mistake:
     file = request.files.get(FILE)
     if file is not None and file.filename:
-        return _checked(file.read(), FILE, _name(file.filename))
+        with file.stream:
+            return _checked(file.read(), FILE, _name(file.filename))
     if not text.strip():
         return Mistake(TEXT, "There is nothing to hand in yet: write your kernel here, or choose a file.")
     try:

@@ -9,6 +9,7 @@ from server.accounts.views import accounts
 from server.courses.api import assignments
 from server.courses.views import courses
 from server.fleet.views import fleet
+from server.history.views import history_pages
 from server.operations.api import metrics
 from server.settings import Settings
 from server.staff.views import staff
@@ -58,6 +59,7 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(staff)
     app.register_blueprint(fleet)
     app.register_blueprint(standings_pages)
+    app.register_blueprint(history_pages)
     app.register_blueprint(submissions_pages)
     app.register_blueprint(health)
     app.register_blueprint(metrics)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flask import Flask, request
+from flask import Flask, g, request
 
-from server.web.access import viewer_or_none
+from server.courses.overview import Attended, attended, find_attended
+from server.web.access import Viewer, viewer_or_none
+from server.web.site import site
+
+_COURSES = "frame_courses"
+_HERE = "frame_course"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +30,53 @@ def attach_frame(app: Flask) -> None:
     app.jinja_env.globals["site_links"] = site_links
 
 
+def stand_in(course: str) -> None:
+    """Tell of which course the present page is, where its address does not: then the course's links stand above it."""
+    setattr(g, _HERE, course)
+
+
 def site_links() -> tuple[Link, ...]:
     """The ways that stand at the top of every page."""
     who = viewer_or_none()
     if who is None:
         return ()
-    return (Link("Courses", "/", request.path == "/"),)
+    courses = _courses(who)
+    links = [_link("Courses", "/")]
+    here = _here(who, courses)
+    if here is not None:
+        links.append(_link("Assignments", f"/courses/{here.slug}/", within=True))
+        if here.role != "student":
+            links.append(_link("Staff", f"/staff/{here.slug}/", within=True))
+    if who.admin or any(one.role != "student" for one in courses):
+        links.append(_link("Fleet", "/fleet", within=True))
+    return tuple(links)
+
+
+def _link(title: str, address: str, *, within: bool = False) -> Link:
+    return Link(title, address, request.path == address or (within and request.path.startswith(address)))
+
+
+def _courses(who: Viewer) -> Sequence[Attended]:
+    if _COURSES not in g:
+        with site().readers.begin() as session:
+            setattr(g, _COURSES, attended(session, who.id))
+    found: Sequence[Attended] = getattr(g, _COURSES)
+    return found
+
+
+def _here(who: Viewer, courses: Sequence[Attended]) -> Attended | None:
+    """The course that the page is of; of somebody in one course alone, that one anywhere."""
+    slug = getattr(g, _HERE, "") or _in_address()
+    if slug:
+        known = next((one for one in courses if one.slug == slug), None)
+        if known is None and who.admin:
+            with site().readers.begin() as session:
+                return find_attended(session, slug)
+        return known
+    going_on = [one for one in courses if not one.archived]
+    return going_on[0] if len(going_on) == 1 else None
+
+
+def _in_address() -> str:
+    head, _, rest = request.path.removeprefix("/").partition("/")
+    return rest.partition("/")[0] if head in {"courses", "staff"} else ""

@@ -1,15 +1,45 @@
-"""Pages for people. There is one: what runs here."""
+"""The start page: what somebody has to do next, or what this is for whoever is not signed in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 
 from flask import Blueprint, render_template
 
+from server.courses.overview import Attended, Task, all_courses, attended, tasks_everywhere
+from server.web.access import Viewer, viewer_or_none
+from server.web.site import site
+
 pages = Blueprint("pages", __name__)
+
+_MOST_DUE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    """tasks: what is due next, of which `more` are not shown; courses: all that the reader is in."""
+
+    now: datetime
+    tasks: Sequence[Task]
+    more: int
+    courses: Sequence[Attended]
 
 
 @pages.get("/")
 def start() -> str:
-    """What runs here, and where to go from here."""
-    return render_template("start.html", version=version("tilelab"))
+    """Where everybody begins."""
+    who = viewer_or_none()
+    if who is None:
+        return render_template("start.html", version=version("tilelab"))
+    return render_template("courses/home.html", page=_home(who))
+
+
+def _home(who: Viewer) -> HomePage:
+    now = datetime.now(UTC)
+    with site().readers.begin() as session:
+        tasks = [task for task in tasks_everywhere(session, who.id, now) if not task.closed(now)]
+        courses = all_courses(session) if who.admin else attended(session, who.id)
+    return HomePage(now, tasks[:_MOST_DUE], max(0, len(tasks) - _MOST_DUE), courses)

@@ -1,0 +1,161 @@
+"""All that an assignment's page shows, gathered for one person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from markupsafe import Markup
+from sqlalchemy.orm import Session
+
+from kernels.exercise.model import Metric
+from server.courses.counting import Deadlines, Entry, due_for
+from server.courses.handouts import Material, find_material, render
+from server.courses.models import Assignment, Counts
+from server.courses.overview import Task, task_of
+from server.submissions.allowance import Allowance, allowance
+from server.submissions.earlier import Earlier, earlier
+from server.submissions.entries import metric_of
+from server.submissions.form import Sent, new_key
+from server.submissions.models import Mode
+from server.submissions.refusals import NotAccepted
+from server.web.access import Membership, Viewer, nothing_here
+
+_SHOWN_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for everybody. deadlines: without any extension."""
+
+    deadlines: Deadlines
+    late_percent: float
+    counts: Counts
+    interval: int
+    metric: Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """The form as it is shown.
+
+    instead: what the server put there, in the words of a button that brings it back
+    kept: whether the text is what was just sent, newer than any draft
+    """
+
+    text: str
+    marks: str
+    key: str
+    draft_key: str
+    instead: str
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentPage:
+    """What the page shows.
+
+    allowance: None for staff, who have no limits; rank, check: why nothing of that kind is taken now
+    handout: None where the exercise's folder is not on this machine; material: what is in it
+    earlier: what stands in the editor, where it was handed in before
+    attempts: the last ones, the last one first; best: the one that counts
+    """
+
+    now: datetime
+    course: Membership
+    task: Task
+    rules: Rules
+    allowance: Allowance | None
+    rank: NotAccepted | None
+    check: NotAccepted | None
+    handout: Markup | None
+    has_starter: bool
+    editor: Editor
+    earlier: Earlier | None
+    attempts: Sequence[Entry]
+    more_attempts: int
+    best: Entry | None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing at all is taken."""
+        return self.course.archived or (self.allowance is not None and self.task.closed(self.now))
+
+    @property
+    def never_rank(self) -> bool:
+        """Whether handing in is over, as all attempts are used."""
+        return self.allowance is not None and self.allowance.left == 0
+
+
+def assignment_page(
+    session: Session,
+    who: Viewer,
+    course: Membership,
+    assignment: Assignment,
+    now: datetime,
+    *,
+    came_from: str | None = None,
+    sent: Sent | None = None,
+    most_under_way: int | None = None,
+) -> AssignmentPage:
+    """The page.
+
+    came_from: the name of a submission that is to stand in the editor; raises Refused where it is not one's own
+    sent: what was just sent and cannot be taken
+    """
+    task = task_of(session, assignment, who.id)
+    material = find_material(assignment.exercise.name)
+    before = earlier(session, who.id, assignment.id, came_from)
+    if came_from is not None and before is None:
+        raise nothing_here()
+    limits = None if course.is_staff else allowance(session, assignment, who.id, now)
+    newest = tuple(reversed(task.entries))
+    return AssignmentPage(
+        now=now,
+        course=course,
+        task=task,
+        rules=Rules(
+            due_for(assignment, None),
+            assignment.late_percent_per_day,
+            assignment.counts,
+            assignment.min_interval_seconds,
+            metric_of(assignment.exercise),
+        ),
+        allowance=limits,
+        rank=limits.refusal(Mode.RANK, now, most_under_way) if limits else None,
+        check=limits.refusal(Mode.CHECK, now, most_under_way) if limits else None,
+        handout=_handout(material, task),
+        has_starter=material is not None and material.starter is not None,
+        editor=_editor(who, task, material, before, sent, came_from),
+        earlier=None if sent else before,
+        attempts=newest[:_SHOWN_ATTEMPTS],
+        more_attempts=max(0, len(newest) - _SHOWN_ATTEMPTS),
+        best=None if task.counted is None else task.counted.entry,
+    )
+
+
+def _handout(material: Material | None, task: Task) -> Markup | None:
+    if material is None or not material.text:
+        return None
+    return render(material.text, frozenset(material.figures), f"{task.address}figures/")
+
+
+def _editor(
+    who: Viewer,
+    task: Task,
+    material: Material | None,
+    before: Earlier | None,
+    sent: Sent | None,
+    came_from: str | None,
+) -> Editor:
+    draft_key = f"{who.id}:{task.course}/{task.slug}"
+    if sent is not None:
+        return Editor(sent.text, "[]", sent.key, draft_key, "", kept=True)
+    if before is not None:
+        marks = json.dumps([asdict(mark) for mark in before.marks])
+        instead = "that submission" if came_from else "your last submission"
+        return Editor(before.text, marks, new_key(), draft_key, instead, kept=False)
+    starter = material.starter if material else None
+    return Editor(starter or "", "[]", new_key(), draft_key, "the starter", kept=False)

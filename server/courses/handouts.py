@@ -1,0 +1,130 @@
+"""What an exercise's folder gives to students: its text, its figures, and the file to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+from markupsafe import Markup, escape
+
+from kernels.exercise import ExerciseError
+from kernels.exercise.finding import exercise_folders
+from kernels.page.coloured import coloured
+
+_HANDOUT = "handout.md"
+_STARTER = "starter.cu"
+_LARGEST_TEXT = 2**20
+_LARGEST_FIGURE = 2**22
+_FIRST_LEVEL = 3
+"""Of headings on the page: the assignment's title is the first, and that of the handout the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The files for students.
+
+    text: of the handout; figures: by the names under which the text shows them; starter: None where there is none
+    """
+
+    text: str
+    figures: Mapping[str, bytes]
+    starter: str | None
+
+
+def find_material(exercise: str) -> Material | None:
+    """That of the exercise of this name; None where its folder is not on this machine, as one from elsewhere may be."""
+    folder = exercise_folders().get(exercise)
+    try:
+        return None if folder is None else _read(folder, _stamp(folder))
+    except (OSError, UnicodeDecodeError, ExerciseError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def render(text: str, figures: frozenset[str], address: str) -> Markup:
+    """A handout as HTML, without its title. What it holds of HTML is shown as text.
+
+    figures: the names of those that exist; address: what their names are put behind, "…/figures/"
+    """
+    reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
+    tokens = _below_title(reader.parse(text))
+    given = {"figures": figures, "address": address}
+    return Markup(reader.renderer.render(tokens, reader.options, given))  # noqa: S704 - the renderer escapes all text
+
+
+class _Renderer(RendererHTML):
+    """Figures from the folder alone, code with its colours, and wide things in a frame of their own that scrolls."""
+
+    def image(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:
+        """A figure that there is; else what stands for it in words."""
+        token = tokens[at]
+        words = self.renderInlineAsText(token.children or [], options, env).replace("\n", " ")
+        name = str(token.attrs.get("src", ""))
+        if name not in env["figures"]:
+            return f"<em>{escape(words)}</em>"
+        return f'<img src="{escape(env["address"] + name)}" alt="{escape(words)}" loading="lazy">'
+
+    def fence(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:  # noqa: ARG002
+        """A piece of code."""
+        token = tokens[at]
+        language = token.info.strip().partition(" ")[0]
+        text = _in_colours(token.content) if language in {"cuda", "c", "cpp"} else escape(token.content)
+        return f'<pre tabindex="0"><code>{text}</code></pre>\n'
+
+    def table_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:  # noqa: ARG002
+        """The beginning of a table."""
+        return '<div class="scroll" tabindex="0"><table class="table">\n'
+
+    def table_close(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:  # noqa: ARG002
+        """Its end."""
+        return "</table></div>\n"
+
+
+def _below_title(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Without the first heading, where that is the title; the others below the page's own."""
+    if tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
+        tokens = tokens[3:]
+    levels = [int(token.tag[1]) for token in tokens if token.type == "heading_open"]
+    lower = _FIRST_LEVEL - min(levels, default=_FIRST_LEVEL)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, int(token.tag[1]) + lower)}"
+    return tokens
+
+
+def _in_colours(text: str) -> str:
+    return "\n".join(
+        "".join(
+            f'<i class="{piece.kind}">{escape(piece.text)}</i>' if piece.kind else escape(piece.text)
+            for piece in line
+        )
+        for line in coloured(text)
+    )
+
+
+def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """What tells whether the folder is as it was."""
+    return tuple(
+        (file.name, file.stat().st_mtime_ns, file.stat().st_size)
+        for file in sorted(folder.iterdir())
+        if file.suffix == ".svg" or file.name in {_HANDOUT, _STARTER}
+    )
+
+
+@lru_cache(maxsize=64)
+def _read(folder: Path, stamp: tuple[tuple[str, int, int], ...]) -> Material:
+    names = {name for name, _, size in stamp if size <= _LARGEST_TEXT}
+    figures = {
+        name: (folder / name).read_bytes()
+        for name, _, size in stamp
+        if name.endswith(".svg") and size <= _LARGEST_FIGURE
+    }
+    text = (folder / _HANDOUT).read_text("utf-8") if _HANDOUT in names else ""
+    return Material(text, figures, (folder / _STARTER).read_text("utf-8") if _STARTER in names else None)

@@ -1,0 +1,178 @@
+"""Pages of courses and assignments, for everybody who is in them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from flask import Blueprint, Response, render_template, request
+from sqlalchemy.orm import Session
+
+from server.accounts import limits
+from server.courses.assignment_page import assignment_page
+from server.courses.handouts import Material, find_material
+from server.courses.models import Assignment
+from server.courses.overview import tasks_in
+from server.courses.service import find_assignment, is_shown
+from server.submissions.form import Sent, read_sent
+from server.submissions.refusals import NotAccepted, TooOften
+from server.submissions.service import Accepted, HandedIn, accept
+from server.web.access import Membership, Viewer, member_of, nothing_here, viewer
+from server.web.numbers import zone_of
+from server.web.site import site
+
+courses = Blueprint("courses", __name__, template_folder="templates", url_prefix="/courses")
+
+SUBMITS = limits.Limit("submit", 60, timedelta(minutes=1))
+"""Of one person, whatever becomes of them; an assignment's own limits are far narrower."""
+
+_HAND_IN = "courses.hand_in"
+_LARGEST_FORM = 2**20
+"""A file that is too large for a source is read, so that the page can say so and keep what was typed."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a request is: the course and the assignment, which whoever asks may see."""
+
+    who: Viewer
+    course: Membership
+    slug: str
+
+
+@courses.url_value_preprocessor
+def _take_large_forms(endpoint: str | None, values: dict[str, str] | None) -> None:
+    """Before anything looks at the form."""
+    if endpoint == _HAND_IN:
+        request.max_content_length = request.max_form_memory_size = _LARGEST_FORM
+
+
+@courses.get("/<course>/")
+def show_course(course: str) -> str:
+    """What there is to do in a course."""
+    who, here, now = viewer(), member_of(course), datetime.now(UTC)
+    with site().readers.begin() as session:
+        tasks = tasks_in(session, here.course_id, here.role, who.id, now)
+    return render_template("courses/course.html", course=here, tasks=tasks, now=now)
+
+
+@courses.get("/<course>/<name>/")
+def show_assignment(course: str, name: str) -> str:
+    """An assignment: what is asked, what counts, and the form to hand in."""
+    return _page(_place(course, name), came_from=request.args.get("from"))
+
+
+@courses.post("/<course>/<name>/submissions")
+def hand_in(course: str, name: str) -> Response:
+    """Hand in; what cannot be taken comes back on the same page, with what was typed."""
+    place, sent = _place(course, name), read_sent()
+    if sent.source is None:
+        return _again(place, sent, 422)
+    try:
+        limits.count(site().sessions, SUBMITS, f"person {place.who.id}")
+        accepted = _accept(place, sent, sent.source)
+    except limits.TooOften as error:
+        return _again(
+            place, sent, 429, "That was very often. Wait a minute, then send it again.", error.seconds
+        )
+    except TooOften as error:
+        return _again(place, sent, 429, _told(error, place), error.seconds)
+    except NotAccepted as error:
+        return _again(place, sent, 422, _told(error, place))
+    logger.info("accepted submission %s", accepted.submission.public_id)
+    return Response(status=303, headers={"Location": f"/submissions/{accepted.submission.public_id}"})
+
+
+@courses.get("/<course>/<name>/starter.cu")
+def starter(course: str, name: str) -> Response:
+    """The file to begin with."""
+    material = _material(course, name)
+    if material.starter is None:
+        raise nothing_here()
+    response = Response(material.starter, mimetype="text/plain")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}.cu"'
+    return response
+
+
+@courses.get("/<course>/<name>/figures/<file>")
+def figure(course: str, name: str, file: str) -> Response:
+    """A figure of the handout: one that lies in the exercise's folder, and nothing else."""
+    found = _material(course, name).figures.get(file)
+    if found is None:
+        raise nothing_here()
+    response = Response(found, mimetype="image/svg+xml")
+    response.headers["Cache-Control"] = "private, max-age=3600"
+    return response
+
+
+def _place(course: str, name: str) -> _Place:
+    """Raises Refused where there is no such assignment for whoever asks."""
+    who, here = viewer(), member_of(course)
+    with site().readers.begin() as session:
+        _find(session, here, name)
+    return _Place(who, here, name)
+
+
+def _find(session: Session, course: Membership, name: str) -> Assignment:
+    found = find_assignment(session, f"{course.slug}/{name}")
+    if found is None or not is_shown(found, course.role, datetime.now(UTC)):
+        raise nothing_here()
+    return found
+
+
+def _material(course: str, name: str) -> Material:
+    here = member_of(course)
+    with site().readers.begin() as session:
+        exercise = _find(session, here, name).exercise.name
+    material = find_material(exercise)
+    if material is None:
+        raise nothing_here()
+    return material
+
+
+def _accept(place: _Place, sent: Sent, source: bytes) -> Accepted:
+    with site().readers.begin() as session:
+        assignment = _find(session, place.course, place.slug).id
+    handed_in = HandedIn(place.who.id, assignment, source, sent.mode, key=sent.request_key)
+    return accept(site().sessions, handed_in, most_under_way=site().settings.under_way)
+
+
+def _page(place: _Place, *, came_from: str | None = None, sent: Sent | None = None, refused: str = "") -> str:
+    """The assignment's page. refused: why what was sent cannot be taken, where that is no mistake in a field."""
+    now = datetime.now(UTC)
+    with site().readers.begin() as session:
+        found = assignment_page(
+            session,
+            place.who,
+            place.course,
+            _find(session, place.course, place.slug),
+            now,
+            came_from=came_from,
+            sent=sent,
+            most_under_way=site().settings.under_way,
+        )
+    mistake = sent.mistake if sent else None
+    return render_template(
+        "courses/assignment.html",
+        page=found,
+        mistake=mistake,
+        refused=refused,
+        told=partial(_told, place=place),
+    )
+
+
+def _again(place: _Place, sent: Sent, status: int, refused: str = "", seconds: int = 0) -> Response:
+    response = Response(_page(place, sent=sent, refused=refused), status)
+    if seconds:
+        response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+def _told(error: NotAccepted, place: _Place) -> str:
+    """In the reader's own time."""
+    zone = zone_of(place.course.time_zone)
+    return error.told(lambda at: f"{at.astimezone(zone):%H:%M on %a %d %b (%Z)}")
