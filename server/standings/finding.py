@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from sqlalchemy.orm import Session
 
 from server.courses.models import Assignment
-from server.courses.service import find_assignment
+from server.courses.service import find_assignment, is_shown
 from server.web.access import Membership, Viewer, member_of, nothing_here, viewer
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
@@ -39,12 +39,6 @@ def reader_of(course: str, assignment: str) -> Reader:
 def assignment_for(session: Session, reader: Reader, slug: str) -> Assignment:
     """The assignment; students see it once it is open, and while it is listed."""
     found = find_assignment(session, f"{reader.course.slug}/{slug}")
-    if found is None or not (reader.is_staff or open_to_students(found)):
+    if found is None or not is_shown(found, reader.course.role, datetime.now(UTC)):
         raise nothing_here()
     return found
-
-
-def open_to_students(assignment: Assignment, now: datetime | None = None) -> bool:
-    """Whether students see it."""
-    opens = assignment.opens_at
-    return assignment.listed and (opens is None or opens <= (now or datetime.now(UTC)))

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
-from server.courses.service import find_assignment, role_in
+from server.courses.service import find_assignment, is_shown, role_in
 from server.standings.boards import Ranked
-from server.standings.finding import open_to_students
 from server.standings.metric import metric_of
 from server.standings.service import board
 from server.web.identity import is_staff
@@ -74,7 +73,7 @@ def read_board(
         return None
     found = find_assignment(session, f"{course}/{assignment}")
     role = None if found is None else role_in(session, person_id, found.course_id)
-    if found is None or role is None or not (is_staff(role) or open_to_students(found)):
+    if found is None or role is None or not is_shown(found, role, datetime.now(UTC)):
         return None
     metric, staff = metric_of(found.exercise), is_staff(role)
     frozen_at = None if staff else _frozen(found.board_frozen_at)

@@ -13,6 +13,7 @@ NOTICES: dict[str, str] = {
     "token-revoked": "The token no longer works.",
     "already-in": "You are in this course already.",
     "password-set": "Your password is set, and you are signed in.",
+    "chosen": "This submission counts from now on.",
     "joined": "You are in the course now.",
     "taken-back": "Grading is stopped.",
     "already-over": "It was over before that: nothing was changed.",

@@ -1,0 +1,146 @@
+"""The chart of a history: each attempt a point that leads to it, and the best so far as a line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from kernels.exercise.model import Metric
+from kernels.page import svg
+from server.history.attempts import UNITS, Attempt, number_text
+
+_WIDTH, _HEIGHT = 720, 260
+_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 704, 26, 196
+_WRONG = 222
+_FROM_DECADES = 12.0
+"""Where the best is so many times the worst, the axis has a decade in each step."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """From a value to a height."""
+
+    low: float
+    high: float
+    logarithmic: bool
+
+    def up(self, value: float) -> float:
+        if self.logarithmic:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return _BOTTOM - share * (_BOTTOM - _TOP)
+
+
+def chart(attempts: Sequence[Attempt], metric: Metric) -> Markup | None:
+    """None where nothing has a value: a table says it as well."""
+    values = [each.value for each in attempts if each.value is not None and each.value > 0]
+    if not values or len(attempts) < 2:
+        return None
+    scale = _scale(values)
+    body = [*_axis(scale, metric), *_foot(attempts)]
+    points = [(_across(i, len(attempts)), each) for i, each in enumerate(attempts)]
+    body.append(_best_line(points, scale, metric))
+    body += [_point(x, each, scale) for x, each in points]
+    title = "Progress over your attempts" if not attempts[0].modelled else "Modelled bound of each attempt"
+    return Markup(  # noqa: S704 - made of escaped parts
+        f'<svg class="chart progress" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="group" aria-labelledby="progress-title">'
+        f'<title id="progress-title">{svg.words(title)}</title>{"".join(body)}</svg>'
+    )
+
+
+def _across(place: int, count: int) -> float:
+    return _LEFT + 14 + place * (_RIGHT - _LEFT - 28) / max(1, count - 1)
+
+
+def _scale(values: Sequence[float]) -> _Scale:
+    low, high = min(values), max(values)
+    if high / low >= _FROM_DECADES:
+        return _Scale(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)), logarithmic=True)
+    step = _step(high)
+    return _Scale(0.0, step * math.ceil(high * 1.02 / step), logarithmic=False)
+
+
+def _step(high: float) -> float:
+    """A round number of which three to six reach that high."""
+    rough = high / 4
+    unit: float = 10 ** math.floor(math.log10(rough))
+    return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
+
+
+def _axis(scale: _Scale, metric: Metric) -> list[str]:
+    parts = [svg.text(_LEFT - 8, _TOP - 12, UNITS[metric], anchor="end")]
+    if scale.logarithmic:
+        steps = round(math.log10(scale.high / scale.low))
+        marks = [scale.low * 10**step for step in range(steps + 1)]
+    else:
+        step = _step(scale.high / 1.02)
+        marks = [step * i for i in range(round(scale.high / step) + 1)]
+    for mark in marks:
+        y = scale.up(mark)
+        shown = "0" if mark == 0 else number_text(mark, metric) if metric is Metric.TIME else f"{mark:,g}"
+        parts += [
+            svg.line("grid", (_LEFT, y), (_RIGHT, y)),
+            svg.text(_LEFT - 8, y + 4, shown, anchor="end"),
+        ]
+    return parts
+
+
+def _foot(attempts: Sequence[Attempt]) -> list[str]:
+    parts = [svg.text(_LEFT - 8, _WRONG + 4, "no speed", anchor="end")] if _without(attempts) else []
+    every = max(1, -(-len(attempts) // 12))
+    parts += [
+        svg.text(_across(place, len(attempts)), _HEIGHT - 12, str(place + 1), anchor="middle")
+        for place in range(0, len(attempts), every)
+    ]
+    parts.append(svg.text(_LEFT - 8, _HEIGHT - 12, "attempt", anchor="end"))
+    return parts
+
+
+def _without(attempts: Sequence[Attempt]) -> bool:
+    return any(each.value is None for each in attempts)
+
+
+def _best_line(points: Sequence[tuple[float, Attempt]], scale: _Scale, metric: Metric) -> str:
+    """Steps: the best so far stays until there is a better one."""
+    better = min if metric is Metric.TIME else max
+    best: float | None = None
+    drawn: list[tuple[float, float]] = []
+    for x, each in points:
+        if each.value is not None and each.value > 0:
+            risen = each.value if best is None else better(best, each.value)
+            if best is not None and risen != best:
+                drawn.append((x, scale.up(best)))
+            best = risen
+        if best is not None:
+            drawn.append((x, scale.up(best)))
+    return svg.line("roof", *drawn)
+
+
+def _point(x: float, attempt: Attempt, scale: _Scale) -> str:
+    """With a pointer only: the table beside it has the same ways for everybody."""
+    if attempt.value is not None and attempt.value > 0:
+        mark = svg.dot(
+            "point" if not attempt.counts else "point counts",
+            x,
+            scale.up(attempt.value),
+            6 if attempt.counts else 5,
+        )
+        said = f"Attempt {attempt.number}: {attempt.shown}"
+    else:
+        mark = svg.line("cross", (x - 4, _WRONG - 4), (x + 4, _WRONG + 4)) + svg.line(
+            "cross", (x - 4, _WRONG + 4), (x + 4, _WRONG - 4)
+        )
+        said = f"Attempt {attempt.number}: {_word(attempt)}"
+    return (
+        f'<a href="/submissions/{attempt.public_id}" tabindex="-1" aria-hidden="true">'
+        f"<title>{svg.words(said)}</title>{mark}</a>"
+    )
+
+
+def _word(attempt: Attempt) -> str:
+    verdict = attempt.entry.verdict
+    return "no verdict yet" if verdict is None else verdict.value.replace("_", " ")

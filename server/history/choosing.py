@@ -1,0 +1,51 @@
+"""Let somebody say which of their submissions counts, where the assignment leaves that to them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.courses.counting import due_for
+from server.courses.models import Counts, Extension
+from server.courses.service import role_in
+from server.submissions.entries import entries_of
+from server.submissions.models import Mode, Submission
+
+
+class NotChoosable(ValueError):
+    """It cannot be chosen; the text says why, to its owner."""
+
+
+def choose(session: Session, person: int, public_id: str, now: datetime | None = None) -> Submission | None:
+    """From now on this one counts; None where it is none of this person's, or in a course they left.
+
+    raise (NotChoosable): where the assignment does not leave it to them, or not any more
+    """
+    moment = now or datetime.now(UTC)
+    if not (public_id.isascii() and public_id.isalnum()):
+        return None
+    found = session.scalar(
+        select(Submission)
+        .where(Submission.public_id == public_id, Submission.person_id == person)
+        .with_for_update(of=Submission)
+    )
+    if found is None or role_in(session, person, found.assignment.course_id) is None:
+        return None
+    assignment = found.assignment
+    if assignment.counts is not Counts.CHOSEN:
+        what = "best" if assignment.counts is Counts.BEST else "last"
+        raise NotChoosable(f"In this assignment the {what} submission counts, so there is nothing to choose.")
+    if assignment.course.archived_at is not None:
+        raise NotChoosable("This course is over: what counts stays as it is.")
+    if due_for(assignment, session.get(Extension, (assignment.id, person))).closed(moment):
+        raise NotChoosable("This assignment is closed: what counts stays as it is.")
+    if found.mode is not Mode.RANK:
+        raise NotChoosable("It was checked only. Submit it for ranking, then it can count.")
+    entries = entries_of(session, assignment, person)
+    if not any(entry.submission_id == found.id and entry.judged for entry in entries):
+        raise NotChoosable("It has no verdict yet. Choose it once it is graded.")
+    found.chosen_at = moment
+    session.flush()
+    return found

@@ -1,0 +1,267 @@
+"""Two submissions beside each other: what they are, what was measured, counted and modelled of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.exercise.model import Metric
+from kernels.page import numbers
+from kernels.page.marks import title_of
+from kernels.report import Report
+from kernels.verdict import Severity
+from server.grading.models import Result, Source
+from server.grading.reports import ReportError, unpack
+from server.history.attempts import UNITS, Attempt, number_text
+from server.standings.metric import interval_of, score_of
+from server.submissions.models import Submission
+from server.submissions.report_reading import read_report
+from server.submissions.service import judged_job
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A finding. line: 0 for none."""
+
+    title: str
+    message: str
+    line: int
+    warning: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One of the two. source: its text."""
+
+    attempt: Attempt
+    source: str
+    result: Result | None
+    report: Report | None
+    told: tuple[Told, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of both.
+
+    basis: measured, counted or modelled
+    difference: from left to right; "" for none, or for none that can be told
+    change: "better", "worse" or ""
+    """
+
+    title: str
+    basis: str
+    left: str
+    right: str
+    left_more: str = ""
+    right_more: str = ""
+    difference: str = ""
+    change: str = ""
+
+
+_SHOWN_FINDINGS = 6
+
+
+def compared(session: Session, attempt: Attempt) -> Compared:
+    """All that is known of one."""
+    number = attempt.entry.submission_id
+    content = session.scalars(
+        select(Source.content)
+        .join(Submission, Submission.source_digest == Source.digest)
+        .where(Submission.id == number)
+    ).one()
+    job = judged_job(session, number)
+    result = None if job is None else session.get(Result, job.id)
+    report = None if result is None else _report(session, result)
+    return Compared(attempt, content.decode("utf-8", "replace"), result, report, _told(report))
+
+
+def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ...]:
+    """What both have a number for, or one of them."""
+    rows = [
+        _speed(left.result, right.result, metric),
+        _plain(left, right, "Share of cuBLAS", "measured", lambda each: each.cublas_share),
+        _plain(left, right, "Occupancy", "modelled", lambda each: each.occupancy),
+    ]
+    rows += [_counted(left, right, *each) for each in _COUNTED]
+    rows.append(_bound(left.result, right.result, metric))
+    return tuple(row for row in rows if row is not None and (row.left != "–" or row.right != "–"))
+
+
+def _report(session: Session, result: Result) -> Report | None:
+    packed = session.scalars(select(Result.report).where(Result.job_id == result.job_id)).one()
+    try:
+        return read_report(unpack(packed), result.verdict)
+    except ReportError:
+        return None
+
+
+def _told(report: Report | None) -> tuple[Told, ...]:
+    found = () if report is None else report.findings
+    return tuple(
+        Told(title_of(each), each.message, each.line or 0, each.severity is Severity.WARNING)
+        for each in found[:_SHOWN_FINDINGS]
+    )
+
+
+def _speed(left: Result | None, right: Result | None, metric: Metric) -> Figure | None:
+    """Measured: called different only where the intervals say so."""
+    a, b = _measured(left, metric), _measured(right, metric)
+    if a is None and b is None:
+        return None
+    difference = change = ""
+    if a is not None and b is not None:
+        apart = a.high < b.low or b.high < a.low
+        if not apart:
+            difference = "no difference that can be told: the intervals overlap"
+        else:
+            difference = _by(abs(b.score), abs(a.score))
+            change = "better" if b.score > a.score else "worse"
+    return Figure(
+        f"Speed, in {UNITS[metric]}" if metric is not Metric.TIME else "Time, in ms",
+        "measured",
+        a.text if a else "–",
+        b.text if b else "–",
+        a.interval if a else "",
+        b.interval if b else "",
+        difference,
+        change,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """score, low, high: turned so that more is better."""
+
+    score: float
+    low: float
+    high: float
+    text: str
+    interval: str
+
+
+def _measured(result: Result | None, metric: Metric) -> _Measured | None:
+    if result is None:
+        return None
+    score, ends = score_of(metric, result.gflops, result.gbps, result.ms_median), interval_of(metric, result)
+    if score is None or ends is None:
+        return None
+    low, high = (number_text(abs(end), metric) for end in sorted(ends, key=abs))
+    text = f"{number_text(abs(score), metric)}{numbers.SPACE}{UNITS[metric]}"
+    return _Measured(score, *ends, text, f"{low} to {high}")
+
+
+def _plain(
+    left: Compared, right: Compared, title: str, basis: str, of: Callable[[Result], float | None]
+) -> Figure:
+    """Shares, beside each other; whether what was measured differs, the speed says."""
+    a, b = (None if each.result is None else of(each.result) for each in (left, right))
+    return Figure(title, basis, _percent(a), _percent(b))
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else numbers.percent(share)
+
+
+def _bound(left: Result | None, right: Result | None, metric: Metric) -> Figure:
+    a, b = (
+        None if each is None else score_of(metric, each.bound_gflops, None, each.bound_ms)
+        for each in (left, right)
+    )
+    if a is None or b is None or a == b:
+        return Figure("Speed of light", "modelled", _with_unit(a, metric), _with_unit(b, metric))
+    return Figure(
+        "Speed of light",
+        "modelled",
+        _with_unit(a, metric),
+        _with_unit(b, metric),
+        difference=_by(abs(b), abs(a)),
+        change="better" if b > a else "worse",
+    )
+
+
+def _with_unit(score: float | None, metric: Metric) -> str:
+    return "–" if score is None else f"{number_text(abs(score), metric)}{numbers.SPACE}{UNITS[metric]}"
+
+
+def _counted(
+    left: Compared, right: Compared, title: str, of: Callable[[Report], float | None], less: bool | None
+) -> Figure:
+    """Counts are exact: any difference is one, as long as both were counted at the same size.
+
+    less: whether less is better; None where neither is
+    """
+    a, b = (None if each.report is None else of(each.report) for each in (left, right))
+    difference = change = ""
+    if a is not None and b is not None and a != b and _sizes(left) == _sizes(right):
+        difference = _by(b, a)
+        if less is not None:
+            change = "better" if (b < a) == less else "worse"
+    return Figure(title, "counted", _count(a), _count(b), difference=difference, change=change)
+
+
+def _count(number: float | None) -> str:
+    if number is None:
+        return "–"
+    return numbers.short(number) if float(number).is_integer() else numbers.count(number)
+
+
+def _sizes(one: Compared) -> object:
+    """What its counts are of."""
+    extent = None if one.report is None else one.report.evidence.extent
+    return None if extent is None else dict(extent.sizes)
+
+
+def _by(new: float, old: float) -> str:
+    if not old:
+        return f"+{numbers.short(new)}"
+    if not new:
+        return "none left"
+    share = new / old
+    return (
+        f"{share - 1:+.1%}".replace("%", f"{numbers.SPACE}%")
+        if share < 2
+        else f"{numbers.ratio(share)}{numbers.SPACE}× as much"
+    )
+
+
+def _in_totals(name: str) -> Callable[[Report], float | None]:
+    """Of a run that was counted."""
+    return lambda report: (
+        getattr(report.evidence.totals, name) if report.evidence.totals.thread_instructions else None
+    )
+
+
+def _registers(report: Report) -> float | None:
+    return None if report.resources is None else report.resources.registers
+
+
+def _shared(report: Report) -> float | None:
+    return None if report.resources is None else report.resources.shared_bytes
+
+
+def _sectors_each(report: Report) -> float | None:
+    totals = report.evidence.totals
+    return totals.global_load_sectors / totals.global_load_requests if totals.global_load_requests else None
+
+
+def _conflicts(report: Report) -> float | None:
+    totals = report.evidence.totals
+    if not totals.thread_instructions:
+        return None
+    return totals.shared_load_conflicts + totals.shared_store_conflicts
+
+
+_COUNTED: Sequence[tuple[str, Callable[[Report], float | None], bool | None]] = (
+    ("Sectors loaded from global memory", _in_totals("global_load_sectors"), True),
+    ("Sectors per load", _sectors_each, True),
+    ("Bank conflicts", _conflicts, True),
+    ("Divergent branches", _in_totals("divergent_branches"), True),
+    ("Instructions of warps", _in_totals("warp_instructions"), True),
+    ("Operations per access", _in_totals("compute_to_memory"), False),
+    ("Registers of a thread", _registers, None),
+    ("Shared memory of a block, in bytes", _shared, None),
+)

@@ -1,0 +1,191 @@
+"""Pages of a history: all attempts, two of them compared, and the one that counts chosen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, render_template, request
+from markupsafe import Markup
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.accounts.models import Person
+from server.courses.models import Assignment
+from server.history.attempts import Attempt, History, history_of, page_of
+from server.history.chart import chart
+from server.history.choosing import NotChoosable, choose
+from server.history.comparing import Compared, Figure, compared, figures
+from server.history.source_diff import SourceDiff, source_diff
+from server.standings.finding import Reader, assignment_for, reader_of
+from server.submissions.models import Submission
+from server.web.access import nothing_here, viewer
+from server.web.problems import Refused
+from server.web.site import site
+
+history_pages = Blueprint("history_pages", __name__, template_folder="templates")
+
+_NUMBER = re.compile(r"[0-9]{1,12}")
+_PAGE = re.compile(r"[0-9]{1,6}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page is. student, student_name: 0 and "" on one's own pages; zone: the course's."""
+
+    course: str
+    course_title: str
+    assignment: str
+    title: str
+    zone: str
+    student: int
+    student_name: str
+
+    @property
+    def address(self) -> str:
+        """Of the assignment."""
+        return f"/courses/{self.course}/{self.assignment}/"
+
+    def to(self, which: str, **query: object) -> str:
+        """Another page of the same student."""
+        given = {name: value for name, value in query.items() if value}
+        asked = urlencode(given | ({"student": self.student} if self.student else {}))
+        return f"{self.address}{which}{'?' if asked else ''}{asked}"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """rows: of this page, the newest first; left, right: what is compared unless something else is picked."""
+
+    place: Place
+    history: History
+    rows: tuple[Attempt, ...]
+    chart: Markup | None
+    newer: str
+    older: str
+    left: str
+    right: str
+    late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePage:
+    """whole: an address that shows every line; "" where they are all shown."""
+
+    place: Place
+    left: Compared
+    right: Compared
+    figures: tuple[Figure, ...]
+    diff: SourceDiff
+    whole: str
+    turned: str
+
+
+@history_pages.get("/courses/<slug>/<assignment>/history")
+def show_history(slug: str, assignment: str) -> str:
+    """All attempts of the reader, or of a student whom staff look at."""
+    reader = reader_of(slug, assignment)
+    with site().readers.begin() as session:
+        found = assignment_for(session, reader, assignment)
+        person = _whose(session, reader, found)
+        place = _place(session, reader, found, person)
+        history = history_of(session, found, person, own=person == reader.viewer.id)
+    asked = request.args.get("page", "1")
+    rows, number, pages = page_of(history.attempts, int(asked) if _PAGE.fullmatch(asked) else 1)
+    newest = [each.public_id for each in rows[:2]]
+    page = HistoryPage(
+        place=place,
+        history=history,
+        rows=rows,
+        chart=chart(history.attempts, history.metric),
+        newer=place.to("history", page=number - 1) if number > 1 else "",
+        older=place.to("history", page=number + 1) if number < pages else "",
+        left=newest[1] if len(newest) == 2 else "",
+        right=newest[0] if len(newest) == 2 else "",
+        late=any(each.late for each in history.attempts),
+    )
+    return render_template("history/history.html", page=page)
+
+
+@history_pages.get("/courses/<slug>/<assignment>/compare")
+def show_comparison(slug: str, assignment: str) -> str:
+    """Two attempts of one person beside each other."""
+    reader = reader_of(slug, assignment)
+    names = request.args.get("left", ""), request.args.get("right", "")
+    with site().readers.begin() as session:
+        found = assignment_for(session, reader, assignment)
+        person = _whose(session, reader, found)
+        place = _place(session, reader, found, person)
+        history = history_of(session, found, person, own=False)
+        known = {each.public_id: each for each in history.attempts}
+        if not all(name in known for name in names):
+            raise _not_two(place)
+        left, right = (compared(session, known[name]) for name in names)
+    whole = request.args.get("whole") == "yes"
+    diff = source_diff(left.source, right.source, whole=whole)
+    page = ComparePage(
+        place=place,
+        left=left,
+        right=right,
+        figures=figures(left, right, history.metric),
+        diff=diff,
+        whole=place.to("compare", left=names[0], right=names[1], whole="yes")
+        if any(row.hidden for row in diff.rows)
+        else "",
+        turned=place.to("compare", left=names[1], right=names[0]),
+    )
+    return render_template("history/compare.html", page=page)
+
+
+@history_pages.post("/submissions/<public_id>/choose")
+def choose_one(public_id: str) -> Response:
+    """Let this one count."""
+    who = viewer()
+    try:
+        with site().sessions.begin() as session:
+            found = choose(session, who.id, public_id)
+            if found is None:
+                raise nothing_here()
+            address = f"/courses/{found.assignment.course.slug}/{found.assignment.slug}/history"
+    except NotChoosable as error:
+        raise Refused(409, "not_choosable", "This submission cannot be chosen", str(error)) from error
+    return Response(status=303, headers={"Location": f"{address}?notice=chosen"})
+
+
+def _whose(session: Session, reader: Reader, assignment: Assignment) -> int:
+    """The reader's own, or for staff that of the student who was named, if they handed in anything here."""
+    asked = request.args.get("student", "")
+    if not asked:
+        return reader.viewer.id
+    if not _NUMBER.fullmatch(asked):
+        raise nothing_here()
+    number = int(asked)
+    if number == reader.viewer.id:
+        return number
+    handed_in = select(Submission.id).where(
+        Submission.assignment_id == assignment.id, Submission.person_id == number
+    )
+    if not reader.is_staff or session.scalar(handed_in.limit(1)) is None:
+        raise nothing_here()
+    return number
+
+
+def _place(session: Session, reader: Reader, assignment: Assignment, person: int) -> Place:
+    other = person != reader.viewer.id
+    return Place(
+        course=reader.course.slug,
+        course_title=reader.course.title,
+        assignment=assignment.slug,
+        title=assignment.title,
+        zone=reader.course.time_zone,
+        student=person if other else 0,
+        student_name=session.get_one(Person, person).name if other else "",
+    )
+
+
+def _not_two(place: Place) -> Refused:
+    return Refused(
+        404, "not_found", "These two cannot be compared",
+        "Pick two attempts of one person for this assignment in the history, one in each column.",
+    )  # fmt: skip

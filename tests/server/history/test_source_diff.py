@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import random
+
+from server.history.source_diff import MOST_LINES, Row, source_diff
+
+
+def sides(rows: tuple[Row, ...]) -> list[tuple[str | None, str | None]]:
+    return [
+        tuple(
+            None if side is None else "".join(piece.text for piece in side.pieces)
+            for side in (row.left, row.right)
+        )
+        for row in rows
+    ]  # type: ignore[misc]
+
+
+def test_a_changed_line_has_its_changed_words_marked():
+    (row,) = source_diff("x = a + 1;", "x = a + 2;").rows
+    assert row.left is not None
+    assert [(piece.text, piece.changed) for piece in row.left.pieces] == [
+        ("x = a + ", False), ("1", True), (";", False),
+    ]  # fmt: skip
+
+
+def test_lines_with_little_in_common_are_marked_as_a_whole():
+    (row,) = source_diff("alpha(beta);", "return 1 ? x : y;").rows
+    assert row.left is not None
+    assert len(row.left.pieces) == 1
+
+
+def test_what_was_added_and_removed_stands_alone():
+    found = source_diff("a\nb\nc\n", "a\nc\nd\n")
+    assert sides(found.rows) == [("a", "a"), ("b", None), ("c", "c"), (None, "d")]
+    assert (found.added, found.removed) == (1, 1)
+
+
+def test_long_stretches_that_are_alike_are_folded_unless_all_is_wanted():
+    lines = [f"line {i}" for i in range(100)]
+    changed = [*lines[:50], "new", *lines[51:]]
+    found = source_diff("\n".join(lines), "\n".join(changed))
+    assert [row.hidden for row in found.rows if row.hidden] == [46, 45]
+    assert len(source_diff("\n".join(lines), "\n".join(changed), whole=True).rows) == 100
+
+
+def test_both_sides_can_be_read_back_from_any_difference():
+    chance = random.Random(1)
+    for _ in range(200):
+        left = [chance.choice("abcdef") * chance.randint(1, 3) for _ in range(chance.randint(0, 30))]
+        right = [line for line in left if chance.random() > 0.2] + [chance.choice("xyz")] * chance.randint(
+            0, 3
+        )
+        shown = sides(source_diff("\n".join(left), "\n".join(right), whole=True).rows)
+        assert [a for a, _ in shown if a is not None] == left
+        assert [b for _, b in shown if b is not None] == right
+
+
+def test_a_source_that_is_too_long_is_not_compared_and_the_longest_that_is_takes_a_moment():
+    assert source_diff("\n" * (MOST_LINES + 1), "x").too_long
+    lines = [f"{i}" for i in range(MOST_LINES)]
+    assert source_diff("\n".join(lines), "\n".join(reversed(lines))).added == MOST_LINES - 1
+
+
+def test_line_ends_of_other_systems_are_no_difference():
+    assert source_diff("a\r\nb\r\n", "a\nb").alike
