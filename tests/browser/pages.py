@@ -17,4 +17,18 @@ class Shown:
     who: str = ""
 
 
-PAGES = (Shown("start", "/"),)
+PAGES = (
+    Shown("start", "/"),
+    Shown("staff-overview", "/staff/demo/", "instructor"),
+    Shown("staff-roster", "/staff/demo/roster", "instructor"),
+    Shown("staff-import", "/staff/demo/roster/import", "instructor"),
+    Shown("staff-assignments", "/staff/demo/assignments", "instructor"),
+    Shown("staff-new-assignment", "/staff/demo/assignments/new", "instructor"),
+    Shown("staff-assignment", "/staff/demo/assignments/tiled", "instructor"),
+    Shown("staff-submissions", "/staff/demo/submissions", "instructor"),
+    Shown("staff-regrade", "/staff/demo/regrade", "instructor"),
+    Shown("staff-grades", "/staff/demo/grades", "instructor"),
+    Shown("staff-audit", "/staff/demo/audit", "instructor"),
+    Shown("staff-settings", "/staff/demo/settings", "instructor"),
+    Shown("fleet", "/fleet", "instructor"),
+)
