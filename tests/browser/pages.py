@@ -18,6 +18,12 @@ class Shown:
 
 
 PAGES = (
+    Shown("sign-in", "/sign-in"),
+    Shown("join", "/join"),
+    Shown("account-profile", "/account", "student"),
+    Shown("account-password", "/account/password", "student"),
+    Shown("account-sessions", "/account/sessions", "student"),
+    Shown("account-tokens", "/account/tokens", "student"),
     Shown("start", "/"),
     Shown("staff-overview", "/staff/demo/", "instructor"),
     Shown("staff-roster", "/staff/demo/roster", "instructor"),

@@ -1,0 +1,299 @@
+"""People come in, and look after their account."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import urllib.error
+import urllib.request
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessible import assert_accessible
+from tests.browser.deployment import Deployment
+from tests.browser.signing_in import sign_in
+from tests.browser.viewports import NARROW, WIDE
+
+PASSWORD = "two green teapots"
+BOTH = pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+
+
+@pytest.fixture(autouse=True)
+def public_url(portal, monkeypatch):
+    monkeypatch.setenv("TILELAB_PUBLIC_URL", portal.url)
+
+
+@pytest.fixture
+def newcomer(portal) -> str:
+    """The email of somebody in the course who has set no password yet."""
+    email = f"p{secrets.token_hex(4)}@demo.example"
+    portal.tilelab("admin", "user", "add", email, "Nora Newcomer", "--course", "demo")
+    return email
+
+
+@pytest.fixture
+def no_script(browser):
+    """A tab in which no script runs."""
+    context = browser.new_context(viewport=WIDE, java_script_enabled=False)
+    yield context.new_page()
+    context.close()
+
+
+def link(portal: Deployment, email: str, verb: str = "invite") -> str:
+    return portal.tilelab("admin", "user", verb, email).strip()
+
+
+def set_password(page: Page, password: str = PASSWORD) -> None:
+    page.get_by_label("New password").fill(password)
+    page.get_by_label("The same again").fill(password)
+    page.get_by_role("button", name="Set the password").click()
+
+
+def enter(page: Page, portal: Deployment, email: str, password: str = PASSWORD, then: str = "") -> None:
+    page.goto(f"{portal.url}/sign-in{f'?next={then}' if then else ''}")
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def code_of(portal: Deployment) -> str:
+    with sqlite3.connect(portal.data / "tilelab.sqlite3") as database:
+        return str(database.execute("SELECT enrolment_code FROM courses WHERE slug = 'demo'").fetchone()[0])
+
+
+def api_status(portal: Deployment, token: str) -> int:
+    asked = urllib.request.Request(
+        f"{portal.url}/api/v1/submissions/none", headers={"Authorization": f"Bearer {token}"}
+    )
+    try:
+        with urllib.request.urlopen(asked) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+@BOTH
+def test_sign_in_and_out(page, portal):
+    page.goto(f"{portal.url}/account")
+    expect(page).to_have_title("Sign in · Tilelab")
+    assert_accessible(page)
+    person = portal.person("student")
+    page.get_by_label("Email").fill(person.email)
+    page.get_by_label("Password").fill(person.password)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_title("Profile · Tilelab")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("status")).to_have_text("You are signed out.")
+    page.go_back()
+    page.reload()
+    expect(page).to_have_title("Sign in · Tilelab")
+
+
+@BOTH
+def test_a_wrong_password_is_told_and_the_email_stays(page, portal, complaints):
+    complaints.allow("422")
+    enter(page, portal, "ada@demo.example", "not it")
+    expect(page.get_by_role("alert")).to_contain_text("The email or the password is wrong")
+    expect(page.get_by_label("Email")).to_have_value("ada@demo.example")
+    expect(page.get_by_label("Password")).to_have_value("")
+    assert_accessible(page)
+
+
+def test_who_tries_too_often_is_told_when_to_try_again(page, portal, newcomer, complaints):
+    complaints.allow("422")
+    complaints.allow("429")
+    page.goto(f"{portal.url}/sign-in")
+    for _ in range(11):
+        page.get_by_label("Email").fill(newcomer)
+        page.get_by_label("Password").fill("a guess")
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_load_state()
+    expect(page.get_by_role("alert")).to_contain_text("Try again in")
+    assert_accessible(page)
+
+
+@BOTH
+def test_who_is_new_joins_with_a_code(page, portal, complaints):
+    complaints.allow("422")
+    page.goto(f"{portal.url}/join?code={code_of(portal)}")
+    assert_accessible(page)
+    page.get_by_role("button", name="Join").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert_accessible(page)
+    page.get_by_label("Your name").fill("Jo Joiner")
+    page.get_by_label("Email").fill(f"jo{secrets.token_hex(4)}@demo.example")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Join").click()
+    page.wait_for_url("**/courses/demo/?notice=joined")
+    page.goto(f"{portal.url}/join")
+    expect(page.get_by_text("You join as Jo Joiner")).to_be_visible()
+    assert_accessible(page)
+
+
+@BOTH
+def test_an_invitation_works_once(page, portal, newcomer, complaints):
+    complaints.allow("404")
+    address = link(portal, newcomer)
+    page.goto(address)
+    assert_accessible(page)
+    set_password(page)
+    page.wait_for_url("**/?notice=password-set")
+    page.goto(address)
+    expect(page.get_by_role("heading", level=1)).to_have_text("This link works no more")
+    assert_accessible(page)
+    page.goto(f"{portal.url}/account")
+    expect(page.locator("main")).to_contain_text(newcomer)
+
+
+def test_a_link_sets_a_new_password_and_signs_everybody_else_out(page, portal, newcomer, browser):
+    page.goto(link(portal, newcomer))
+    set_password(page)
+    page.wait_for_url("**/?notice=password-set")
+    other = browser.new_context()
+    elsewhere = other.new_page()
+    elsewhere.goto(link(portal, newcomer, "reset-link"))
+    set_password(elsewhere, "three blue kettles")
+    elsewhere.wait_for_url("**/?notice=password-set")
+    other.close()
+    page.goto(f"{portal.url}/account")
+    expect(page).to_have_title("Sign in · Tilelab")
+    enter(page, portal, newcomer, "three blue kettles", then="/account")
+    expect(page).to_have_title("Profile · Tilelab")
+
+
+@BOTH
+def test_a_token_is_shown_once_works_and_is_revoked(page, portal, context):
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    name = f"laptop {secrets.token_hex(3)}"
+    sign_in(page, portal, "student")
+    page.goto(f"{portal.url}/account/tokens")
+    assert_accessible(page)
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Works for").select_option(label="30 days")
+    page.get_by_role("button", name="Make a token").click()
+    token = page.locator("#token").inner_text()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == token
+    assert_accessible(page)
+    assert api_status(portal, token) == 404
+    page.goto(f"{portal.url}/account/tokens")
+    expect(page.locator("#token")).to_have_count(0)
+    assert token not in page.content()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name=f"Revoke the token {name}").click()
+    expect(page.get_by_text("The token no longer works.")).to_be_visible()
+    assert api_status(portal, token) == 401
+
+
+@BOTH
+def test_the_profile_says_what_boards_show_and_whose_clock_counts(page, portal, newcomer, complaints):
+    complaints.allow("422")
+    page.goto(link(portal, newcomer))
+    set_password(page)
+    page.goto(f"{portal.url}/account")
+    assert_accessible(page)
+    page.get_by_label("Pseudonym", exact=True).fill("<b>")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Pseudonym", exact=True)).to_have_attribute("aria-invalid", "true")
+    assert_accessible(page)
+    page.get_by_label("Pseudonym", exact=True).fill(f"Owl {secrets.token_hex(3)}")
+    page.get_by_label("Time zone").select_option("America/New_York")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Your profile is saved.")).to_be_visible()
+    page.goto(f"{portal.url}/account/sessions")
+    expect(page.locator("tbody time").first).to_be_visible()
+
+
+@BOTH
+def test_a_browser_is_signed_out_from_another(page, portal, newcomer, browser):
+    page.goto(link(portal, newcomer))
+    set_password(page)
+    other = browser.new_context()
+    elsewhere = other.new_page()
+    enter(elsewhere, portal, newcomer, then="/account")
+    expect(elsewhere).to_have_title("Profile · Tilelab")
+    page.goto(f"{portal.url}/account/sessions")
+    assert_accessible(page)
+    expect(page.get_by_text("this one")).to_have_count(1)
+    page.get_by_role("row").get_by_role("button").click()
+    expect(page.get_by_text("That browser is signed out.")).to_be_visible()
+    elsewhere.reload()
+    expect(elsewhere).to_have_title("Sign in · Tilelab")
+    other.close()
+
+
+@BOTH
+def test_a_password_is_changed(page, portal, newcomer, complaints):
+    complaints.allow("422")
+    page.goto(link(portal, newcomer))
+    set_password(page)
+    page.goto(f"{portal.url}/account/password")
+    assert_accessible(page)
+    for present in ("not it", PASSWORD):
+        page.get_by_label("Present password").fill(present)
+        page.get_by_label("New password").fill("three blue kettles")
+        page.get_by_label("The same again").fill("three blue kettles")
+        page.get_by_role("button", name="Change the password").click()
+        if present == "not it":
+            expect(page.get_by_label("Present password")).to_have_attribute("aria-invalid", "true")
+            assert_accessible(page)
+    expect(page.get_by_role("status")).to_contain_text("Your password is changed")
+
+
+def test_by_keyboard_alone(page, portal):
+    person = portal.person("student")
+    page.goto(f"{portal.url}/sign-in?next=/account/tokens")
+    tab_to(page, "email")
+    page.keyboard.type(person.email)
+    page.keyboard.press("Tab")
+    page.keyboard.type(person.password)
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("API tokens · Tilelab")
+    tab_to(page, "name")
+    page.keyboard.type(f"keys {secrets.token_hex(3)}")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#token")).to_be_visible()
+
+
+def tab_to(page: Page, field: str) -> None:
+    """As who sees the focus does; where none is seen the test ends."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        focus = json.loads(page.evaluate(_FOCUS))
+        assert focus["seen"], focus
+        if focus["id"] == field:
+            return
+    raise AssertionError(f"Tab never reaches {field}")
+
+
+_FOCUS = """() => {
+  const style = getComputedStyle(document.activeElement);
+  return JSON.stringify({
+    id: document.activeElement.id, tag: document.activeElement.outerHTML.slice(0, 80),
+    seen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0,
+  });
+}"""
+
+
+def test_without_scripts(no_script, portal, newcomer):
+    page = no_script
+    page.goto(link(portal, newcomer))
+    set_password(page)
+    page.wait_for_url("**/?notice=password-set")
+    page.goto(f"{portal.url}/account/tokens")
+    page.get_by_label("Name").fill("no scripts")
+    page.get_by_role("button", name="Make a token").click()
+    assert page.locator("#token").inner_text().startswith("tl_")
+    expect(page.get_by_role("button", name="Copy")).to_be_hidden()
+    page.goto(f"{portal.url}/account/tokens")
+    page.get_by_role("button", name="Revoke the token no scripts").click()
+    expect(page.get_by_text("The token no longer works.")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    enter(page, portal, newcomer, then="/account")
+    expect(page).to_have_title("Profile · Tilelab")
