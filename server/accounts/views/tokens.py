@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flask import Response, abort
+from flask import Response, abort, request
 
 from server.accounts import service
 from server.accounts.limits import Limit, TooOften, count
@@ -80,7 +80,8 @@ def _made(form: Form, person_id: int) -> str:
 
 
 def _shown(form: Form, made: str = "", name: str = "") -> Response:
-    return page(_PAGE, form, made=made, made_name=name, **_more())
+    address = site().settings.public_url or request.host_url.rstrip("/")
+    return page(_PAGE, form, made=made, made_name=name, address=address, **_more())
 
 
 def _more() -> dict[str, Any]:
