@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from flask import Blueprint, Response, render_template, request
+from markupsafe import Markup
 from sqlalchemy.orm import Session
 
+from kernels.page.linked import linked
 from server.accounts import limits
 from server.courses.assignment_page import assignment_page
 from server.courses.handouts import Material, find_material
@@ -42,6 +44,12 @@ class _Place:
     who: Viewer
     course: Membership
     slug: str
+
+
+@courses.app_template_filter("in_code")
+def in_code(text: str) -> Markup:
+    """A sentence of a report, whose pieces of code look like code."""
+    return linked(text, 0)
 
 
 @courses.url_value_preprocessor
