@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
@@ -32,6 +32,10 @@ COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**3
 
 CHECK_LIMITS = Limits(wall_seconds=120.0, cpu_seconds=120, memory_bytes=4 * 2**30, response_bytes=8 * 2**20)
 """Guards us, not the student: an endless kernel ends by its instruction budget long before."""
+
+
+def _to_nobody(_what: str) -> None:
+    """For what nobody wants to know."""
 
 
 class Stages(Protocol):
@@ -71,6 +75,7 @@ class SandboxedStages:
 
     All of it belongs to the thread that makes it, with which the children die; only `abort` is for other threads.
 
+    telling: told how far a check has come, such as "checking 3 of 14: Width=17 real"; must not raise
     measured: what was asked of the GPU, once it was
     aborted: whether the children were ended from another thread; what came of them since then means nothing
     """
@@ -84,6 +89,7 @@ class SandboxedStages:
         self._compilers: list[Child] = []
         self._disassembler: Disassembler | None = None
         self._gpu: Runner | None = None
+        self.telling: Callable[[str], None] = _to_nobody
         self.measured: MeasureRequest | None = None
         self.aborted = False
         self._starting = threading.Lock()
@@ -166,7 +172,19 @@ class SandboxedStages:
         from worker.run_step import CHECK
         from worker.steps import CheckResponse
 
-        return self._run(CheckResponse, CHECK, request)
+        return self._run(CheckResponse, CHECK, request, self._counting(request))
+
+    def _counting(self, request: CheckRequest) -> Callable[[str], None]:
+        """Counts the cases as the child begins them; what is none of them is not passed on."""
+        left = {case.name for case in request.plan.cases if case.on_cpu}
+        number = len(left)
+
+        def told(case: str) -> None:
+            if case in left:
+                left.remove(case)
+                self.telling(f"checking {number - len(left)} of {number}: {case}")
+
+        return told
 
     def prepare_compilers(self, number: int) -> None:
         """Start compilers beside the first; one that does not start is told of where it is needed."""
@@ -181,12 +199,15 @@ class SandboxedStages:
 
         return self._run(AnalysisResponse, COUNT, request)
 
-    def _run(self, answer: type[T], step: str, request: object) -> T:
+    def _run(
+        self, answer: type[T], step: str, request: object, told: Callable[[str], None] | None = None
+    ) -> T:
         from kernels.wire import WireError, from_plain, to_plain
 
         self._runner = self._runner or self._start("run", CHECK_LIMITS)
         try:
-            return from_plain(answer, self._runner.request({step: to_plain(request)}, last=False))
+            payload = {step: to_plain(request)}
+            return from_plain(answer, self._runner.request(payload, last=False, told=told or _to_nobody))
         except WireError as error:
             raise SandboxFailure(Failure.ERROR, f"the step {step} answered nonsense: {error}") from error
 

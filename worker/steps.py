@@ -16,6 +16,7 @@ from kernels.plan import CasePlan, Plan
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, finding_order
 from kernels.wire import from_plain, to_plain
 from worker.digest import digest
+from worker.sandbox.telling import tell
 
 if TYPE_CHECKING:
     from kernels.device import Budget, Buffer, Execution, Program, Schedule
@@ -150,8 +151,13 @@ def _runner(plan: Plan, loaded: Sequence[Loaded]) -> RunKernel:
     from kernels import device
     from kernels.judge import arguments, constants
 
+    begun: set[str] = set()
+
     def run(case: CasePlan, buffers: Sequence[Buffer], schedule: Schedule, budget: Budget) -> Execution:
         assert case.launch is not None, "only a case that can be launched is run"
+        if case.name not in begun:
+            begun.add(case.name)
+            tell(case.name)
         on = loaded[case.module]
         execution = device.run(
             on.program,

@@ -51,7 +51,8 @@ class Workplace(Protocol):
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         """One step. Never raises for what a submission or a sandbox does: that is a fault in the result.
 
-        progress: told "compiling", "checking", "counting", "measuring", as each begins; must not raise
+        progress: told "compiling", "checking", "counting", "measuring", as each begins, and how far it has come, such
+            as "checking 3 of 14: Width=17 real" and "measuring 12", its launches; must not raise
         """
 
     def abort(self) -> None:

@@ -74,6 +74,7 @@ class CpuWorkplace:
             raise StepFault(f"this slot checks; a step of the kind {message.ticket.kind} came to it")
         work = message.check
         stages = self._take()
+        stages.telling = progress
         try:
             report, checked = check_and_count(_job(work, self._cache), stages, self._telling(progress))
         except Exception as error:

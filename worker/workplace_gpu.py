@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels.report import Report
 from worker.checking import Progress
 from worker.clock import Clock
 from worker.gpu.judge_code import preparation
-from worker.gpu.messages import MeasureResponse
+from worker.gpu.messages import MeasureRequest, MeasureResponse
 from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.measuring import REMAINS_OPEN, answer_of, judged
 from worker.messages import MeasureWork, StepKind, StepMessage, StepResult
@@ -23,6 +23,17 @@ _AHEAD, _AHEAD_WITHOUT_GPU = 4, 2
 the CPU device takes so long for each kernel that more would only take memory."""
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A runner that tells of each launch with numbers of its own."""
+
+    runner: Runner
+    progress: Progress
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        return self.runner.measure(request, lambda launches: self.progress(f"measuring {launches}"))
 
 
 class GpuWorkplace:
@@ -99,7 +110,7 @@ class GpuWorkplace:
         progress("measuring")
         answer = None
         try:
-            answer = answer_of(runner, work.request)
+            answer = answer_of(_Told(runner, progress), work.request)
         except SandboxFailure as failure:
             if not self._aborted:
                 # whatever befell this one may have befallen those that wait

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import resource
 import socket
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlunsplit
 
 from flask import Flask
@@ -135,6 +135,4 @@ def _die_with_arbiter(arbiter: Arbiter, worker: Worker) -> None:
 
 def _end_streams_with(worker: Worker) -> None:
     """A process that is told to stop ends its streams at once, and does not wait for them."""
-    app = worker.wsgi
-    assert isinstance(app, Flask)
-    hub_of(app).end_when(lambda: not worker.alive)
+    hub_of(cast("Flask", worker.wsgi)).end_when(lambda: not worker.alive)

@@ -76,7 +76,10 @@ def test_an_accepted_kernel_is_counted_and_left_to_a_gpu(place):
     assert result.measure is not None
     assert result.measure.report == result.report
     assert result.measure.digests == tuple(code.ptx_digest for code in result.measure.request.modules)
-    assert told == ["compiling", "checking", "counting"]
+    assert [what for what in told if " " not in what] == ["compiling", "checking", "counting"]
+    sizes = [what for what in told if " " in what]
+    assert sizes[0] == "checking 1 of 17: Width=1 integers_left"
+    assert [what.partition(":")[0] for what in sizes] == [f"checking {n} of 17" for n in range(1, 18)]
 
 
 @pytest.mark.parametrize(("text", "evidence"), [(SOLUTION, True), (SOLUTION, False), (WRONG, True)])

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from worker.sandbox import lockdown
+from worker.sandbox import lockdown, telling
 
 # Each step: its module and its function. A `warm_up` in the module loads all that the function will need: after the
 # lock nothing can be loaded.
@@ -30,7 +30,8 @@ Step = Callable[[dict[str, Any]], dict[str, Any]]
 def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: int) -> None:
     """Run one step for each request and end the process.
 
-    Writes lines of JSON to `answers`: what confines the child, before it reads a request; then each answer.
+    Writes lines of JSON to `answers`: what confines the child, before it reads a request; then each answer, and before
+    an answer what the step tells of how far it has come.
     """
     lockdown.die_with(parent)
     network = lockdown.leave_network()
@@ -38,6 +39,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     limits = lockdown.limit(cpu_seconds, memory_bytes)
     calls, landlock = lockdown.close_files_and_calls()
     send(answers, {"calls": calls, "landlock": landlock, "network": network, "limits": limits})
+    telling.tell_on(answers)
     for request in requests(0):
         send(answers, answer(function, request))
     os._exit(0)
