@@ -9,11 +9,15 @@ import click
 from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
+    "assignment": "Set exercises, change how they are set, extend deadlines.",
     "backup": "Write the whole database into one file.",
     "course": "Make courses, enrol people, set exercises.",
+    "export": "Write the grades of a course.",
     "jobs": "List jobs, look at one, grade it again, cancel it.",
     "migrate": "Make the tables, or bring them up to this version.",
+    "regrade": "Grade again what was handed in.",
     "restore": "Read a backup into an empty database.",
+    "roster": "Read a course's roster from a file, or write it.",
     "user": "Make people, passwords and tokens; shut someone out; erase someone.",
 }
 

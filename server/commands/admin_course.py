@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +12,15 @@ from sqlalchemy.orm import Session
 
 from server.accounts.service import find_person
 from server.audit.service import note
+from server.commands.asking import course_named
 from server.commands.database import database_in_use
+from server.commands.moments import Moment
 from server.courses import service
 from server.courses.models import Assignment, Course, Role
+from server.staff.assignments import set_exercise
 from worker.commands.root import Exit, WrongUse, leave
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-class Moment(click.ParamType[datetime]):
-    """A day or a moment in ISO 8601; UTC where it names no zone."""
-
-    name = "TIME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Read the text."""
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time; write one like 2026-03-01T23:59+01:00.", param, ctx)
-        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 @click.group()
@@ -58,7 +47,7 @@ def add(slug: str, title: str) -> None:
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
         made = service.create_course(session, slug, title)
-        note(session, None, "course.created", f"course {made.slug}")
+        note(session, None, "course.created", f"course {made.slug}", course_id=made.id)
     click.echo(f"Made the course {made.slug}.")
     leave(Exit.ACCEPTED)
 
@@ -74,7 +63,7 @@ def list_courses(slug: str | None, as_json: bool) -> None:
       tilelab admin course list cs483 --json
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
-        found = service.courses(session) if slug is None else [_course(session, slug)]
+        found = service.courses(session) if slug is None else [course_named(session, slug)]
         shown = [_shown(session, entry, with_members=slug is not None) for entry in found]
     if as_json:
         click.echo(json.dumps(shown if slug is None else shown[0]))
@@ -98,13 +87,13 @@ def enrol(slug: str, emails: tuple[str, ...], role: str) -> None:
       tilelab admin course enrol cs483 ada@university.edu bob@university.edu
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
-        found = _course(session, slug)
+        found = course_named(session, slug)
         for email in emails:
             person = find_person(session, email)
             if person is None:
                 raise WrongUse(f"Nobody has the email {email}; tilelab admin user add makes someone.")
             service.enrol(session, found, person, Role(role))
-            note(session, None, "course.enrolled", f"person {person.id}", course=slug, role=role)
+            note(session, None, "member.added", f"person {person.id}", course_id=found.id, role=role)
     click.echo(f"Enrolled in {slug} as {role}: {len(emails)}.")
     leave(Exit.ACCEPTED)
 
@@ -138,6 +127,8 @@ def assign(
 ) -> None:
     """Set an exercise in a course, as it is now; `tilelab exercises` shows which there are.
 
+    `tilelab admin assignment set` does the same with every setting that the portal has.
+
     \b
     Example:
       tilelab admin course assign cs483 tiled --device-class h200 --points 10 --due 2026-03-01T23:59+01:00
@@ -147,19 +138,11 @@ def assign(
         opens_at=opens, due_at=due,
     )  # fmt: skip
     with database_in_use() as sessions, sessions.begin() as session:
-        found = _course(session, slug)
+        found = course_named(session, slug)
         folders = () if folder is None else (folder,)
-        made = service.create_assignment(session, found, exercise, terms, folders=folders)
-        note(session, None, "assignment.created", f"assignment {slug}/{made.slug}", exercise=exercise)
+        made = set_exercise(session, found, None, exercise, terms, folders=folders)
     click.echo(f"Set {slug}/{made.slug}: {made.title}.")
     leave(Exit.ACCEPTED)
-
-
-def _course(session: Session, slug: str) -> Course:
-    found = service.find_course(session, slug)
-    if found is None:
-        raise WrongUse(f"There is no course {slug}; tilelab admin course list shows them.")
-    return found
 
 
 def _shown(session: Session, course: Course, *, with_members: bool) -> dict[str, Any]:

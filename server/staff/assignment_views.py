@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Response, render_template
@@ -131,7 +131,6 @@ def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str,
         found = assignment_of(session, course, assignment)
         setting = read_setting(form, zone_named(course.time_zone), setting_of(found))
         if form.right:
-            setting = replace(setting, title=" ".join(setting.title.split()))
             change_setting(session, the_course(session, course), found, acting(session), setting)
             return back("staff.show_assignment", slug, "assignment-changed", assignment=assignment)
     with site().readers.begin() as session:

@@ -15,7 +15,14 @@ from server.web.frame import Link
 
 staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>", template_folder="templates")
 
-_TABS = (("Roster", "staff.show_roster", "roster"),)
+_TABS = (
+    ("Overview", "staff.overview", "overview"),
+    ("Roster", "staff.show_roster", "roster"),
+    ("Assignments", "staff.show_assignments", "assignment"),
+    ("Submissions", "staff.show_submissions", "submission"),
+    ("Grades", "staff.show_grades", "grades"),
+    ("Audit", "staff.show_audit", "audit"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,10 +83,12 @@ class Turned:
     now: Verdict
 
 
-def plan(session: Session, course_id: int, asked: Asked, until: int | None = None) -> Planned:
-    """What a filter fits, up to MOST."""
-    found = chosen(session, course_id, asked, until, MOST + 1)
-    return Planned(tuple(found[:MOST]), len(found) > MOST)
+def plan(
+    session: Session, course_id: int, asked: Asked, until: int | None = None, *, most: int | None = MOST
+) -> Planned:
+    """What a filter fits. most: how many at once; None for all, where nobody waits for an answer."""
+    found = chosen(session, course_id, asked, until, None if most is None else most + 1)
+    return Planned(tuple(found[:most]), most is not None and len(found) > most)
 
 
 def begin(session: Session, planned: Planned, actor: Person | None, now: datetime | None = None) -> list[int]:

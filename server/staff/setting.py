@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from server.courses.models import Assignment, Counts
 from server.staff.local_time import MomentError, read_moment, typed
+from server.staff.roster_csv import one_line
 from server.web.forms import Form
 
 MOST_POINTS = 100_000.0
@@ -50,6 +51,8 @@ def setting_of(assignment: Assignment) -> Setting:
 def mistakes(setting: Setting) -> dict[str, str]:
     """What cannot be, by field."""
     found: dict[str, str] = {}
+    if not setting.title or len(setting.title) > _LONGEST_TITLE or not setting.title.isprintable():
+        found["title"] = f"A title is one line of 1 to {_LONGEST_TITLE} characters."
     if not 0 <= setting.points <= MOST_POINTS:
         found["points"] = f"Points are 0 to {MOST_POINTS:,.0f}."
     if not 0 <= setting.late_percent_per_day <= 100:
@@ -66,7 +69,7 @@ def mistakes(setting: Setting) -> dict[str, str]:
 def read_setting(form: Form, zone: ZoneInfo, was: Setting) -> Setting:
     """What a form says; its mistakes are noted in the form."""
     given: dict[str, Any] = {
-        "title": form["title"],
+        "title": one_line(form["title"]),
         "points": number(form, "points"),
         "late_percent_per_day": number(form, "late_percent_per_day"),
         "attempts": whole(form, "attempts") if form["attempts"] else None,
@@ -77,9 +80,6 @@ def read_setting(form: Form, zone: ZoneInfo, was: Setting) -> Setting:
     }
     for name in MOMENTS:
         given[name] = moment(form, name, zone, getattr(was, name))
-    title = " ".join(given["title"].split())
-    if not title or len(title) > _LONGEST_TITLE or not title.isprintable():
-        form.mistake("title", f"A title is one line of 1 to {_LONGEST_TITLE} characters.")
     setting = Setting(**given)
     for name, text in mistakes(setting).items():
         form.mistake(name, text)

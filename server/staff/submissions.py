@@ -97,7 +97,9 @@ def listing(session: Session, course_id: int, asked: Asked, after: str = "", lim
     return Part(rows, rows[-1].public_id if len(numbers) > limit else "")
 
 
-def chosen(session: Session, course_id: int, asked: Asked, until: int | None, most: int) -> list[Chosen]:
+def chosen(
+    session: Session, course_id: int, asked: Asked, until: int | None, most: int | None
+) -> list[Chosen]:
     """Every one that a filter fits, up to so many; until: none that was handed in after this number."""
     found: list[Chosen] = []
     for query in _parts(session, course_id, asked):
@@ -108,7 +110,7 @@ def chosen(session: Session, course_id: int, asked: Asked, until: int | None, mo
             .join(Assignment, Assignment.id == Submission.assignment_id)
             .where(Submission.id.in_(select(numbers.c.id)), Job.id == _latest_id())
             .order_by(Submission.id)
-            .limit(most - len(found))
+            .limit(None if most is None else most - len(found))
         )  # fmt: skip
         if until is not None:
             latest = latest.where(Submission.id <= until)

@@ -1,0 +1,25 @@
+"""What commands are told by name: courses and assignments."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from server.courses.models import Assignment, Course
+from server.courses.service import find_assignment, find_course
+from worker.commands.root import WrongUse
+
+
+def course_named(session: Session, slug: str) -> Course:
+    """The course; raises WrongUse."""
+    found = find_course(session, slug)
+    if found is None:
+        raise WrongUse(f"There is no course {slug}; tilelab admin course list shows them.")
+    return found
+
+
+def assignment_named(session: Session, name: str) -> Assignment:
+    """The assignment; raises WrongUse."""
+    found = find_assignment(session, name)
+    if found is None:
+        raise WrongUse(f"There is no assignment {name}; it is named COURSE/ASSIGNMENT, such as demo/tiled.")
+    return found

@@ -1,0 +1,152 @@
+"""`tilelab admin roster|assignment|regrade|export`: the desk of a course's staff, by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from sqlalchemy import select
+
+from kernels.verdict import Verdict
+from server.audit.models import AuditEvent
+from server.courses.models import Assignment, Counts, Extension
+from server.database.engine import Sessions, connect, sessions
+from server.grading.models import Job, JobKind
+from tests.server.course import ACourse
+from tests.server.staff.graded import handed_in
+from worker.commands.root import Exit, tilelab
+
+ROSTER = "email,name,role,section\nada@example.edu,Ada,student,A1\nina@example.edu,Ina,instructor,\n"
+
+
+@pytest.fixture
+def made(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sessions]:
+    monkeypatch.setenv("DATABASE_URL", sqlite_url)
+    engine = connect(sqlite_url)
+    yield sessions(engine)
+    engine.dispose()
+
+
+@pytest.fixture
+def course(made: Sessions) -> ACourse:
+    return ACourse.make(made, device_class="", points=10.0)
+
+
+def run(*arguments: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(tilelab, ["admin", *arguments], input=stdin)
+
+
+def done(*arguments: str, stdin: str = "") -> str:
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code == Exit.ACCEPTED, result.output
+    return result.stdout
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [["roster"], ["roster", "import"], ["roster", "export"], ["assignment"], ["assignment", "set"],
+     ["assignment", "change"], ["assignment", "extend"], ["regrade"], ["export"], ["export", "grades"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_each_verb_shows_how_it_is_used(verb: list[str]) -> None:
+    shown = done(*verb, "--help")
+    assert "Example:\n" in shown
+    assert " ".join(["tilelab admin", *verb]) in shown
+
+
+def test_a_roster_is_shown_read_and_written(course: ACourse, tmp_path: Path) -> None:
+    file = tmp_path / "roster.csv"
+    file.write_text(ROSTER)
+    shown = done("roster", "import", "gpu", str(file), "--dry-run")
+    assert "new" in shown
+    assert shown.endswith("Would be: 2 new.\n")
+    assert json.loads(done("roster", "export", "gpu", "--json")) == []
+    told = json.loads(done("roster", "import", "gpu", "-", "--json", stdin=ROSTER))
+    assert told["done"] is True
+    assert told["counts"]["new"] == 2
+    assert done("roster", "import", "gpu", str(file)) == "Now: 2 unchanged.\n"
+    assert done("roster", "export", "gpu").splitlines() == [
+        "email,name,role,section", "ina@example.edu,Ina,instructor,", "ada@example.edu,Ada,student,A1",
+    ]  # fmt: skip
+    only = "email,name\nina@example.edu,Ina\n"
+    assert "dropped     ada@example.edu" in done("roster", "import", "gpu", "-", "--drop-others", stdin=only)
+
+
+def test_a_roster_with_a_mistake_changes_nothing(course: ACourse) -> None:
+    result = run("roster", "import", "gpu", "-", stdin=f"{ROSTER}nobody,Bob,student,\n")
+    assert result.exit_code == Exit.WRONG_USE
+    assert result.stdout == ""
+    assert result.stderr == "line 4: “nobody” is no email address.\n"
+    assert run("roster", "import", "gpu", "-", stdin="x\n").exit_code == Exit.WRONG_USE
+    assert run("roster", "export", "nowhere").exit_code == Exit.WRONG_USE
+    assert json.loads(done("roster", "export", "gpu", "--json")) == []
+
+
+def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessions) -> None:
+    done("roster", "import", "gpu", "-", stdin=ROSTER)
+    due = ["--due", "2026-03-01T23:59+01:00"]
+    told = json.loads(
+        done("assignment", "set", "gpu", "naive", "--points", "5", *due, "--attempts", "3", "--json")
+    )
+    assert (told["name"], told["due_at"], told["attempts"]) == ("naive", "2026-03-01T22:59:00+00:00", 3)
+    told = json.loads(
+        done("assignment", "change", "gpu/naive", "--due", "none", "--attempts", "any", "--counts", "last",
+             "--unlisted", "--json")
+    )  # fmt: skip
+    assert told["changed"] == ["attempts", "counts", "due_at", "listed"]
+    assert "is set so already" in done("assignment", "change", "gpu/naive", "--counts", "last")
+    done("assignment", "extend", "gpu/naive", "ada@example.edu", "--due", "2026-04-01", "--reason", "was ill")
+    with made.begin() as session:
+        changed = session.scalars(select(Assignment).where(Assignment.slug == "naive")).one()
+        assert (changed.points, changed.attempts, changed.counts, changed.listed) == (
+            5.0,
+            None,
+            Counts.LAST,
+            False,
+        )
+        assert session.scalars(select(Extension)).one().reason == "was ill"
+        assert session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()[-3:] == [
+            "assignment.created", "assignment.deadline_moved", "extension.granted",
+        ]  # fmt: skip
+    assert "any more" in done("assignment", "extend", "gpu/naive", "ada@example.edu", "--withdraw")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["set", "gpu", "nothing"], ["set", "gpu", "naive", "--points", "-1"], ["set", "gpu", "naive", "--due", "soon"],
+        ["change", "gpu/tiled"], ["change", "gpu/none", "--points", "1"], ["change", "gpu/tiled", "--attempts", "0"],
+        ["change", "gpu/tiled", "--attempts", "x"], ["change", "gpu/tiled", "--title", ""],
+        ["extend", "gpu/tiled", "nobody@example.edu", "--attempts", "1"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_cannot_be_is_refused(course: ACourse, arguments: list[str]) -> None:
+    assert run("assignment", *arguments).exit_code == Exit.WRONG_USE
+
+
+def test_what_was_handed_in_is_graded_again(course: ACourse, made: Sessions) -> None:
+    handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1")
+    handed_in(course, "bob", Verdict.ACCEPTED, source=b"// 2")
+    course.hand_in("eve", source=b"// 3")
+    assert done("regrade", "gpu/tiled", "--dry-run") == (
+        "Would be graded again: 2; 1 wait to be graded anyway.\n"
+    )
+    told = json.loads(done("regrade", "gpu/tiled", "--verdict", "data_race", "--json"))
+    assert (told["count"], len(told["jobs"])) == (1, 1)
+    with made.begin() as session:
+        assert len(session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()) == 1
+    assert run("regrade", "gpu/none").exit_code == Exit.WRONG_USE
+
+
+def test_grades_are_written(course: ACourse) -> None:
+    made = handed_in(course, "ada", source=b"// 1")
+    course.person("bob")
+    assert done("export", "grades", "gpu").splitlines() == [
+        "email,name,section,tiled,total", "ada@example.edu,ada,,10,10", "bob@example.edu,bob,,,0",
+    ]  # fmt: skip
+    told = json.loads(done("export", "grades", "gpu", "--json"))
+    assert told[0]["grades"]["tiled"] == {"points": 10.0, "late_days": 0, "submission": made}
