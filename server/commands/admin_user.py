@@ -78,7 +78,7 @@ def add(
             if found is None:
                 raise WrongUse(f"There is no course {course}; tilelab admin course list shows them.")
             enrol(session, found, person, Role(role))
-            note(session, None, "course.enrolled", _subject(person), course=found.slug, role=role)
+            note(session, None, "member.added", _subject(person), course_id=found.id, role=role)
         token = service.create_token(session, person, "command line") if with_token else None
     if as_json:
         click.echo(json.dumps(_shown(person) | ({} if token is None else {"token": token})))
