@@ -54,9 +54,9 @@ def launch_text(launch: Launch) -> str:
 
 def why_not(remarks: Sequence[str]) -> str:
     """Why a measurement is not ranked, in the words of whoever measured it."""
-    return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in remarks)[
-        :_WHY_CHARACTERS
-    ]
+    sentences = [text[:1].upper() + text[1:] for text in remarks]
+    ended = (text if text.endswith((".", "!", "?")) else f"{text}." for text in sentences)
+    return " ".join(ended)[:_WHY_CHARACTERS]
 
 
 def _sides(sides: tuple[int, int, int]) -> str:

@@ -30,8 +30,9 @@ class Attempt:
     """One submission as its owner sees it.
 
     number: 1 for the first
-    value: by the exercise's metric, measured or, where nothing is measured, what the model allows; None for neither
-    shown, interval: the value and its 95 % interval in words
+    value: by the exercise's metric, measured or, where nothing is measured, what the model allows; None for neither,
+        and for a measurement that cannot be relied on
+    shown, interval: the number and its 95 % interval in words, whether or not it can be relied on
     late: days begun
     counts: whether it is the one that counts
     stands: the device class on whose board it stands; "" for the board of what is checked only
@@ -42,7 +43,6 @@ class Attempt:
     number: int
     entry: Entry
     value: float | None
-    modelled: bool
     shown: str
     interval: str
     share: str
@@ -63,9 +63,16 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """attempts: all of them, the first one first."""
+    """All of somebody's attempts, the first one first.
+
+    modelled: whether nothing is measured here, so that numbers are what the model allows
+    chosen: whether somebody said which one counts
+    closed: whether what counts stays as it is
+    """
 
     attempts: tuple[Attempt, ...]
+    modelled: bool
+    chosen: bool
     counted: Counted | None
     deadlines: Deadlines
     metric: Metric
@@ -92,7 +99,7 @@ def history_of(
     best = counted(assignment, deadlines, entries)
     graded = _graded(session, assignment, person)
     stands = _stands(session, assignment, person)
-    metric = metric_of(assignment.exercise)
+    metric, modelled = metric_of(assignment.exercise), not assignment.device_class
     closed = deadlines.closed(moment) or assignment.course.archived_at is not None
     may_choose = own and not closed and assignment.counts is Counts.CHOSEN
     attempts = []
@@ -100,14 +107,14 @@ def history_of(
         of = graded[entry.submission_id]
         standing = of.judged is not None and stands.get(of.judged.device_class) == of.judged.id
         counts = best is not None and best.entry.submission_id == entry.submission_id
-        value = _value(of.result, metric, measured=bool(of.last.device_class))
+        number_of = _value(of.result, metric, modelled=modelled)
+        relied_on = modelled or (of.result is not None and of.result.ranked)
         attempts.append(
             Attempt(
                 number=number,
                 entry=entry,
-                value=value,
-                modelled=not of.last.device_class,
-                shown=_shown(value, metric),
+                value=number_of if relied_on else None,
+                shown=_shown(number_of, metric),
                 interval=_interval(of.result, metric),
                 share=_percent(of.result.cublas_share if of.result else None),
                 occupancy=_percent(of.result.occupancy if of.result else None),
@@ -120,7 +127,16 @@ def history_of(
                 choosable=may_choose and entry.mode is Mode.RANK and entry.judged and not counts,
             )
         )
-    return History(tuple(attempts), best, deadlines, metric, assignment.counts, closed)
+    return History(
+        attempts=tuple(attempts),
+        modelled=modelled,
+        chosen=any(entry.chosen_at is not None for entry in entries),
+        counted=best,
+        deadlines=deadlines,
+        metric=metric,
+        counts=assignment.counts,
+        closed=closed,
+    )
 
 
 def why_not_ranked(assignment: Assignment, entry: Entry, judged: Job | None, result: Result | None) -> str:
@@ -179,13 +195,13 @@ def _stands(session: Session, assignment: Assignment, person: int) -> Mapping[st
     return dict(session.execute(query).all())
 
 
-def _value(result: Result | None, metric: Metric, *, measured: bool) -> float | None:
+def _value(result: Result | None, metric: Metric, *, modelled: bool) -> float | None:
     if result is None or result.verdict is not Verdict.ACCEPTED:
         return None
-    if measured:
-        score = score_of(metric, result.gflops, result.gbps, result.ms_median)
-    else:
+    if modelled:
         score = score_of(metric, result.bound_gflops, None, result.bound_ms)
+    else:
+        score = score_of(metric, result.gflops, result.gbps, result.ms_median)
     return score if score is None or metric is not Metric.TIME else -score
 
 

@@ -35,7 +35,7 @@ class _Scale:
         return _BOTTOM - share * (_BOTTOM - _TOP)
 
 
-def chart(attempts: Sequence[Attempt], metric: Metric) -> Markup | None:
+def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Markup | None:
     """None where nothing has a value: a table says it as well."""
     values = [each.value for each in attempts if each.value is not None and each.value > 0]
     if not values or len(attempts) < 2:
@@ -45,7 +45,7 @@ def chart(attempts: Sequence[Attempt], metric: Metric) -> Markup | None:
     points = [(_across(i, len(attempts)), each) for i, each in enumerate(attempts)]
     body.append(_best_line(points, scale, metric))
     body += [_point(x, each, scale) for x, each in points]
-    title = "Progress over your attempts" if not attempts[0].modelled else "Modelled bound of each attempt"
+    title = "Progress over your attempts" if not modelled else "Modelled bound of each attempt"
     return Markup(  # noqa: S704 - made of escaped parts
         f'<svg class="chart progress" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="group" aria-labelledby="progress-title">'
         f'<title id="progress-title">{svg.words(title)}</title>{"".join(body)}</svg>'
@@ -81,7 +81,7 @@ def _axis(scale: _Scale, metric: Metric) -> list[str]:
         marks = [step * i for i in range(round(scale.high / step) + 1)]
     for mark in marks:
         y = scale.up(mark)
-        shown = "0" if mark == 0 else number_text(mark, metric) if metric is Metric.TIME else f"{mark:,g}"
+        shown = "0" if mark == 0 else number_text(mark, metric) if metric is Metric.TIME else _round(mark)
         parts += [
             svg.line("grid", (_LEFT, y), (_RIGHT, y)),
             svg.text(_LEFT - 8, y + 4, shown, anchor="end"),
@@ -89,8 +89,12 @@ def _axis(scale: _Scale, metric: Metric) -> list[str]:
     return parts
 
 
+def _round(mark: float) -> str:
+    return f"{mark:,.0f}" if mark >= 1 else f"{mark:g}"
+
+
 def _foot(attempts: Sequence[Attempt]) -> list[str]:
-    parts = [svg.text(_LEFT - 8, _WRONG + 4, "no speed", anchor="end")] if _without(attempts) else []
+    parts = [svg.text(_LEFT - 8, _WRONG + 4, "no number", anchor="end")] if _without(attempts) else []
     every = max(1, -(-len(attempts) // 12))
     parts += [
         svg.text(_across(place, len(attempts)), _HEIGHT - 12, str(place + 1), anchor="middle")
@@ -143,4 +147,6 @@ def _point(x: float, attempt: Attempt, scale: _Scale) -> str:
 
 def _word(attempt: Attempt) -> str:
     verdict = attempt.entry.verdict
+    if attempt.shown:
+        return f"{attempt.shown}, not ranked"
     return "no verdict yet" if verdict is None else verdict.value.replace("_", " ")

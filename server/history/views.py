@@ -98,7 +98,7 @@ def show_history(slug: str, assignment: str) -> str:
         place=place,
         history=history,
         rows=rows,
-        chart=chart(history.attempts, history.metric),
+        chart=chart(history.attempts, history.metric, modelled=history.modelled),
         newer=place.to("history", page=number - 1) if number > 1 else "",
         older=place.to("history", page=number + 1) if number < pages else "",
         left=newest[1] if len(newest) == 2 else "",

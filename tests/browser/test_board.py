@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessible import assert_accessible
+from tests.browser.filled import Filled, filled
+from tests.browser.viewports import NARROW, WIDE
+from tests.server.standings.results import ranked
+
+BOARD = "/courses/gpu/tiled/board/h200"
+HISTORY = "/courses/gpu/tiled/history"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    with filled(tmp_path_factory.mktemp("filled")) as running:
+        yield running
+
+
+@pytest.fixture
+def student(site: Filled, context):
+    site.let_in(context, "ada")
+
+
+def comparison(page: Page, site: Filled) -> None:
+    """By the form, as it stands."""
+    page.goto(site.url + HISTORY)
+    page.get_by_role("button", name="Compare the two").click()
+    page.wait_for_url("**/compare?**")
+
+
+@pytest.mark.usefixtures("student")
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_everybody_can_use_the_pages(page, site):
+    page.goto(site.url + BOARD)
+    assert_accessible(page)
+    page.goto(f"{site.url}{BOARD}?q=nobody+is+called+so")
+    assert_accessible(page)
+    page.goto(site.url + HISTORY)
+    assert_accessible(page)
+    comparison(page, site)
+    assert_accessible(page)
+
+
+@pytest.mark.usefixtures("student")
+def test_the_own_line_is_pinned_and_a_link_leads_to_its_place(page, site):
+    page.goto(site.url + BOARD)
+    own = page.locator("tr.own")
+    expect(own).to_have_count(1)
+    expect(own).to_contain_text("3,120 GFLOPS")
+    expect(own).to_contain_text("you")
+    page.get_by_role("link", name="Go to your place").click()
+    expect(page.locator("tbody:not(.pinned) tr.own")).to_have_count(1)
+    expect(page.get_by_role("link", name="Go to your place")).to_have_count(0)
+
+
+@pytest.mark.usefixtures("student")
+def test_a_board_is_sorted_searched_and_paged_by_keyboard(page, site):
+    page.goto(site.url + BOARD)
+    link = page.get_by_role("link", name="Occupancy")
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("columnheader", name="Occupancy")).to_have_attribute("aria-sort", "descending")
+    page.get_by_role("link", name="Occupancy").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("columnheader", name="Occupancy")).to_have_attribute("aria-sort", "ascending")
+    page.get_by_role("link", name="GFLOPS").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="After").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Before")).to_be_visible()
+    search = page.get_by_role("searchbox")
+    search.focus()
+    page.keyboard.type("nobody is called so")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nobody on this board")).to_be_visible()
+
+
+@pytest.mark.usefixtures("student")
+def test_an_open_board_shows_what_happens(page, site):
+    page.clock.install()
+    page.goto(site.url + BOARD)
+    top = page.locator("tbody tr").first
+    expect(top).to_contain_text("9,000 GFLOPS")
+    ranked(site.course, "newcomer", 21_000.0, source=b"// new\n")
+    page.clock.fast_forward("00:40")
+    expect(top).to_contain_text("21,000 GFLOPS")
+    link = page.get_by_role("link", name="Occupancy")
+    expect(link).to_be_visible()
+
+
+@pytest.mark.usefixtures("student")
+def test_any_two_attempts_are_compared_and_a_finding_leads_to_its_line(page, site):
+    page.goto(site.url + HISTORY)
+    page.get_by_label("Attempt 2 on the left").check()
+    page.get_by_label("Attempt 5 on the right").check()
+    page.get_by_role("button", name="Compare the two").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Attempt 2 beside attempt 5")
+    expect(page.locator("del").first).to_have_text("16")
+    expect(page.locator("ins").first).to_have_text("32")
+    page.get_by_role("link", name="line 14").click()
+    assert page.evaluate("document.querySelector(':target').id") == "left-14"
+
+
+@pytest.mark.usefixtures("student")
+@pytest.mark.parametrize("viewport", [NARROW], ids=["narrow"])
+def test_on_a_phone_both_sides_stand_below_each_other(page, site):
+    page.goto(site.url + HISTORY)
+    page.get_by_label("Attempt 2 on the left").check()
+    page.get_by_label("Attempt 5 on the right").check()
+    page.get_by_role("button", name="Compare the two").click()
+    old, new = page.locator("del").first.bounding_box(), page.locator("ins").first.bounding_box()
+    assert old["y"] < new["y"]
+    assert abs(old["x"] - new["x"]) < 5
+
+
+def test_the_one_that_counts_is_chosen_without_a_script(browser, site):
+    context = browser.new_context(java_script_enabled=False, viewport=WIDE)
+    site.let_in(context, "ada")
+    page = context.new_page()
+    page.goto(site.url + HISTORY)
+    page.get_by_role("button", name=re.compile("Let this count.*attempt 3")).click()
+    expect(page.get_by_text("This submission counts from now on.")).to_be_visible()
+    expect(page.locator("tr.own")).to_contain_text("2,310 GFLOPS")
+    page.goto(site.url + BOARD)
+    page.get_by_role("link", name="Of cuBLAS").click()
+    expect(page.get_by_role("columnheader", name="Of cuBLAS")).to_have_attribute("aria-sort", "descending")
+    context.close()
+
+
+@pytest.mark.usefixtures("student")
+def test_a_point_of_the_chart_leads_to_its_submission(page, site):
+    page.goto(site.url + HISTORY)
+    target = page.locator("svg.progress a").nth(2).get_attribute("href")
+    page.locator("svg.progress a").nth(2).click()
+    page.wait_for_url(f"**{target}")
