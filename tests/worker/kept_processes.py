@@ -18,10 +18,8 @@ JOBS = 20
 class KeptChild(Child):
     """Shut in as any other; waits for a further request after each."""
 
-    def request(
-        self, payload: dict[str, Any], *, last: bool = True, seconds: float | None = None
-    ) -> dict[str, Any]:
-        return super().request(payload, last=False, seconds=seconds)
+    def request(self, payload: dict[str, Any], *, last: bool = True, **more: Any) -> dict[str, Any]:
+        return super().request(payload, last=False, **more)
 
 
 class KeptStages(SandboxedStages):
