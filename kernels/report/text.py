@@ -148,13 +148,14 @@ def _figures(report: Report, style: Style) -> list[str]:
 
 
 def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:
-    """The command that runs the smallest failing case again, with the same numbers."""
+    """The command that runs the smallest failing case again, with the same numbers where the seed is known."""
     failed = _with(report.checks, CaseStatus.FAILED)
     if not failed or file == "-":
         return []
     examples = [finding.example.case for finding in report.findings if finding.example is not None]
     case = next((name for name in examples if name is not None), failed[0].case)
-    words = ["tilelab", "grade", file, *options, "--case", case, "--seed", report.seed]
+    seed = ["--seed", report.seed] if report.seed else []
+    words = ["tilelab", "grade", file, *options, "--case", case, *seed]
     return ["To run one failing case again:", f"  {safe(shlex.join(words))}"]
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, jsonify
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
-from server.courses.counting import attempts_for, due_for
-from server.courses.models import Assignment, Counts, Extension
+from server.courses.models import Assignment, Counts
 from server.courses.service import visible_assignments
+from server.submissions.allowance import Allowance, allowance
 from server.web.identity import person_asking
 from server.web.operation import Moment, operation
 from server.web.site import site
@@ -31,7 +28,9 @@ class AssignmentAnswer:
     late_percent_per_day: of the points, lost for each day begun after `due_at`
     counts: which submission is graded: the best, the last, or the one that you chose
     attempts: how many submissions for the ranking you have in all; None for any number
+    attempts_left: of these; None as `attempts`
     min_interval_seconds: between two submissions; checks_per_hour: how many may be checked only
+    checks_left: of these, now
     page: the address of its page
     """
 
@@ -48,8 +47,10 @@ class AssignmentAnswer:
     late_percent_per_day: float
     counts: Counts
     attempts: int | None
+    attempts_left: int | None
     min_interval_seconds: int
     checks_per_hour: int
+    checks_left: int
     page: str
 
 
@@ -68,18 +69,12 @@ def listed() -> Response:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
         found = visible_assignments(session, person, now)
-        extensions = _extensions(session, person)
-        answers = tuple(_answer(each, extensions.get(each.id), now) for each in found)
+        answers = tuple(_answer(each, allowance(session, each, person, now), now) for each in found)
     return jsonify(asdict(AssignmentsAnswer(answers)))
 
 
-def _extensions(session: Session, person: int) -> Mapping[int, Extension]:
-    rows = session.scalars(select(Extension).where(Extension.person_id == person))
-    return {row.assignment_id: row for row in rows}
-
-
-def _answer(assignment: Assignment, extension: Extension | None, now: datetime) -> AssignmentAnswer:
-    deadlines = due_for(assignment, extension)
+def _answer(assignment: Assignment, mine: Allowance, now: datetime) -> AssignmentAnswer:
+    deadlines = mine.deadlines
     opened = assignment.opens_at is None or assignment.opens_at <= now
     course = assignment.course
     return AssignmentAnswer(
@@ -95,9 +90,11 @@ def _answer(assignment: Assignment, extension: Extension | None, now: datetime) 
         closes_at=_moment(deadlines.closes_at),
         late_percent_per_day=assignment.late_percent_per_day,
         counts=assignment.counts,
-        attempts=attempts_for(assignment, extension),
+        attempts=mine.attempts,
+        attempts_left=mine.left,
         min_interval_seconds=assignment.min_interval_seconds,
-        checks_per_hour=assignment.checks_per_hour,
+        checks_per_hour=mine.checks,
+        checks_left=max(0, mine.checks - mine.checked),
         page=f"/courses/{course.slug}/{assignment.slug}/",
     )
 

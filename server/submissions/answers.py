@@ -10,6 +10,7 @@ from kernels.report import Report
 from kernels.verdict import Verdict
 from server.grading.models import Job, JobState, Step, StepState
 from server.submissions.models import Mode
+from server.submissions.progress import PhaseState
 from server.web.operation import Reads
 from worker.messages import StepKind
 
@@ -66,7 +67,8 @@ class SubmissionAnswer:
     position: its place in the queue, 1 for the next, 0 for one at work; None where it is over
     wait: until its turn; None where it is over
     steps: compile, check and, where it is measured, measure
-    result: the object that `tilelab grade --json` prints, as the version that graded it wrote it; None as `verdict`
+    result: the object that `tilelab grade --json` prints, as the version that graded it wrote it, its `seed` for staff
+        alone; None as `verdict`
     """
 
     id: str
@@ -79,6 +81,41 @@ class SubmissionAnswer:
     wait: WaitAnswer | None
     steps: tuple[StepAnswer, ...]
     result: Annotated[Mapping[str, Any] | None, Reads(Report | None)]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressPhaseAnswer:
+    """A part of the way: queued, compiling, checking, and measuring where it is measured.
+
+    state: waiting, now, done, or left_out where the kernel did not come so far
+    seconds: that it took; None where it goes on, or nobody could tell
+    detail: how far it has come, in words
+    """
+
+    name: str
+    state: PhaseState
+    seconds: float | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressAnswer:
+    """How far a submission is, as an event tells it.
+
+    final: whether nothing more comes: then the submission itself has the result
+    headline: what happens now, in a few words
+    position, wait: as those of a submission
+    attempt: which it is, of the step that is open; 0 where none is
+    """
+
+    state: JobState
+    verdict: Verdict | None
+    final: bool
+    headline: str
+    position: int | None
+    wait: WaitAnswer | None
+    attempt: int
+    phases: tuple[ProgressPhaseAnswer, ...]
 
 
 def step_answers(job: Job, report: Mapping[str, Any] | None) -> tuple[StepAnswer, ...]:

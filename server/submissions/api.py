@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from server.accounts.limits import Limit
 from server.courses.service import find_assignment
 from server.grading.changes import NotPossible
-from server.submissions.answers import AcceptedAnswer, SubmissionAnswer
+from server.submissions.answers import AcceptedAnswer, ProgressAnswer, SubmissionAnswer
 from server.submissions.cancelling import revoke, take_back
 from server.submissions.handing_in import KEY, NewSubmission, SubmissionRequest, read_new_submission
 from server.submissions.own import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
@@ -27,9 +27,11 @@ from server.submissions.refusals import (
     NotOpen,
     TooOften,
 )
+from server.submissions.result_page import watched
 from server.submissions.service import Accepted, HandedIn, accept
+from server.submissions.streams import stream_for_programs
 from server.web.identity import counted, person_asking
-from server.web.operation import Header, Text, operation
+from server.web.operation import EVENTS, Header, Text, operation
 from server.web.problems import Refused
 from server.web.query import read_query
 from server.web.site import site
@@ -132,6 +134,29 @@ def look_up(public_id: str) -> Response:
     if answer is None:
         raise _no_submission()
     return jsonify(asdict(answer))
+
+
+@submissions.get("/submissions/<public_id>/events")
+@operation(
+    str,
+    media_type=EVENTS,
+    events=ProgressAnswer,
+    path={"public_id": PUBLIC_ID},
+    refuses={
+        **_NONE,
+        429: "You watch too many submissions at once: ask for the submission itself after `Retry-After`.",
+        503: "No further stream is given now: ask for the submission itself after `Retry-After`.",
+    },
+)
+def events(public_id: str) -> Response:
+    """What happens to a submission, told while it happens: for its owner, and for the staff of its course."""
+    person = person_asking().id
+    with site().readers.begin() as session:
+        found = watched(session, person, public_id, datetime.now(UTC))
+    if found is None:
+        raise _no_submission()
+    number, job = found
+    return stream_for_programs(number, person, job)
 
 
 @submissions.get("/submissions/<public_id>/source")

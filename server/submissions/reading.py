@@ -28,9 +28,10 @@ def read_submission(
         return None
     job = latest_job(session, submission.id)
     judged = judged_job(session, submission.id)
-    report = None if judged is None else _report(session, judged)
-    place = place_of(session, job, now)
     assignment = submission.assignment
+    sees_seed = is_staff(role_in(session, person_id, assignment.course_id))
+    report = None if judged is None else _report(session, judged, sees_seed=sees_seed)
+    place = place_of(session, job, now)
     return SubmissionAnswer(
         id=submission.public_id,
         assignment=f"{assignment.course.slug}/{assignment.slug}",
@@ -56,6 +57,9 @@ def visible_submission(session: Session, person_id: int, public_id: str) -> Subm
     return found if is_staff(role) or (role is not None and found.person_id == person_id) else None
 
 
-def _report(session: Session, job: Job) -> Mapping[str, Any] | None:
+def _report(session: Session, job: Job, *, sees_seed: bool) -> Mapping[str, Any] | None:
+    """The report as it was written. From the seed all numbers of the judge can be made again: it is for staff."""
     packed = session.scalar(select(Result.report).where(Result.job_id == job.id))
-    return None if packed is None else unpack(packed)
+    if packed is None:
+        return None
+    return unpack(packed) if sees_seed else {**unpack(packed), "seed": ""}

@@ -136,7 +136,7 @@ def _parameters(rule: Rule, said: Operation, schemas: Schemas) -> Iterator[Schem
 
 def _responses(said: Operation, schemas: Schemas) -> dict[str, Schema]:
     right: Schema = {
-        "description": "As asked.",
+        "description": "As asked." if said.events is None else _told(said.events, schemas),
         "content": {said.media_type: {"schema": schemas.of(said.answer)}},
         **_headers(said.gives, schemas),
     }
@@ -150,6 +150,16 @@ def _responses(said: Operation, schemas: Schemas) -> dict[str, Schema]:
         }
         for status, when in sorted(refused.items())
     }
+
+
+def _told(events: type, schemas: Schemas) -> str:
+    """OpenAPI 3.1 has no words for what a stream's events hold."""
+    name = schemas.of(events)["$ref"].rpartition("/")[2]
+    return (
+        f"Server-sent events. Each named `state` holds one {name} of this document's schemas, as JSON in one line; one "
+        "named `beat` comes now and then to show that the stream lives. It ends after a `final` one, and by itself "
+        "after some minutes: then ask again."
+    )
 
 
 def _headers(headers: Iterable[Header], schemas: Schemas) -> Schema:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 JSON = "application/json"
+EVENTS = "text/event-stream"
 
 View = TypeVar("View", bound=Callable[..., Any])
 _MARK = "__operation__"
@@ -61,6 +62,7 @@ class Operation:
     """What a route takes and gives.
 
     answer: the class of the answer's JSON; str for text
+    events: the class of the JSON in each event of an answer that is a stream of them
     takes: the class of the JSON that is sent; query: the class of what stands in the address
     path: types of parts of the address, by name; sends: headers of the request; gives: of the answer
     refuses: status -> when, beside those that every route has
@@ -70,6 +72,7 @@ class Operation:
     answer: Any
     status: int = 200
     media_type: str = JSON
+    events: type | None = None
     takes: type | None = None
     query: type | None = None
     path: Mapping[str, Any] = field(default_factory=dict)

@@ -7,22 +7,27 @@ from typing import NoReturn
 
 import click
 
+from kernels.text_safety import cut
 from worker.commands.ending import INTERRUPTED
 from worker.commands.portal import page_of
 from worker.commands.progress import Progress
 from worker.commands.terminal import style_of
+from worker.portal.answers import Progress as Told
 from worker.portal.answers import Submission
 from worker.portal.following import Follower
-from worker.portal.phases import bar, phase
+from worker.portal.phases import bar, detail, headline, part_of, part_told, phase
 from worker.portal.portal import Portal
+
+_SECONDS_ROOM = 20
+"""Of a line: the command's name before, and the seconds behind what is shown."""
 
 
 def wait_for(asked: Portal, public_id: str) -> Submission:
     """The submission once it is over. Ctrl-C ends the command, and says that grading goes on."""
     try:
         with _Display() as display:
-            for found in Follower(asked, public_id, troubled=display.tell).states():
-                display.show(found)
+            for found in Follower(asked, public_id, told=display.event, troubled=display.tell).states():
+                display.state(found)
     except KeyboardInterrupt:
         _leave(asked, public_id)
     return found
@@ -37,25 +42,32 @@ class _Display(Progress):
         self._style = style_of(sys.stderr)
         self._shown = ""
 
-    def show(self, what: str | Submission) -> None:
-        """What holds now; in a pipe it is a line whenever it changes."""
-        if isinstance(what, str):
-            super().show(what)
-            return
-        text = phase(what)
-        if self._terminal:
-            super().show(f"{bar(what, self._style)} {text}".strip())
-        elif text != self._shown:
-            click.echo(f"tilelab: {text}", err=True)
-        self._shown = text
+    def state(self, found: Submission) -> None:
+        """How it stands, as it was asked for."""
+        self._say(phase(found), part_of(found))
+
+    def event(self, told: Told) -> None:
+        """How it stands, as the portal told by itself."""
+        if told.final:
+            return  # what became of it is asked for
+        self._say(headline(told), part_told(told), detail(told))
 
     def tell(self, text: str) -> None:
         """What keeps it from knowing more."""
         if self._terminal:
-            super().show("the portal does not answer; grading goes on, and so does this")
+            self.show("the portal does not answer; grading goes on, and so does this")
         else:
             click.echo(f"tilelab: {text} Grading goes on; asking again.", err=True)
             self._shown = ""
+
+    def _say(self, text: str, part: float, more: str = "") -> None:
+        """In a pipe it is a line whenever something else is done."""
+        if self._terminal:
+            line = f"{bar(part, self._style)} {text}{f', {more}' if more else ''}"
+            self.show(cut(line, self._style.width - _SECONDS_ROOM))
+        elif text != self._shown:
+            click.echo(f"tilelab: {text}", err=True)
+        self._shown = text
 
 
 def _leave(asked: Portal, public_id: str) -> NoReturn:

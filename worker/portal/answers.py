@@ -115,6 +115,25 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the way; state: waiting, now, done or left_out."""
+
+    name: str
+    state: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a submission is, as an event tells it; final: nothing more comes."""
+
+    final: bool
+    headline: str
+    wait: Wait | None = None
+    phases: tuple[Phase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """What a GPU measured."""
 

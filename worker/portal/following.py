@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 
-from worker.portal.answers import Submission
+from worker.portal.answers import Progress, Submission, read
 from worker.portal.errors import NoAnswer, NotDone, Unreadable
-from worker.portal.portal import Portal
-from worker.portal.stream import Event, events
+from worker.portal.portal import Portal, submission_path
+from worker.portal.stream import events
 
 GIVEN_UP_SECONDS = 600.0
 """Of a portal that does not answer at all: its restart, or a laptop's sleep, takes less."""
@@ -18,21 +20,21 @@ GIVEN_UP_SECONDS = 600.0
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 5.0
 _AWAY_PAUSE = 15.0
-_EVENTS_AGAIN_SECONDS = 60.0
+_EVENTS_AGAIN_SECONDS = 20.0
 
 
 @dataclass(slots=True)
 class Follower:
-    """Gives each state of a submission as it becomes known, the last of them final.
+    """Gives each state of a submission as it is asked for, the last of them final.
 
+    told: each event, which says more, and sooner
     troubled: told what keeps it from knowing more, once for each time
-    hinted: told what an event says beside, such as which size is being checked
     """
 
     portal: Portal
     public_id: str
+    told: Callable[[Progress], None] = lambda _: None
     troubled: Callable[[str], None] = lambda _: None
-    hinted: Callable[[Event], None] = lambda _: None
     _streams: bool = field(default=True, init=False)
     _stream_after: float = field(default=0.0, init=False)
 
@@ -40,14 +42,39 @@ class Follower:
         """Until it is over. Raises PortalError: one that no further try will mend."""
         pause = _FIRST_PAUSE
         while True:
-            for _ in self._signs():
-                found = self._ask()
-                yield found
-                if found.over:
-                    return
+            if self._listen():
                 pause = _FIRST_PAUSE
+            # whatever a stream said, or left unsaid: what holds is asked for
+            found = self._ask()
+            yield found
+            if found.over:
+                return
             time.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - so that not all ask at once
             pause = min(1.5 * pause, _LONGEST_PAUSE)
+
+    def _listen(self) -> bool:
+        """Whether a stream told something, which has ended."""
+        if not self._streams or time.monotonic() < self._stream_after:
+            return False
+        heard = False
+        try:
+            with closing(
+                events(self.portal.connection, f"{submission_path(self.public_id)}/events")
+            ) as stream:
+                for event in stream:
+                    if event.name != "state":
+                        continue
+                    progress = _progress(event.data)
+                    self.told(progress)
+                    heard = True
+                    if progress.final:
+                        return True
+        except (NotDone, Unreadable):
+            # there is none for us; a submission that is not there is told when it is asked for
+            self._streams = False
+        except NoAnswer:
+            self._stream_after = time.monotonic() + _EVENTS_AGAIN_SECONDS * random.uniform(0.5, 1.0)  # noqa: S311
+        return heard
 
     def _ask(self) -> Submission:
         """How it stands, also through a portal that is away for a while."""
@@ -69,17 +96,9 @@ class Follower:
             time.sleep(wait)
             pause = min(2 * pause, _AWAY_PAUSE)
 
-    def _signs(self) -> Iterator[None]:
-        """One at once, and one for each event that may mean another state, as long as there is a stream of events."""
-        yield
-        if not self._streams or time.monotonic() < self._stream_after:
-            return
-        try:
-            for event in events(self.portal.connection, f"/api/v1/submissions/{self.public_id}/events"):
-                self.hinted(event)
-                if event.name not in {"beat", "progress"}:
-                    yield
-        except (NotDone, Unreadable):
-            self._streams = False
-        except NoAnswer:
-            self._stream_after = time.monotonic() + _EVENTS_AGAIN_SECONDS * random.uniform(0.5, 1.0)  # noqa: S311
+
+def _progress(data: str) -> Progress:
+    try:
+        return read(Progress, json.loads(data))
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("the portal's stream holds an event that is no JSON.") from error

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from kernels.text_safety import safe
 from kernels.text_style import Style
-from worker.portal.answers import Step, Submission
+from worker.portal.answers import Progress, Step, Submission
+from worker.portal.errors import one_line
 
 _DOING = {"compile": "compiling", "check": "checking", "measure": "measuring"}
 _PASSED = {"done", "failed", "not_run"}
 _BAR = 12
+_LONGEST = 100
 
 
 def phase(found: Submission) -> str:
@@ -25,11 +27,31 @@ def phase(found: Submission) -> str:
     return f"waiting {'to be measured' if begun else 'in the queue'}{_place(found)}"
 
 
-def bar(found: Submission, style: Style) -> str:
-    """How much of the way is behind it: `[####--------]`."""
-    if not found.steps:
-        return ""
-    part = sum(_passed(step) for step in found.steps) / len(found.steps)
+def headline(told: Progress) -> str:
+    """What an event says is being done; without what changes all the time."""
+    text = one_line(told.headline)[:_LONGEST]
+    return text[:1].lower() + text[1:]
+
+
+def detail(told: Progress) -> str:
+    """How far that has come: which size is checked, which launch measured."""
+    now = next((one.detail for one in told.phases if one.state == "now" and one.detail), "")
+    return one_line(now)[:_LONGEST]
+
+
+def part_of(found: Submission) -> float:
+    """How much of the way is behind it, 0 to 1."""
+    return sum(map(_passed, found.steps)) / len(found.steps) if found.steps else 0.0
+
+
+def part_told(told: Progress) -> float:
+    """The same, of an event."""
+    behind = {"done": 1.0, "left_out": 1.0, "now": 0.5}
+    return sum(behind.get(one.state, 0.0) for one in told.phases) / len(told.phases) if told.phases else 0.0
+
+
+def bar(part: float, style: Style) -> str:
+    """As a bar: `[####--------]`."""
     full = round(_BAR * part)
     done, left = ("█", "░") if style.unicode else ("#", "-")
     return f"[{done * full}{left * (_BAR - full)}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import http.client
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 from worker.portal.errors import NoAnswer, Unreadable
@@ -24,7 +24,7 @@ class Event:
     data: str
 
 
-def events(connection: Connection, path: str) -> Iterator[Event]:
+def events(connection: Connection, path: str) -> Generator[Event, None, None]:
     """The events of a stream until it ends; raises PortalError where it breaks, or there is none."""
     headers = {"Accept": "text/event-stream"}
     with connection.open("GET", path, headers=headers, seconds=SILENCE_SECONDS) as answer:

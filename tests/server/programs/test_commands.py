@@ -1,0 +1,378 @@
+"""The commands that talk to a portal, as processes, on a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from sqlalchemy import func, select
+
+from kernels.verdict import Finding, Verdict
+from server.accounts.models import Person
+from server.accounts.service import disable, revoke_tokens
+from server.courses.models import Assignment, Membership
+from server.grading.dispatch import take
+from server.grading.record import record
+from server.submissions.models import Submission
+from tests.server.course import SOURCE, check_result, later
+from tests.server.programs.serving import COMMAND, Server, Student
+from tests.server.web.test_submissions import grade
+from worker.messages import CPU_QUEUE
+
+WAITS = 60.0
+
+
+def until(what: Callable[[], Any]) -> Any:
+    """What comes of it once it is something."""
+    deadline = time.monotonic() + WAITS
+    while not (found := what()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
+
+
+def handed_in(server: Server) -> int:
+    with server.course.sessions.begin() as session:
+        return session.scalar(select(func.count()).select_from(Submission)) or 0
+
+
+@pytest.fixture
+def kernel(student: Student) -> str:
+    (student.home / "my.cu").write_bytes(SOURCE)
+    return "my.cu"
+
+
+def test_login_keeps_a_token_that_works_for_its_owner_alone(server: Server, student: Student):
+    token = server.token("ada")
+    done = student.tilelab("login", server.url, "--token-stdin", given=f"{token}\n")
+    assert (done.code, done.err) == (0, "")
+    assert f"Signed in to {server.url} as ada (ada@example.edu)." in done.out
+    assert student.config.stat().st_mode & 0o777 == 0o600
+    assert token not in done.out
+    assert student.tilelab("status").out == "You have handed in nothing yet; `tilelab submit FILE` does it.\n"
+    assert "still works; revoke it at" in student.tilelab("logout").out
+    assert not student.config.exists()
+    assert "you are not signed in to a portal; run `tilelab login URL`" in student.tilelab("status").line
+    assert student.tilelab("logout").out == "You were not signed in.\n"
+
+
+def test_login_with_a_wrong_token_keeps_nothing(server: Server, student: Student):
+    done = student.tilelab("login", server.url, "--token-stdin", given="tl_wrong")
+    assert done.code == 2
+    assert "does not know this token" in done.line
+    assert not student.config.exists()
+    for given in ("", "two words", "\x1b[31m"):
+        assert "holds no token" in student.tilelab("login", server.url, "--token-stdin", given=given).line
+    assert "give the token with --token-stdin" in student.tilelab("login", server.url).line
+    assert "which portal?" in student.tilelab("login", "--token-stdin", given="tl_x").line
+
+
+def test_login_asks_at_a_terminal_and_does_not_show_the_token(server: Server, student: Student):
+    token = server.token("ada")
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "login", server.url], stdin=terminal, stdout=terminal, stderr=terminal,
+        env={**student.environment, "TERM": "xterm"}, start_new_session=True,
+    )  # fmt: skip
+    os.close(terminal)
+    shown = b""
+    while b"Token: " not in shown:
+        shown += os.read(screen, 4096)
+    time.sleep(0.2)  # the echo goes off after the prompt
+    os.write(screen, token.encode() + b"\n")
+    shown += rest_of(screen)
+    assert process.wait(WAITS) == 0, shown
+    assert b"/account" in shown
+    assert token.encode() not in shown
+
+
+def rest_of(screen: int) -> bytes:
+    """What is written to a terminal until nobody writes any more."""
+    shown = b""
+    with suppress(OSError):
+        while more := os.read(screen, 4096):
+            shown += more
+    os.close(screen)
+    return shown
+
+
+def test_handing_in_says_where_it_is(server: Server, ada: Student, kernel: str):
+    done = ada.tilelab("submit", kernel)
+    assert (done.code, done.err) == (0, "")
+    assert f"Handed in for gpu/tiled, number 1 in the queue: {server.url}/submissions/" in done.out
+    told = json.loads(ada.tilelab("submit", kernel, "--check", "--json", "-a", "tiled").out)
+    assert told["page"] == f"{server.url}/submissions/{told['id']}"
+    listed = ada.tilelab("status").out
+    assert [line.split()[2] for line in listed.splitlines()[1:]] == ["check", "rank"]
+    assert len(json.loads(ada.tilelab("status", "--json", "--limit", "1").out)["submissions"]) == 1
+    one = ada.tilelab("status", told["page"])
+    assert "gpu/tiled, check" in one.out
+    assert "Waiting in the queue, number" in one.out
+    assert "is not graded yet" in ada.tilelab("log").line
+    assert ada.tilelab("open", told["id"], "--print").out.strip() == told["page"]
+    assert ada.tilelab("open", "gpu/tiled", "--print").out == f"{server.url}/courses/gpu/tiled/\n"
+    assert ada.tilelab("open", "--print").out == f"{server.url}/\n"
+    assert "is no id of a submission" in ada.tilelab("status", "../me").line
+    assert "another id, or is someone else's" in ada.tilelab("status", "abc").line
+
+
+def test_waiting_shows_each_phase_and_ends_with_the_report(server: Server, ada: Student, kernel: str):
+    process = ada.begin("submit", kernel, "--wait")
+    until(lambda: handed_in(server))
+    assert process.poll() is None
+    grade(server.course)
+    out, err = process.communicate(timeout=WAITS)
+    assert process.returncode == 0, err
+    assert out.startswith("my.cu: accepted\n")
+    assert "5,000 GFLOPS" in out
+    assert err.splitlines()[0].startswith(f"tilelab: handed in for gpu/tiled: {server.url}/submissions/")
+    assert "waiting" in err
+    assert err.splitlines()[-1] == "tilelab: graded"
+
+
+def test_what_is_not_accepted_ends_with_1_and_its_line(server: Server, ada: Student, kernel: str):
+    process = ada.begin("submit", kernel, "--wait", "--check", "--json")
+    until(lambda: handed_in(server))
+    finding = Finding(Verdict.DATA_RACE, "two \x1b[31mthreads\nmeet", line=1, other_line=1, count=3)
+    said: dict[str, Any] = {"findings": (finding,), "printed": "one\n\x1b]0;title\x07\n", "printed_case": "Width=1"}
+    check(server, Verdict.DATA_RACE, **said)
+    out, _ = process.communicate(timeout=WAITS)
+    assert process.returncode == 1
+    found = json.loads(out)
+    assert (found["verdict"], found["result"]["seed"]) == ("data_race", "")
+    log = ada.tilelab("log")
+    assert log.code == 0
+    assert "line 1: data race: two \\x1b[31mthreads\\x0ameet" in log.out
+    assert "__global__ void MatrixMulKernel" in log.out
+    assert "\\x1b]0;title\\x07" in log.out
+    assert "\x1b" not in log.out + ada.tilelab("status", found["id"]).out
+
+
+def check(server: Server, verdict: Verdict, *, when: float = 0, **said: Any) -> None:
+    """Do what a worker and the recorder do with the one submission that waits to be checked."""
+    with server.course.sessions.begin() as session:
+        (job,) = [step.job_id for step in take(session, CPU_QUEUE, slots=9, cap=9, now=later(when + 1))]
+    with server.course.sessions.begin() as session:
+        result = check_result(session, job, verdict)
+    assert result.report is not None
+    record(server.course.sessions, replace(result, report=replace(result.report, **said)), later(when + 2))
+
+
+def test_a_fault_of_ours_ends_with_3(server: Server, ada: Student, kernel: str):
+    process = ada.begin("submit", kernel, "--wait", "--check")
+    until(lambda: handed_in(server))
+    for attempt in range(3):
+        check(server, Verdict.SYSTEM_ERROR, when=1e6 * attempt)
+    process.communicate(timeout=WAITS)
+    assert process.returncode == 3
+
+
+def test_ctrl_c_ends_the_waiting_and_says_how_to_come_back(server: Server, ada: Student, kernel: str):
+    process = ada.begin("submit", kernel, "--wait")
+    assert process.stderr is not None
+    while "waiting" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=WAITS)
+    assert process.returncode == 130
+    assert "grading goes on. `tilelab status " in err
+    public_id = err.partition("tilelab status ")[2].partition(" ")[0]
+    watching = ada.begin("status", public_id, "--watch")
+    grade(server.course)
+    out, _ = watching.communicate(timeout=WAITS)
+    assert watching.returncode == 0
+    assert "accepted" in out
+
+
+def test_waiting_goes_on_through_a_restarted_server(server: Server, ada: Student, kernel: str):
+    process = ada.begin("submit", kernel, "--wait")
+    assert process.stderr is not None
+    while "waiting" not in process.stderr.readline():
+        assert process.poll() is None
+    server.stop(signal.SIGKILL)
+    assert "Grading goes on; asking again" in process.stderr.readline()
+    grade(server.course)
+    server.start()
+    out, _ = process.communicate(timeout=WAITS)
+    assert process.returncode == 0
+    assert out.startswith("my.cu: accepted\n")
+
+
+def test_a_submission_whose_answer_was_lost_is_one_submission(server: Server, ada: Student, kernel: str):
+    lossy = Lossy(server.url)
+    threading.Thread(target=lossy.serve_forever, daemon=True).start()
+    try:
+        ada.told = {
+            "TILELAB_URL": f"http://127.0.0.1:{lossy.server_port}",
+            "TILELAB_TOKEN": server.token("ada"),
+        }
+        done = ada.tilelab("submit", kernel, "-a", "gpu/tiled")
+    finally:
+        lossy.shutdown()
+        lossy.server_close()
+    assert done.code == 0, done.err
+    assert "Trying again in" in done.line
+    assert lossy.lost == 1
+    assert handed_in(server) == 1
+
+
+class Lossy(ThreadingHTTPServer):
+    """Hands on what it is asked, and loses the first answer to what changes something."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Relay)
+        self.url = url
+        self.lost = 0
+
+
+class _Relay(BaseHTTPRequestHandler):
+    server: Lossy
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        names = ("Authorization", "Content-Type", "Idempotency-Key")
+        headers = {name: self.headers[name] for name in names}
+        with urlopen(Request(self.server.url + self.path, body, headers)) as answer:
+            said = answer.read()
+        if not self.server.lost:
+            self.server.lost += 1
+            self.connection.close()
+            return
+        self.send_response(202)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+def test_progress_on_a_terminal_is_one_line_that_moves(server: Server, ada: Student, kernel: str):
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "submit", kernel, "--wait"], cwd=ada.home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=terminal, env={**ada.environment, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(terminal)
+    shown = b""
+    while b"waiting" not in shown:
+        shown += os.read(screen, 4096)
+    grade(server.course)
+    out, _ = process.communicate(timeout=WAITS)
+    os.close(screen)
+    assert process.returncode == 0
+    assert out.startswith(b"my.cu: accepted\n")
+    text = shown.decode()
+    assert "\r\033[Ktilelab: [" in text
+    assert text.count("\n") == 1, "where it was handed in, and one line that moves"
+
+
+def test_refusals_are_one_line_that_says_what_to_do(server: Server, ada: Student, kernel: str):
+    (ada.home / "large.cu").write_bytes(b"x" * (64 * 1024 + 1))
+    (ada.home / "latin.cu").write_bytes(b"// \xe9\n")
+    (ada.home / "empty.cu").write_bytes(b"")
+    for words, text in (
+        (["large.cu"], "more than 64 KiB"),
+        (["latin.cu"], "no UTF-8 text (byte 3)"),
+        (["empty.cu"], "is empty"),
+        (["none.cu"], "no such file"),
+        ([kernel, "-a", "gpu/none"], "another name, or you are not in its course"),
+        ([kernel, "-a", "none"], "there are gpu/tiled"),
+        ([kernel, "--device-class", "a100"], "No worker measures on 'a100'"),
+        ([kernel, "--device-class", "a100", "--check"], "without --device-class"),
+    ):
+        done = ada.tilelab("submit", *words)
+        assert done.code == 2, words
+        assert text in done.line
+        assert not done.out
+    change(server, opens_at=later(1e9))
+    assert "opens at" in ada.tilelab("submit", kernel, "-a", "gpu/tiled").line
+    assert "no assignment is open" in ada.tilelab("submit", kernel).line
+    change(server, opens_at=None, closes_at=later(1))
+    assert "closed at" in ada.tilelab("submit", kernel, "-a", "gpu/tiled").line
+    change(server, closes_at=None, checks_per_hour=1)
+    assert ada.tilelab("submit", kernel, "--check").code == 0
+    often = ada.tilelab("submit", kernel, "--check")
+    assert often.code == 2
+    assert "(Try again in " in often.line
+    assert handed_in(server) == 1
+
+
+def change(server: Server, **fields: Any) -> None:
+    with server.course.sessions.begin() as session:
+        found = session.get_one(Assignment, server.course.assignment)
+        for name, value in fields.items():
+            setattr(found, name, value)
+
+
+def test_who_may_not_come_in_is_told_so(server: Server, ada: Student, kernel: str):
+    with server.course.sessions.begin() as session:
+        found = session.scalars(select(Membership)).one()
+        found.dropped_at = later(0)
+    assert "no assignment is open" in ada.tilelab("submit", kernel).line
+    assert ada.tilelab("submit", kernel, "-a", "gpu/tiled").code == 2
+    with server.course.sessions.begin() as session:
+        disable(session, session.get_one(Person, server.course.person("ada")))
+    assert "does not know this token" in ada.tilelab("status").line
+    with server.course.sessions.begin() as session:
+        revoke_tokens(session, session.get_one(Person, server.course.person("ada")))
+    assert ada.tilelab("status").code == 2
+
+
+def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str):
+    assert "nobody was measured yet" in ada.tilelab("leaderboard").out
+    ada.tilelab("submit", kernel)
+    grade(server.course)
+    shown = ada.tilelab("leaderboard", "gpu/tiled")
+    assert shown.code == 0, shown.err
+    assert "GFLOPS" in shown.out
+    assert "<- you" in shown.out
+    assert json.loads(ada.tilelab("leaderboard", "tiled", "--class", "h200", "--json").out)["lines"]
+    assert "checked only" not in shown.out
+    change(server, device_class="")
+    assert "has no board" in ada.tilelab("leaderboard").line
+
+
+def test_several_open_assignments_have_to_be_told_apart(server: Server, ada: Student, kernel: str):
+    with server.course.sessions.begin() as session:
+        first = session.get_one(Assignment, server.course.assignment)
+        session.add(
+            Assignment(
+                course_id=first.course_id, exercise_digest=first.exercise_digest, slug="again", title="Again",
+                device_class="", arch="sm_90", created_at=later(0),
+            )
+        )  # fmt: skip
+    line = ada.tilelab("submit", kernel).line
+    assert "gpu/tiled" in line
+    assert "gpu/again" in line
+    assert ada.tilelab("submit", kernel, "--assignment", "again").code == 0
+
+
+def test_a_kept_token_goes_to_its_own_portal_only(server: Server, ada: Student):
+    ada.told = {"TILELAB_URL": "https://elsewhere.example"}
+    done = ada.tilelab("status")
+    assert done.code == 2
+    assert f"the token kept here is for {server.url}" in done.line
+    ada.told = {"TILELAB_TOKEN": "tl_other"}
+    assert "does not know this token" in ada.tilelab("status").line
+    ada.told = {"TILELAB_CONFIG": str(ada.home / "other.toml")}
+    assert "not signed in" in ada.tilelab("status").line
+
+
+def test_a_portal_that_is_away_is_a_fault_of_the_system(server: Server, ada: Student):
+    server.stop()
+    done = ada.tilelab("status")
+    assert done.code == 3
+    assert f"{server.url} cannot be reached (Connection refused)" in done.line
