@@ -109,7 +109,7 @@ def _database_away(error: Exception) -> Response:
 
 
 def _fault(error: Exception) -> Response:
-    logger.error("a request failed: %s %s", request.method, request.path, exc_info=error)
+    logger.error("a request failed: %s %s", request.method, _place(), exc_info=error)
     return problem_response(
         Problem(
             500,
@@ -118,3 +118,9 @@ def _fault(error: Exception) -> Response:
             "It is written in the server's log. Try again, and tell your course's staff if it stays.",
         )
     )
+
+
+def _place() -> str:
+    """The address, for the log; without what is secret in it."""
+    rule = request.url_rule
+    return rule.rule if rule is not None and "token" in rule.arguments else request.path

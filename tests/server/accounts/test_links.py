@@ -140,3 +140,14 @@ def test_a_password_set_by_the_staff_ends_links_and_sessions_too(portal):
         set_password(session, session.get_one(Person, portal.course.person("ada")), PASSWORD)
     assert stranger(portal).get(path).status_code == 404
     assert client.get("/account").status_code == 303
+
+
+def test_a_fault_writes_no_link_into_the_log(portal, monkeypatch, caplog):
+    def broken(*_: object) -> None:
+        raise ValueError
+
+    path = link_for(portal)
+    monkeypatch.setattr("server.accounts.views.links.links.find_link", broken)
+    assert stranger(portal).get(path).status_code == 500
+    assert "a request failed" in caplog.text
+    assert path.rpartition("/")[2] not in caplog.text
