@@ -1,0 +1,216 @@
+"""A student's way through a course: find what is due, read, edit, check, hand in, and be told what cannot be taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from kernels.exercise import find_exercise
+from tests.browser.accessible import assert_accessible
+from tests.browser.deployment import Deployment
+from tests.browser.signing_in import sign_in
+from tests.browser.test_editor import DROP
+from tests.browser.viewports import NARROW, WIDE
+
+COURSE = "/courses/demo/"
+SUBMITTED = re.compile(r"/submissions/[0-9a-f]{16}")
+SOLUTION = find_exercise("tiled").solution.read_text()
+RACE = SOLUTION.replace("__syncthreads();", "", 1)
+
+
+@pytest.fixture
+def student(page: Page, portal: Deployment) -> Page:
+    sign_in(page, portal, "student")
+    return page
+
+
+def open_assignment(page: Page, portal: Deployment, name: str = "tiled") -> None:
+    page.goto(f"{portal.url}{COURSE}{name}/")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+def editor(page: Page):
+    return page.get_by_role("textbox", name="Your kernel")
+
+
+def write(page: Page, text: str) -> None:
+    """In place of what stands in the editor."""
+    editor(page).click()
+    # in two steps, as otherwise the browser carries the look of the old text over to the new one, or tries to
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.insert_text(text)
+
+
+def handed_in(page: Page, portal: Deployment) -> str:
+    """The source as the server has it, of the submission whose page this is."""
+    page.wait_for_url(SUBMITTED)
+    address = page.url.partition("?")[0]
+    answer = page.request.get(f"{address}/source.cu")
+    assert answer.ok
+    return answer.text()
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("address", ["/", COURSE, f"{COURSE}tiled/", f"{COURSE}naive/"])
+def test_pages_can_be_used_by_everybody(student, portal, address):
+    student.goto(f"{portal.url}{address}")
+    assert_accessible(student)
+
+
+def test_from_the_start_to_what_is_due_and_its_handout(student, portal):
+    student.goto(portal.url)
+    expect(student.get_by_role("heading", level=1)).to_have_text("Due next")
+    student.get_by_role("link", name="Tiled matrix multiplication for any Width").first.click()
+    expect(student.get_by_role("heading", level=1)).to_have_text("Tiled matrix multiplication for any Width")
+    for term in ("Due", "Late", "Points", "Attempts", "Checks", "What counts", "Measured on"):
+        expect(student.get_by_role("term").filter(has_text=re.compile(f"^{term}$"))).to_be_visible()
+    student.get_by_role("navigation", name="Breadcrumbs").get_by_role("link").nth(1).click()
+    student.wait_for_url(f"**{COURSE}")
+
+
+def test_the_starter_is_downloaded_as_a_file(student, portal, tmp_path: Path):
+    open_assignment(student, portal)
+    with student.expect_download() as download:
+        student.get_by_role("link", name="Download the starter").click()
+    assert download.value.suggested_filename == "tiled.cu"
+    download.value.save_as(tmp_path / "tiled.cu")
+    assert (tmp_path / "tiled.cu").read_text() == find_exercise("tiled").starter.read_text()
+
+
+def test_edit_and_check_and_hand_in(student, portal):
+    open_assignment(student, portal)
+    write(student, f"{SOLUTION}// checked\n")
+    student.get_by_role("button", name="Check only").click()
+    assert handed_in(student, portal) == f"{SOLUTION}// checked\n"
+    open_assignment(student, portal)
+    expect(editor(student)).to_contain_text("MatrixMulKernel")
+    write(student, f"{SOLUTION}// for points\n")
+    student.get_by_role("button", name="Hand in").click()
+    assert handed_in(student, portal) == f"{SOLUTION}// for points\n"
+    open_assignment(student, portal)
+    rows = student.get_by_role("table").get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("points")
+    expect(rows.nth(2)).to_contain_text("check")
+
+
+def test_a_file_is_handed_in(student, portal):
+    open_assignment(student, portal)
+    given = {"name": "mine.cu", "mimeType": "", "buffer": b"// from a file\n"}
+    student.get_by_label("Or a file").set_input_files(given)
+    expect(student.get_by_role("status")).to_contain_text("mine.cu is in the editor now")
+    student.get_by_role("button", name="Check only").click()
+    assert handed_in(student, portal) == "// from a file\n"
+
+
+def test_a_file_that_is_dropped_is_handed_in(student, portal):
+    open_assignment(student, portal)
+    editor(student).evaluate(DROP, ["dropped.cu", "// dropped\n"])
+    student.get_by_role("button", name="Check only").click()
+    assert handed_in(student, portal) == "// dropped\n"
+
+
+def test_a_draft_is_there_again_and_gone_when_it_is_handed_in(student, portal):
+    open_assignment(student, portal, "naive")
+    write(student, "// half a thought\n")
+    student.reload()
+    expect(student.get_by_role("status")).to_contain_text("restored")
+    expect(editor(student)).to_contain_text("half a thought")
+    student.get_by_role("button", name="Check only").click()
+    handed_in(student, portal)
+    open_assignment(student, portal, "naive")
+    expect(editor(student)).to_contain_text("half a thought")
+    expect(student.get_by_text("restored")).to_have_count(0)
+
+
+def test_what_was_wrong_is_marked_where_it_is_changed(student, portal):
+    address = portal.hand_in(portal.person("student"), "demo/tiled", RACE)
+    for _ in range(240):
+        if portal.state(portal.person("student"), address)["verdict"]:
+            break
+        student.wait_for_timeout(500)
+    number = address.rpartition("/")[2]
+    student.goto(f"{portal.url}{COURSE}tiled/?from={number}#hand-in")
+    expect(student.locator(".before")).to_contain_text("data race")
+    expect(student.locator(".cm-mark-error").first).to_be_visible()
+    student.locator(".before [data-editor-line]").first.click()
+    expect(editor(student)).to_be_focused()
+
+
+def test_a_button_pressed_twice_hands_in_once(student, portal):
+    open_assignment(student, portal, "coarsened")
+    write(student, "// once\n")
+    student.get_by_role("button", name="Check only").dblclick()
+    handed_in(student, portal)
+    open_assignment(student, portal, "coarsened")
+    expect(student.get_by_role("table").get_by_role("row")).to_have_count(2)
+
+
+def test_what_cannot_be_taken_comes_back_as_it_was_typed(student, portal, complaints):
+    complaints.allow("422")
+    open_assignment(student, portal)
+    write(student, "// " + "x" * 66_000)
+    student.get_by_role("button", name="Hand in").click()
+    expect(student.get_by_role("alert")).to_contain_text("66,003 bytes")
+    expect(editor(student)).to_contain_text("// xxx")
+    expect(editor(student)).to_have_attribute("aria-invalid", "true")
+    assert_accessible(student)
+    write(student, " \n ")
+    student.get_by_role("button", name="Hand in").click()
+    expect(student.get_by_role("alert")).to_contain_text("nothing to hand in yet")
+
+
+@pytest.fixture
+def plain(browser: Browser, portal: Deployment) -> Iterator[Page]:
+    """A browser that runs no script, with which a student is signed in."""
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        sign_in(page, portal, "student")
+        yield page
+
+
+def test_without_scripts_it_is_read_and_handed_in(plain, portal):
+    plain.goto(portal.url)
+    plain.get_by_role("link", name="Tiled matrix multiplication for any Width").first.click()
+    expect(plain.get_by_role("heading", name="Handout")).to_be_visible()
+    plain.get_by_label("Your kernel").fill("// without scripts\n")
+    plain.get_by_role("button", name="Check only").click()
+    assert handed_in(plain, portal) == "// without scripts\n"
+
+
+def test_without_scripts_a_file_counts_instead_of_the_text(plain, portal):
+    open_assignment(plain, portal)
+    given = {"name": "mine.cu", "mimeType": "", "buffer": b"// a file, no script\n"}
+    plain.get_by_label("Or a file").set_input_files(given)
+    plain.get_by_role("button", name="Check only").click()
+    assert handed_in(plain, portal) == "// a file, no script\n"
+
+
+def test_without_scripts_a_file_that_is_no_source_keeps_what_was_typed(plain, portal):
+    open_assignment(plain, portal)
+    plain.get_by_label("Your kernel").fill("// typed for hours\n")
+    given = {"name": "notes.docx", "mimeType": "", "buffer": b"PK\xff\xfe"}
+    plain.get_by_label("Or a file").set_input_files(given)
+    plain.get_by_role("button", name="Hand in").click()
+    expect(plain.get_by_role("alert")).to_contain_text("notes.docx is not text in UTF-8")
+    expect(plain.get_by_label("Your kernel")).to_have_value("// typed for hours\n")
+
+
+def test_it_is_handed_in_by_keyboard_alone(student, portal):
+    open_assignment(student, portal)
+    student.keyboard.press("Tab")
+    expect(student.get_by_role("link", name="Skip to the content")).to_be_focused()
+    editor(student).focus()
+    student.keyboard.press("Control+a")
+    student.keyboard.press("Delete")
+    student.keyboard.type("// by keyboard\n")
+    student.keyboard.press("Escape")
+    for target in (student.get_by_label("Or a file"), student.get_by_role("button", name="Check only")):
+        student.keyboard.press("Tab")
+        expect(target).to_be_focused()
+    student.keyboard.press("Enter")
+    assert handed_in(student, portal) == "// by keyboard\n"
