@@ -94,7 +94,7 @@ def _round(mark: float) -> str:
 
 
 def _foot(attempts: Sequence[Attempt]) -> list[str]:
-    parts = [svg.text(_LEFT - 8, _WRONG + 4, "no number", anchor="end")] if _without(attempts) else []
+    parts = [svg.text(_LEFT - 8, _WRONG + 4, "none", anchor="end")] if _without(attempts) else []
     every = max(1, -(-len(attempts) // 12))
     parts += [
         svg.text(_across(place, len(attempts)), _HEIGHT - 12, str(place + 1), anchor="middle")

@@ -28,6 +28,8 @@ PAGES = (
     Shown("home", "/", "student"),
     Shown("course", "/courses/demo/", "student"),
     Shown("assignment", "/courses/demo/tiled/", "student"),
+    Shown("board", "/courses/demo/tiled/board/", "student"),
+    Shown("history", "/courses/demo/tiled/history", "student"),
     Shown("staff-overview", "/staff/demo/", "instructor"),
     Shown("staff-roster", "/staff/demo/roster", "instructor"),
     Shown("staff-import", "/staff/demo/roster/import", "instructor"),

@@ -97,8 +97,8 @@ def test_the_own_line_is_there_from_every_part_and_leads_to_its_own(portal):
 @pytest.mark.parametrize("sort", ["rank", "date", "share", "occupancy"])
 @pytest.mark.parametrize("turned", ["", "yes"])
 def test_every_order_shows_everybody_once(portal, sort, turned):
-    _fill(portal.course.sessions, portal.course, 120)
     client = client_of(portal, "ina", Role.ASSISTANT)
+    _fill(portal.course.sessions, portal.course, 120)
     address, seen = f"{BOARD}?sort={sort}&turned={turned}", []
     for _ in range(3):
         page = client.page(address)
