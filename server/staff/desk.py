@@ -7,11 +7,14 @@ from typing import Any
 
 from flask import Blueprint, Response, request, url_for
 from sqlalchemy.orm import Session
+from werkzeug.exceptions import HTTPException
 
 from server.accounts.models import Person
 from server.courses.models import Course
+from server.staff.roster_csv import MOST_BYTES
 from server.web.access import Membership, viewer
 from server.web.frame import Link
+from server.web.problems import Problem, problem_response
 
 staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>", template_folder="templates")
 
@@ -60,4 +63,16 @@ def back(endpoint: str, slug: str, notice: str = "", **values: Any) -> Response:
 
 def asked(name: str, longest: int = 200) -> str:
     """A part of the address's query; "" for none."""
-    return request.args.get(name, "").strip()[:longest]
+    return printable(request.args.get(name, ""))[:longest]
+
+
+def printable(text: str) -> str:
+    """What can be looked for: one line, without what no database keeps in a text."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+@staff.errorhandler(413)
+def too_large(_error: HTTPException) -> Response:
+    """What is too large here is a roster."""
+    detail = f"A roster has at most {MOST_BYTES:,} bytes. Go back, and import it in parts."
+    return problem_response(Problem(413, "too_large", "That is too large", detail))

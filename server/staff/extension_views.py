@@ -7,7 +7,7 @@ from flask import Response
 from server.courses.service import CourseError
 from server.staff.assignment_views import assignment_of, assignment_page
 from server.staff.assignments import Grant, grant, withdraw, wrong_grant
-from server.staff.desk import acting, back, staff, the_course
+from server.staff.desk import acting, back, printable, staff, the_course
 from server.staff.local_time import zone_named
 from server.staff.setting import as_typed, moment, setting_of, whole
 from server.web.access import instructor_of
@@ -28,7 +28,7 @@ def grant_extension(slug: str, assignment: str) -> Response | tuple[str, int]:
         due_at=moment(form, "extended_due_at", zone, None),
         closes_at=moment(form, "extended_closes_at", zone, None),
         extra_attempts=whole(form, "extra_attempts"),
-        reason=form["reason"],
+        reason=printable(form["reason"]),
     )
     person = int(form["person"]) if form["person"].isdecimal() and len(form["person"]) < 19 else 0
     if not person:

@@ -13,7 +13,7 @@ from server.courses.models import Role
 from server.courses.service import assignments_for
 from server.grading.models import JobState
 from server.staff import regrading
-from server.staff.desk import Desk, acting, asked, back, desk_of, staff
+from server.staff.desk import Desk, acting, asked, back, desk_of, printable, staff
 from server.staff.regrading import Planned, Run, Turned, begin, cancel_waiting, plan, runs, turned
 from server.staff.submissions import Asked, Part, listing, newest
 from server.submissions.cancelling import revoke
@@ -106,7 +106,7 @@ def confirm_regrade(slug: str) -> str:
 def regrade_all(slug: str) -> Response:
     """Do it."""
     course = staff_of(slug)
-    form = filled({name: request.form.get(name, "")[:200] for name in _FIELDS})
+    form = filled({name: printable(request.form.get(name, ""))[:200] for name in _FIELDS})
     until = request.form.get("until", "")
     if not until.isdecimal() or len(until) > 18:
         raise Refused(

@@ -1,0 +1,155 @@
+"""The staff's desk in a real browser: what an instructor does in a week."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessible import assert_accessible
+from tests.browser.signing_in import sign_in
+from tests.browser.viewports import NARROW, WIDE
+
+DESK = "/staff/demo"
+PAGES = (
+    "/", "/roster", "/roster/import", "/assignments", "/assignments/new", "/assignments/tiled", "/submissions",
+    "/regrade", "/regrades", "/grades", "/audit", "/settings",
+)  # fmt: skip
+# That a worker has graded something, on a machine that has much else to do.
+LONG = 180_000
+SOURCE = "// of the desk's test {n}\n__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{}}\n"
+
+
+@pytest.fixture
+def desk(page: Page, portal) -> Page:
+    """Somebody who teaches the course, and runs the server, at their desk."""
+    sign_in(page, portal, "instructor")
+    return page
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_everybody_can_use_every_page(desk, portal):
+    for path in PAGES:
+        desk.goto(f"{portal.url}{DESK}{path}")
+        assert desk.get_by_role("heading", level=1).count() == 1, path
+        assert_accessible(desk)
+    desk.goto(f"{portal.url}/fleet")
+    assert_accessible(desk)
+
+
+def test_a_roster_is_imported(desk, portal, complaints, tmp_path: Path):
+    complaints.allow("status of 422")
+    file = tmp_path / "roster.csv"
+    file.write_text("email;name;section\nzoe@desk.example;Zoé;B1\nyan@desk.example\n", "utf-8-sig")
+    desk.goto(f"{portal.url}{DESK}/roster")
+    desk.get_by_role("link", name="Import a CSV").click()
+    desk.get_by_label("CSV file").set_input_files(file)
+    desk.get_by_role("button", name="Show what would change").click()
+    expect(desk.get_by_role("alert")).to_contain_text("Line 3. It has 1 cells")
+    assert_accessible(desk)
+    lines = desk.get_by_label("Or its lines")
+    lines.fill(lines.input_value().replace("yan@desk.example", "yan@desk.example;Yan;B1"))
+    desk.get_by_role("button", name="Show what would change").click()
+    expect(desk.get_by_role("region", name="Changes")).to_contain_text("zoe@desk.example")
+    assert_accessible(desk)
+    desk.get_by_role("button", name="Apply these changes").click()
+    expect(desk.get_by_role("status")).to_have_text("The roster is as the file said.")
+    desk.get_by_label("Name or email").fill("zoe@")
+    desk.get_by_role("button", name="Show").click()
+    row = desk.get_by_role("row", name=re.compile("zoe@desk.example"))
+    expect(row).to_contain_text("never signed in")
+    row.get_by_role("button", name="Invite for Zoé").click()
+    link = desk.locator("#one-time-link").inner_text()
+    assert link.startswith(f"{portal.url}/invitation/")
+    assert_accessible(desk)
+    desk.goto(link)
+    expect(desk.get_by_role("main")).to_contain_text("zoe@desk.example")
+
+
+def test_an_assignment_is_opened_and_a_student_sees_it(desk, portal, browser, complaints):
+    complaints.allow("status of 422")
+    desk.goto(f"{portal.url}{DESK}/assignments")
+    desk.get_by_role("link", name="Set an exercise").click()
+    desk.get_by_role("radio", name=re.compile("naive,")).check()
+    desk.get_by_label("Name in addresses").fill("desk-lab")
+    desk.get_by_label("Due").fill("2031-05-01T23:59")
+    desk.get_by_label("Closes").fill("2031-04-01T23:59")
+    desk.get_by_role("button", name="Set it").click()
+    expect(desk.get_by_role("alert")).to_contain_text("cannot close before it is due")
+    assert_accessible(desk)
+    desk.get_by_label("Closes").fill("2031-05-03T23:59")
+    desk.get_by_role("button", name="Set it").click()
+    expect(desk.get_by_role("status")).to_have_text("The assignment is set.")
+    desk.get_by_label("Student").select_option(index=1)
+    desk.get_by_role("textbox", name="More attempts").fill("2")
+    desk.get_by_role("button", name="Grant").click()
+    expect(desk.get_by_role("status")).to_have_text("The extension is granted.")
+    assert_accessible(desk)
+    with browser.new_context() as other:
+        student = other.new_page()
+        sign_in(student, portal, "student")
+        student.goto(f"{portal.url}/courses/demo/desk-lab/")
+        expect(student.get_by_role("main")).to_contain_text("01 May 2031")
+
+
+def test_submissions_arrive_and_are_graded_again(desk, portal):
+    desk.goto(f"{portal.url}{DESK}/submissions?assignment=naive&mode=check")
+    address = portal.hand_in(portal.person("student"), "demo/naive", SOURCE.format(n=1))
+    number = address.rpartition("/")[2]
+    row = desk.locator(f"#s-{number}")
+    expect(row).to_contain_text("Ada Student", timeout=LONG)
+    expect(row.locator(".badge.poor")).to_be_visible(timeout=LONG)
+    row.get_by_role("link", name="Grade again").click()
+    expect(desk.get_by_role("main")).to_contain_text("1 submission is graded again")
+    assert_accessible(desk)
+    desk.get_by_role("button", name="Grade 1 again").click()
+    expect(desk.get_by_role("main")).to_contain_text("1 of 1 is over.", timeout=LONG)
+    assert_accessible(desk)
+    desk.goto(f"{portal.url}{DESK}/audit?area=assignment")
+    expect(desk.get_by_role("region", name="Deeds")).to_contain_text("assignment regraded")
+
+
+def test_grades_are_exported(desk, portal):
+    desk.goto(f"{portal.url}{DESK}/grades?by=total&down=yes")
+    with desk.expect_download() as told:
+        desk.get_by_role("link", name="Export as CSV").click()
+    with told.value.path().open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {"email", "name", "section", "tiled", "total"} <= rows[0].keys()
+    assert portal.person("student").email in {row["email"] for row in rows}
+
+
+def test_a_worker_is_drained_and_goes_on(desk, portal):
+    desk.on("dialog", lambda dialog: dialog.accept())
+    desk.goto(f"{portal.url}/fleet")
+    drain = desk.get_by_role("button", name=re.compile("^Drain"))
+    expect(drain).to_be_visible(timeout=LONG)
+    drain.click()
+    resume = desk.get_by_role("button", name=re.compile("^Let it go on"))
+    expect(resume).to_be_visible(timeout=LONG)
+    expect(desk.locator(".worker .badge").first).to_have_text("drained", timeout=LONG)
+    resume.click()
+    expect(drain).to_be_visible(timeout=LONG)
+
+
+def test_all_of_it_works_without_scripts(browser, portal):
+    with browser.new_context(java_script_enabled=False, viewport=NARROW) as context:
+        page = context.new_page()
+        sign_in(page, portal, "instructor")
+        page.goto(f"{portal.url}{DESK}/roster/import")
+        page.get_by_label("Or its lines").fill("email,name\nxia@desk.example,Xia\n")
+        page.get_by_role("button", name="Show what would change").click()
+        page.get_by_role("button", name="Apply these changes").click()
+        expect(page.get_by_role("status")).to_have_text("The roster is as the file said.")
+        row = page.get_by_role("row", name=re.compile("xia@desk.example"))
+        row.get_by_role("button", name="Drop Xia").click()
+        expect(page.get_by_role("status")).to_contain_text("Dropped from the course.")
+        page.goto(f"{portal.url}{DESK}/submissions?verdict=accepted")
+        page.get_by_role("button", name="Show").click()
+        page.goto(f"{portal.url}{DESK}/assignments/coarsened")
+        page.get_by_label("Points").fill("11")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("status")).to_have_text("The assignment is changed.")

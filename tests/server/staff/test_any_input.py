@@ -1,0 +1,86 @@
+"""Nothing that is typed, sent or put into an address of the desk is answered with a fault."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import pytest
+
+from server.courses.models import Role
+from tests.server.staff.graded import handed_in
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of
+
+ODD = (
+    "\x00", "\ud7ff\uffff", "\u202e", "'; --", "%", "_", "\\", "1e400", "-1", "0", "9" * 60, "nan", "💥" * 300, "\r\n",
+    "<b>", "{{7*7}}",
+    "2026-02-30T00:00", "2026-03-01T23:59:59.999+99:00", "٣", "½", "student", "on",
+)  # fmt: skip
+ASKED = (
+    "text", "role", "section", "state", "assignment", "student", "verdict", "mode", "late", "one", "after", "by",
+    "down", "dropped", "area", "subject", "before", "notice",
+)  # fmt: skip
+READ = (
+    "", "roster", "roster.csv", "assignments", "submissions", "submissions/state", "regrade", "grades", "grades.csv",
+    "audit",
+)  # fmt: skip
+SENT = {
+    "roster": ("email", "name", "role", "section"), "roster/2": ("role", "section"), "roster/code": ("do",),
+    "roster/import": ("text", "drop"), "roster/apply": ("text", "drop", "digest"),
+    "assignments": (
+        "exercise", "slug", "device_class", "arch", "tile", "title", "points", "opens_at", "due_at", "closes_at",
+        "late_percent_per_day", "attempts", "min_interval_seconds", "checks_per_hour", "counts", "board_frozen_at",
+    ),
+    "assignments/tiled": ("title", "points", "due_at", "attempts", "counts", "min_interval_seconds", "listed"),
+    "assignments/tiled/extensions": ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason"),
+    "regrade": ("assignment", "student", "verdict", "state", "one", "until"), "settings": ("title", "zone", "archived"),
+}  # fmt: skip
+RIGHT = {
+    "exercise": "naive", "role": "student", "counts": "best", "title": "T", "person": "2", "extra_attempts": "1",
+    "until": "9", "zone": "UTC", "name": "N", "email": "n@example.edu", "attempts": "1", "slug": "lab",
+    "text": "email,name\na@b.c,A\n",
+}  # fmt: skip
+PATHS = ("{}/", "gpu/assignments/{}", "gpu/regrades/{}", "gpu/roster/{}/drop", "gpu/{}")
+
+
+@pytest.fixture
+def ina(portal: Portal) -> BrowserClient:
+    browser = client_of(portal, "ina", Role.INSTRUCTOR, admin=True)
+    handed_in(portal.course, "ada", source=b"// 1")
+    return browser
+
+
+@pytest.mark.parametrize("page", READ)
+def test_no_address_brings_a_fault(ina: BrowserClient, page: str) -> None:
+    rolls = random.Random(page)
+    for odd in rolls.sample(ODD, 8):
+        query = {name: rolls.choice((odd, "")) for name in ASKED}
+        assert ina.get(f"/staff/gpu/{page}", query_string=query).status_code == 200, query
+
+
+@pytest.mark.parametrize("page", SENT)
+def test_no_form_brings_a_fault(ina: BrowserClient, page: str) -> None:
+    rolls = random.Random(page)
+    for odd in ODD:
+        given = {field: RIGHT.get(field, "") for field in SENT[page]}
+        for name in rolls.sample(SENT[page], min(2, len(SENT[page]))):
+            given[name] = odd
+        answer = ina.post_form(f"/staff/gpu/{page}", **given)
+        assert answer.status_code in {200, 303, 404, 409, 422}, (given, answer.status)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_no_path_brings_a_fault(ina: BrowserClient, path: str) -> None:
+    for odd in ("%00", "%ff", "%E2%80%AE", "..%2f", "9" * 60, "-1", "'", "%0d%0a", "x" * 3000):
+        where = f"/staff/{path.format(odd)}"
+        assert ina.get(where).status_code in {200, 308, 404, 405}, where
+        assert ina.post_form(where).status_code in {303, 308, 404, 405, 409, 422}, where
+    for odd in ("%00", "x" * 3000, "'"):
+        assert ina.post_form(f"/fleet/workers/{odd}", do="drain").status_code in {404, 503}
+
+
+def test_a_file_that_is_too_large_is_told_in_its_own_words(ina: BrowserClient) -> None:
+    answer = ina.post_form("/staff/gpu/roster/import", file=(io.BytesIO(b"x" * 2**20), "roster.csv"))
+    assert answer.status_code == 413
+    assert "A roster has at most" in answer.get_data(as_text=True)
