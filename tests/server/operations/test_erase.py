@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from kernels.report import from_json
-from server.accounts.models import Person
+from server.accounts import browser_sessions
+from server.accounts.limits import Limit, by_email, count
+from server.accounts.links import create_link, find_link
+from server.accounts.models import LinkPurpose, Person, RateCount
 from server.accounts.service import AccountError, create_person, find_person, sign_in
 from server.audit.models import AuditEvent
 from server.courses.models import Course
@@ -23,7 +27,7 @@ from server.models import Base
 from server.operations.erase import NobodyToErase, erase_person
 from server.standings.service import board
 from server.submissions.models import Submission
-from tests.server.course import NOW, check_result
+from tests.server.course import NOW, ACourse, check_result
 from tests.server.operations.a_full_course import SECRET, fail, full_course, measure, source
 from worker.messages import MeasureWork, decode
 
@@ -217,3 +221,18 @@ def test_nothing_is_left_in_the_file_either(tmp_path: Path, sqlite_url: str) -> 
 
 def everything(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.iterdir()).lower()
+
+
+def test_nobody_stays_signed_in_or_counted_as_who_they_were(made: Sessions) -> None:
+    course = ACourse.make(made)
+    ada = course.person("ada")
+    count(made, Limit("sign-in account", 9, timedelta(hours=1)), by_email("ada@example.edu"))
+    with made.begin() as session:
+        person = session.get_one(Person, ada)
+        cookie = browser_sessions.begin(session, person, "test")
+        link = create_link(session, person, LinkPurpose.RESET)
+    erase_person(made, ada)
+    with made.begin() as session:
+        assert browser_sessions.find(session, cookie) is None
+        assert find_link(session, LinkPurpose.RESET, link) is None
+        assert not session.scalars(select(RateCount)).all()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server.accounts.service import find_by_token, sign_in
+from server.accounts.enrolment import course_to_join
+from server.accounts.service import find_by_token, people, sign_in
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
 from server.up.demo import prepare_demo
@@ -37,6 +38,14 @@ def test_it_is_made_once_and_kept(made: Sessions, tmp_path: Path):
     second = prepare_demo(made, file, "http://127.0.0.1:9")
     assert second.users == first.users
     assert json.loads(file.read_text())["url"] == "http://127.0.0.1:9"
+
+
+def test_the_instructor_runs_the_server_and_others_join_with_a_code(made: Sessions, tmp_path: Path):
+    codes = {prepare_demo(made, tmp_path / "demo.json", URL).code for _ in range(2)}
+    with made.begin() as session:
+        assert {person.email for person in people(session) if person.admin} == {"instructor@demo.example"}
+        assert course_to_join(session, codes.pop()).slug == "demo"
+    assert not codes, "the code stays"
 
 
 def test_a_file_that_is_lost_is_written_anew_with_new_secrets(made: Sessions, tmp_path: Path):
