@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types client check format docs screenshots lock fuzz faults bench bench-queue bench-gpu test-gpu clean
+.PHONY: help install run test lint types client check format docs screenshots lock fuzz faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -72,6 +72,10 @@ bench: ## speed of the CPU device and of a whole `tilelab grade`, against Numba'
 bench-queue: ## what the queue costs and how fair it is, beside bare Celery (T="fairness --quick" for a part)
 	@bin/setup dev
 	@$(PY) -m bench.queue $(T)
+
+bench-portal: ## what the portal bears: submissions a second, pages at a million submissions, streams (T="pages --quick" for a part)
+	@bin/setup dev
+	@$(PY) -m bench.portal $(T)
 
 bench-gpu: ## measure what a GPU's figures are worth, and write docs/gpu-measurements.md (T="backlog --gpus 0,1" for a part)
 	@bin/setup gpu

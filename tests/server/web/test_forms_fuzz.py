@@ -157,10 +157,10 @@ def battered(portal: Portal) -> Iterator[Battered]:
 def test_no_field_of_any_address_gives_a_fault(battered: Battered) -> None:
     """Each address with each strange value, in all of its fields at once and in a part of itself."""
     dice = random.Random(6)
-    values = dice.sample(VALUES, 24) if CASES < 1000 else list(VALUES)
+    values = dice.sample(VALUES, 24)
     for rule in battered.rules:
         methods = [name for name in ("GET", "POST") if name in (rule.methods or ())]
-        for number, value in enumerate(dice.sample(values, min(4, len(values))) if CASES < 1000 else values):
+        for number, value in enumerate(dice.sample(values, 4)):
             parts = [Part(name, value) for name in _NAMES]
             role = "root" if number % 2 == 0 else dice.choice(ROLES)
             for method in methods:

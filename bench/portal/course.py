@@ -1,0 +1,73 @@
+"""Submissions that wait, and what workers would make of them, written as the recorder writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from bench.queue.ground import Ground
+from kernels.report import Report
+from kernels.verdict import Verdict
+from server.grading.reports import pack
+from server.submissions.models import Mode
+from server.submissions.service import HandedIn, accept
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One submission of each person, in the queue. ids: their public names; numbers: theirs in the database."""
+
+    ground: Ground
+    ids: tuple[str, ...]
+    numbers: tuple[int, ...]
+
+    @classmethod
+    def of_all(cls, ground: Ground) -> Waiting:
+        """Everybody hands in."""
+        assignment = next(iter(ground.assignments.values()))
+        made = [
+            accept(
+                ground.sessions, HandedIn(person, assignment, f"// {person}\n".encode(), Mode.CHECK)
+            ).submission
+            for person in ground.people
+        ]
+        return cls(ground, tuple(each.public_id for each in made), tuple(each.id for each in made))
+
+    def begin(self, numbers: Sequence[int]) -> None:
+        """Workers have taken them."""
+        self._write(_BEGIN, numbers)
+
+    def finish(self, numbers: Sequence[int]) -> None:
+        """They are graded."""
+        report = Report(Verdict.ACCEPTED, "It is right.", "tiled", "cpu", "sm_90", 16)
+        self._write([_STEP_OVER, _RESULT, _JOB_OVER], numbers, report=pack(report))
+
+    def _write(self, statements: Sequence[str], numbers: Sequence[int], **more: object) -> None:
+        with self.ground.sessions.begin() as session:
+            for statement in statements:
+                asked = text(statement)
+                given = {"numbers": list(numbers), **more}
+                session.execute(asked, {name: given[name] for name in asked.compile().params})
+
+
+_JOBS = "SELECT id FROM jobs WHERE submission_id = ANY(:numbers)"
+_BEGIN = (
+    (
+        f"UPDATE steps SET state = 'running', token = md5('t' || id), attempt = 1, sent_at = now(), started_at = now() "  # noqa: S608 - names of our own
+        f"WHERE job_id IN ({_JOBS})"
+    ),
+    "UPDATE jobs SET state = 'running', started_at = now() WHERE submission_id = ANY(:numbers)",
+)
+_STEP_OVER = (
+    f"UPDATE steps SET state = 'done', token = NULL, ended_at = now(), seconds = 1 WHERE job_id IN ({_JOBS})"  # noqa: S608 - names of our own
+)
+_RESULT = """
+INSERT INTO results (job_id, verdict, device_class, report, ranked, recorded_at, launch, tile, not_ranked)
+SELECT id, 'accepted', '', :report, false, now(), '', 16, '' FROM jobs WHERE submission_id = ANY(:numbers)
+"""
+_JOB_OVER = """
+UPDATE jobs SET state = 'done', verdict = 'accepted', started_at = coalesce(started_at, now()), ended_at = now()
+WHERE submission_id = ANY(:numbers)
+"""
