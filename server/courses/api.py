@@ -29,7 +29,7 @@ class AssignmentAnswer:
     counts: which submission is graded: the best, the last, or the one that you chose
     attempts: how many submissions for the ranking you have in all; None for any number
     attempts_left: of these; None as `attempts`
-    min_interval_seconds: between two submissions; checks_per_hour: how many may be checked only
+    min_interval_seconds: between two for the ranking; checks_per_hour: how many may be checked only
     checks_left: of these, now
     page: the address of its page
     """

@@ -81,7 +81,7 @@ class Assignment(Base):
     closes_at: until when late submissions are taken; None for as long as the course goes on
     late_percent_per_day: of the points, lost for each day begun after `due_at`
     attempts: how many submissions for the ranking each student has; None for any number
-    min_interval_seconds: between two submissions of one student
+    min_interval_seconds: between two submissions of one student for the ranking
     checks_per_hour: how many may be checked only
     board_frozen_at: from when on students see the boards as they stood then
     """
