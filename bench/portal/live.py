@@ -44,7 +44,7 @@ class LivePage:
     async def run(self) -> None:
         """Until the state is final."""
         wait = _FIRST_WAIT
-        while self.ended is None:
+        while not self._over():
             try:
                 await self._listen()
                 pause = self._retry  # it ended in order, and a browser comes back by itself
@@ -52,11 +52,14 @@ class LivePage:
                 pause = None
             except _FAILED:
                 pause = self._retry
-            if self.ended is not None:
+            if self._over():
                 return
             # beside the browser's own new try the page asks for the state, and what comes first counts
             await asyncio.sleep(min(_or_never(pause), wait * random.uniform(0.5, 1.5)))
             wait = await self._ask(wait)
+
+    def _over(self) -> bool:
+        return self.ended is not None
 
     async def _ask(self, wait: float) -> float:
         self.polls += 1

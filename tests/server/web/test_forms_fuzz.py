@@ -199,7 +199,8 @@ def _send_form(battered: Battered, role: str, data: st.DataObject) -> None:
     for name in data.draw(st.lists(st.sampled_from(sorted(fields) or _NAMES), max_size=3)):
         fields[name] = data.draw(text)
     parts = [Part(name, value) for name, value in fields.items() if name != CSRF_FIELD]
-    if parts and data.draw(st.booleans()):
+    doubled = data.draw(st.booleans())
+    if parts and doubled:
         parts.append(
             Part(data.draw(st.sampled_from(parts)).name, data.draw(text), data.draw(st.none() | text))
         )
