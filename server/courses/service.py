@@ -77,7 +77,7 @@ def courses(session: Session) -> Sequence[Course]:
 def enrol(
     session: Session, course: Course, person: Person, role: Role = Role.STUDENT, now: datetime | None = None
 ) -> Membership:
-    """Take a person into a course; one who is in it already gets the role."""
+    """Take a person into a course, back into it after they left; one who is in it already gets the role."""
     if person.erased_at is not None:
         raise CourseError("Who was erased cannot be enrolled.")
     found = session.scalar(
@@ -86,7 +86,7 @@ def enrol(
     if found is None:
         found = Membership(course_id=course.id, person_id=person.id, created_at=now or datetime.now(UTC))
         session.add(found)
-    found.role = role
+    found.role, found.dropped_at = role, None
     session.flush()
     return found
 

@@ -57,6 +57,32 @@ def test_enrolling_twice_changes_the_role(made: Sessions, course: Course) -> Non
         assert session.scalar(select(func.count()).select_from(Membership)) == 1
 
 
+def test_who_left_comes_back_by_enrolling(made: Sessions, course: Course) -> None:
+    with made.begin() as session:
+        ada = create_person(session, email="ada@example.edu", name="Ada")
+        service.enrol(session, course, ada).dropped_at = NOW
+        session.flush()
+        assert service.role_in(session, ada.id, course.id) is None
+        service.enrol(session, course, ada)
+        assert service.role_in(session, ada.id, course.id) is Role.STUDENT
+
+
+def test_students_see_nothing_of_what_is_not_listed_and_nothing_once_they_left(
+    made: Sessions, course: Course
+) -> None:
+    student, teacher = person(made, "student"), person(made, "teacher")
+    with made.begin() as session:
+        for number, role in ((student, Role.STUDENT), (teacher, Role.INSTRUCTOR)):
+            session.add(Membership(course_id=course.id, person_id=number, role=role, created_at=NOW))
+        service.create_assignment(session, course, "tiled").listed = False
+    with made.begin() as session:
+        assert service.visible_assignments(session, student, NOW) == []
+        assert len(service.visible_assignments(session, teacher, NOW)) == 1
+        session.scalars(select(Membership).where(Membership.person_id == teacher)).one().dropped_at = NOW
+        session.flush()
+        assert service.visible_assignments(session, teacher, NOW) == []
+
+
 def test_an_assignment_holds_the_exercise_as_it_is(made: Sessions, course: Course) -> None:
     with made.begin() as session:
         service.create_assignment(session, course, "tiled", now=NOW)
