@@ -1,0 +1,164 @@
+"""The page of a submission in a real browser, graded by the real workers of a demo deployment."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessible import assert_accessible
+from tests.browser.deployment import Deployment
+from tests.browser.signing_in import sign_in
+from tests.browser.viewports import NARROW, WIDE
+
+ROOT = Path(__file__).parents[2]
+RACE = (ROOT / "samples" / "missing_barrier.cu").read_text()
+RIGHT = (ROOT / "kernels" / "exercises" / "tiled" / "solution.cu").read_text()
+LONG = 120_000
+ENDLESS = RACE.replace("float sum = 0.0f;", "float sum = 0.0f; while (sum == 0.0f) sum *= 2.0f;")
+
+
+@pytest.fixture(scope="module")
+def race(portal: Deployment) -> str:
+    """The address of a kernel with a race, graded."""
+    return graded(portal, RACE)
+
+
+@pytest.fixture(scope="module")
+def right(portal: Deployment) -> str:
+    """The address of a kernel that is right, graded."""
+    return graded(portal, RIGHT)
+
+
+def hand_in(portal: Deployment, source: str) -> str:
+    name = portal.hand_in(portal.person("student"), "demo/tiled", source).rpartition("/")[2]
+    return f"{portal.url}/submissions/{name}"
+
+
+def graded(portal: Deployment, source: str) -> str:
+    address = hand_in(portal, source)
+    until = time.monotonic() + LONG / 1000
+    name = address.rpartition("/")[2]
+    while portal.state(portal.person("student"), f"/api/v1/submissions/{name}")["verdict"] is None:
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    return address
+
+
+def verdict(page: Page):
+    return page.locator("section.verdict .stamp")
+
+
+def test_a_page_that_is_watched_goes_on_to_the_verdict_by_itself(page, portal):
+    sign_in(page, portal, "student")
+    page.goto(hand_in(portal, RACE))
+    expect(page.locator(".phases li[aria-current=step], section.verdict").first).to_be_visible()
+    expect(verdict(page)).to_have_text("data race", timeout=LONG)
+    expect(page.locator("[data-live]")).to_have_count(0)
+
+
+def test_a_finding_stands_below_its_line_and_leads_to_the_other(page, portal, race):
+    sign_in(page, portal, "student")
+    page.goto(race)
+    line = page.locator("#L20")
+    mark = page.locator('.mark[data-line="20"]').first
+    expect(mark).to_contain_text("data race")
+    below = mark.bounding_box()["y"] - line.bounding_box()["y"]
+    assert 0 < below < 40
+    mark.get_by_role("link", name="line 25").first.click()
+    assert page.url.endswith("#L25")
+    expect(page.locator("#L25")).to_be_in_viewport()
+
+
+def test_stopping_ends_it_and_says_so(page, portal):
+    sign_in(page, portal, "student")
+    page.goto(hand_in(portal, ENDLESS))
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Stop grading").click()
+    expect(page.get_by_text("Grading is stopped.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Taken back")).to_be_visible()
+
+
+def test_the_margin_is_switched_by_the_keyboard(page, portal, right):
+    sign_in(page, portal, "student")
+    page.goto(right)
+    expect(verdict(page)).to_have_text("accepted")
+    page.get_by_role("radio", name="Cost").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("radio", name="Global memory")).to_be_checked()
+    expect(page.locator(".reading.v-global").filter(has_text="%").first).to_be_visible()
+    expect(page.locator(".line .reading.v-cost").first).to_be_hidden()
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW])
+def test_everybody_can_use_it(page, portal, race, right):
+    sign_in(page, portal, "student")
+    for address in (race, right):
+        page.goto(address)
+        expect(verdict(page)).to_be_visible()
+        assert_accessible(page)
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW])
+def test_everybody_can_watch(page, portal, complaints):
+    complaints.allow("ERR_FAILED")
+    sign_in(page, portal, "student")
+    page.route(re.compile("/(events|state)$"), lambda route: route.abort())
+    page.goto(hand_in(portal, ENDLESS))
+    if page.locator("[data-live]").count():
+        assert_accessible(page)
+
+
+def test_without_javascript_it_is_read_and_loaded_again(browser, portal, race):
+    context = browser.new_context(java_script_enabled=False, locale="en-GB")
+    page = context.new_page()
+    sign_in(page, portal, "student")
+    page.goto(race)
+    expect(verdict(page)).to_have_text("data race")
+    expect(page.locator('.mark[data-line="20"]').first).to_be_visible()
+    page.goto(hand_in(portal, ENDLESS))
+    if page.locator(".phases").count():
+        expect(page.get_by_role("link", name="Load it again")).to_be_visible()
+        page.get_by_role("button", name="Stop grading").click()
+        expect(page.get_by_role("heading", name="Taken back")).to_be_visible()
+    context.close()
+
+
+def test_what_is_saved_is_complete(page, portal, race):
+    sign_in(page, portal, "student")
+    page.goto(race)
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="report", exact=True).click()
+    assert "Two threads use the same memory" in Path(saved.value.path()).read_text()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="source", exact=True).click()
+    assert Path(saved.value.path()).read_text() == RACE
+
+
+def test_a_page_that_is_open_while_the_server_starts_anew_shows_the_verdict(page, portal, complaints):
+    complaints.allow("ERR_|request|answer: 50")
+    sign_in(page, portal, "student")
+    page.goto(hand_in(portal, RACE))
+    restarted = restart_web(portal)
+    expect(verdict(page)).to_have_text("data race", timeout=LONG)
+    assert restarted
+
+
+def restart_web(portal: Deployment) -> list[int]:
+    """Kill what answers requests of this portal; what looks after it starts it anew."""
+    killed = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            ours = str(portal.data).encode() in (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if ours and {b"serve", b"web"} <= set(words):
+            os.kill(int(process.name), signal.SIGKILL)
+            killed.append(int(process.name))
+    return killed
