@@ -10,6 +10,8 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 def safe(text: str) -> str:
     """One line, with tabs as blanks and every control, format or unassigned character spelled out."""
+    if text.isprintable():
+        return text  # nearly all text is, and a page has much of it
     return "".join(_spelled(char) if _is_unsafe(char) else char for char in text.expandtabs(_TAB))
 
 
