@@ -49,7 +49,7 @@ def grant_extension(slug: str, assignment: str) -> Response | tuple[str, int]:
         return assignment_page(session, course, found, setting, form), 422
 
 
-@staff.post("/assignments/<assignment>/extensions/<int:person>/withdraw")
+@staff.post("/assignments/<assignment>/extensions/<int(max=9007199254740991):person>/withdraw")
 def withdraw_extension(slug: str, assignment: str, person: int) -> Response:
     """Take one back."""
     course = instructor_of(slug)

@@ -91,7 +91,7 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
     return _page(course, form), 422
 
 
-@staff.post("/roster/<int:person>")
+@staff.post("/roster/<int(max=9007199254740991):person>")
 def change_member(slug: str, person: int) -> Response:
     """Give one another role or section."""
     course = instructor_of(slug)
@@ -109,7 +109,7 @@ def change_member(slug: str, person: int) -> Response:
     return back("staff.show_roster", slug, "member-changed")
 
 
-@staff.post("/roster/<int:person>/drop")
+@staff.post("/roster/<int(max=9007199254740991):person>/drop")
 def drop_member(slug: str, person: int) -> Response:
     """Somebody leaves; nothing is deleted."""
     course = instructor_of(slug)
@@ -121,7 +121,7 @@ def drop_member(slug: str, person: int) -> Response:
     return back("staff.show_roster", slug, "member-dropped")
 
 
-@staff.post("/roster/<int:person>/take-back")
+@staff.post("/roster/<int(max=9007199254740991):person>/take-back")
 def take_member_back(slug: str, person: int) -> Response:
     """Somebody who left is in the course again."""
     course = instructor_of(slug)
@@ -133,7 +133,7 @@ def take_member_back(slug: str, person: int) -> Response:
     return back("staff.show_roster", slug, "member-back")
 
 
-@staff.post("/roster/<int:person>/link")
+@staff.post("/roster/<int(max=9007199254740991):person>/link")
 def make_link(slug: str, person: int) -> str:
     """A link to set a password with; shown on the page that answers, and never again."""
     course = instructor_of(slug)

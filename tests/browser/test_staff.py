@@ -83,7 +83,7 @@ def test_an_assignment_is_opened_and_a_student_sees_it(desk, portal, browser, co
     desk.get_by_label("Closes").fill("2031-05-03T23:59")
     desk.get_by_role("button", name="Set it").click()
     expect(desk.get_by_role("status")).to_have_text("The assignment is set.")
-    desk.get_by_label("Student").select_option(index=1)
+    desk.get_by_label("Student", exact=True).select_option(index=1)
     desk.get_by_role("textbox", name="More attempts").fill("2")
     desk.get_by_role("button", name="Grant").click()
     expect(desk.get_by_role("status")).to_have_text("The extension is granted.")
