@@ -115,9 +115,9 @@ class Part:
     unseen: bool = False
 
 
-def read_part(session: Session, board: BoardKey, asked: Asked) -> Part:
+def read_part(session: Session, board: BoardKey, asked: Asked, places: Places | None = None) -> Part:
     """The lines asked for, each with its place."""
-    places = Places(session, board)
+    places = places or Places(session, board)
     backwards = asked.before is not None
     start = asked.before or asked.after
     found, gave_up = _scan(session, board, asked, start, backwards=backwards)
@@ -128,12 +128,12 @@ def read_part(session: Session, board: BoardKey, asked: Asked) -> Part:
     return Part(rows, places.total, earlier, later, unseen=gave_up)
 
 
-def read_own(session: Session, board: BoardKey, person: int) -> Ranked | None:
+def read_own(session: Session, board: BoardKey, person: int, places: Places | None = None) -> Ranked | None:
     """The line of one person."""
     found = session.execute(_lines(board).where(Standing.person_id == person)).one_or_none()
     if found is None:
         return None
-    return _ranked(session, board, Places(session, board), [found], Asked())[0]
+    return _ranked(session, board, places or Places(session, board), [found], Asked())[0]
 
 
 def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> tuple[Ranked, ...]:
@@ -231,12 +231,14 @@ def _ranked(
     in_a_row = asked.order is Order.RANK and not asked.turned and not asked.text
     rows: list[Ranked] = []
     for standing, person, submission in found:
-        if rows and in_a_row:
+        group = groups.get(standing.person_id)
+        if group is not None:
+            place = group.place
+        elif rows and in_a_row:
             place = rows[-1].rank + 1
         else:
             place = places.of(standing.score, standing.reached_at, standing.person_id)
         row = _row(standing, person, submission, place)
-        group = groups.get(standing.person_id)
         rows.append(row if group is None else replace(row, level=group.rank, tied=group.tied))
     return tuple(rows)
 

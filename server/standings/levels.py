@@ -13,21 +13,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.standings.models import Standing
-from server.standings.places import BoardKey, Places, before
+from server.standings.places import BoardKey, Level, Places, before
 
 WHOLE = 2_000
 """Of a board with at most so many lines all are looked at."""
 
 _CONTEXT = 500
 """Of a longer one so many above those shown: enough to come upon a gap between two groups."""
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """rank: the place of the first of the group; tied: whether there are others in it."""
-
-    rank: int
-    tied: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +41,10 @@ def levels(
     query = select(Standing.person_id, Standing.low, Standing.high).where(board.lines)
     best_first = (Standing.score.desc(), Standing.reached_at, Standing.person_id)
     if places.total <= WHOLE:
-        return _grouped((_Stand(*row) for row in session.execute(query.order_by(*best_first))), 1)
+        if places.levels is None:
+            everybody = session.execute(query.order_by(*best_first))
+            places.levels = _grouped((_Stand(*row) for row in everybody), 1)
+        return places.levels
     first, last = shown[0], shown[-1]
     place = places.of(first.score, first.reached_at, first.person_id)
     if places.of(last.score, last.reached_at, last.person_id) != place + len(shown) - 1:
@@ -74,4 +69,4 @@ def _grouped(lines: Iterable[_Stand], place: int) -> Mapping[int, Level]:
 
 
 def _told(group: Sequence[int], rank: int) -> dict[int, Level]:
-    return dict.fromkeys(group, Level(rank, tied=len(group) > 1))
+    return {person: Level(rank + i, rank, tied=len(group) > 1) for i, person in enumerate(group)}

@@ -16,7 +16,7 @@ from server.standings.asking import Query, mark_of, position_at
 from server.standings.boards import PAGE, Asked, Order, Ranked, read_around, read_own, read_part
 from server.standings.finding import Reader
 from server.standings.metric import metric_of
-from server.standings.places import BoardKey, classes
+from server.standings.places import BoardKey, Places, classes
 
 CPU = "cpu"
 """In addresses, the class of what is checked only."""
@@ -117,8 +117,9 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
     frozen = frozen_at is not None and frozen_at <= now
     frozen_view = frozen and (query.frozen or not reader.is_staff)
     key = BoardKey(assignment.id, device_class, before_freeze=frozen_view)
-    own = read_own(session, key, reader.viewer.id)
-    part = read_part(session, key, _asked(session, reader, assignment, key, query, own))
+    places = Places(session, key)
+    own = read_own(session, key, reader.viewer.id, places)
+    part = read_part(session, key, _asked(session, reader, assignment, key, query, own), places)
     metric = metric_of(assignment.exercise)
     path = f"/courses/{reader.course.slug}/{assignment.slug}/board/"
     shown = {row.person_id for row in part.rows}

@@ -105,8 +105,22 @@ def classes(session: Session, assignment: int) -> list[str]:
     return sorted(session.scalars(query.distinct()))
 
 
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A line's own place, that of the first of its group, and whether there are others in it."""
+
+    place: int
+    rank: int
+    tied: bool
+
+
 class Places:
-    """The places on one board, as they are in this transaction."""
+    """The places on one board, as they are in this transaction.
+
+    levels: of a board that was read as a whole, each person's
+    """
+
+    levels: Mapping[int, Level] | None = None
 
     def __init__(self, session: Session, board: BoardKey) -> None:
         query = select(StandingCount.bucket, StandingCount.count).where(board.counts)

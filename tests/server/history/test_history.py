@@ -44,7 +44,7 @@ def test_every_attempt_says_what_became_of_it_and_why_it_is_not_ranked(portal):
     found = rows(client_of(portal, "ada").page(HISTORY))
     assert [row.split()[0] for row in found] == ["6", "5", "4", "3", "2", "1"]
     assert "being graded" in found[0]
-    assert found[1].endswith("faster than the device can be.")
+    assert found[1].endswith("Faster than the device can be.")
     assert found[2].endswith("Another kernel of yours is faster, and stands on the board.")
     assert "check only" in found[3]
     assert "Submit it for ranking" in found[3]
