@@ -115,7 +115,7 @@ def replay(report: Report, file: str) -> str:
 def _parts(check: CaseCheck) -> tuple[str, str]:
     """Size and kind of inputs of a case, by its name."""
     size, _, kind = check.case.rpartition(" ")
-    return (size, kind) if kind in set(InputKind) else (check.case, "")
+    return (size, kind) if kind in _KINDS else (check.case, "")
 
 
 def _row(size: str, kinds: Sequence[str], checks: Sequence[CaseCheck]) -> SizeRow:
