@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types client check format docs screenshots lock fuzz faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test lint types client check format docs screenshots lock fuzz fuzz-api faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -60,6 +60,10 @@ lock: ## write the lock files anew, with the newest releases that pyproject.toml
 fuzz: ## grade N mutated sources and PTX texts (N=100000): no crash, no hang
 	@bin/setup dev
 	@$(PY) -m tests.fuzz $(N)
+
+fuzz-api: ## make up N requests from the API's own description (N=20000): no violation of it, no fault
+	@bin/setup dev
+	@$(PY) -m tests.fuzz_api $(if $(filter command line environment,$(origin N)),$(N)) $(T)
 
 faults: ## hand in 500 kernels while every part dies 300 times: nothing may be lost (T="--seed 1 --submissions 100")
 	@bin/setup dev

@@ -20,6 +20,10 @@ from server.web.problems import MEDIA_TYPE, Problem
 from server.web.schemas import Schema, Schemas, Undescribed
 
 PREFIX = "/api/v1"
+_STREAM = (
+    "Server-sent events. One named `state` at once, and at each change; one named `beat` now and then. The stream ends "
+    "after a `final` state, and by itself after some minutes: then ask again."
+)
 _SCHEME = "token"
 _KEY = "tilelab-openapi"
 
@@ -135,9 +139,10 @@ def _parameters(rule: Rule, said: Operation, schemas: Schemas) -> Iterator[Schem
 
 
 def _responses(said: Operation, schemas: Schemas) -> dict[str, Schema]:
+    content = schemas.of(said.answer) if said.events is None else _event(said.events, schemas)
     right: Schema = {
-        "description": "As asked." if said.events is None else _told(said.events, schemas),
-        "content": {said.media_type: {"schema": schemas.of(said.answer)}},
+        "description": "As asked." if said.events is None else _STREAM,
+        "content": {said.media_type: {"schema": content}},
         **_headers(said.gives, schemas),
     }
     problem = {MEDIA_TYPE: {"schema": schemas.of(Problem)}}
@@ -152,14 +157,16 @@ def _responses(said: Operation, schemas: Schemas) -> dict[str, Schema]:
     }
 
 
-def _told(events: type, schemas: Schemas) -> str:
-    """OpenAPI 3.1 has no words for what a stream's events hold."""
-    name = schemas.of(events)["$ref"].rpartition("/")[2]
-    return (
-        f"Server-sent events. Each named `state` holds one {name} of this document's schemas, as JSON in one line; one "
-        "named `beat` comes now and then to show that the stream lives. It ends after a `final` one, and by itself "
-        "after some minutes: then ask again."
-    )
+def _event(events: type, schemas: Schemas) -> Schema:
+    """One event of a stream. OpenAPI 3.1 has no words for streams; this is how 3.2 says what is in one."""
+    told = {"type": "string", "contentMediaType": JSON, "contentSchema": schemas.of(events)}
+    return {
+        "description": "One server-sent event. `beat` shows that the stream lives; its data says nothing.",
+        "oneOf": [
+            {"type": "object", "properties": {"event": {"const": "state"}, "data": told}},
+            {"type": "object", "properties": {"event": {"const": "beat"}, "data": {"const": "{}"}}},
+        ],
+    }
 
 
 def _headers(headers: Iterable[Header], schemas: Schemas) -> Schema:

@@ -130,15 +130,13 @@ def test_handing_in_says_where_it_is(server: Server, ada: Student, kernel: str):
 
 def test_waiting_shows_each_phase_and_ends_with_the_report(server: Server, ada: Student, kernel: str):
     process = ada.begin("submit", kernel, "--wait")
-    until(lambda: handed_in(server))
-    assert process.poll() is None
+    said = waiting(process)
     grade(server.course)
     out, err = process.communicate(timeout=WAITS)
     assert process.returncode == 0, err
     assert out.startswith("my.cu: accepted\n")
     assert "5,000 GFLOPS" in out
-    assert err.splitlines()[0].startswith(f"tilelab: handed in for gpu/tiled: {server.url}/submissions/")
-    assert "waiting" in err
+    assert said[0].startswith(f"tilelab: handed in for gpu/tiled: {server.url}/submissions/")
     assert err.splitlines()[-1] == "tilelab: graded"
 
 
@@ -146,7 +144,11 @@ def test_what_is_not_accepted_ends_with_1_and_its_line(server: Server, ada: Stud
     process = ada.begin("submit", kernel, "--wait", "--check", "--json")
     until(lambda: handed_in(server))
     finding = Finding(Verdict.DATA_RACE, "two \x1b[31mthreads\nmeet", line=1, other_line=1, count=3)
-    said: dict[str, Any] = {"findings": (finding,), "printed": "one\n\x1b]0;title\x07\n", "printed_case": "Width=1"}
+    said: dict[str, Any] = {
+        "findings": (finding,),
+        "printed": "one\n\x1b]0;title\x07\n",
+        "printed_case": "Width=1",
+    }
     check(server, Verdict.DATA_RACE, **said)
     out, _ = process.communicate(timeout=WAITS)
     assert process.returncode == 1
@@ -158,6 +160,16 @@ def test_what_is_not_accepted_ends_with_1_and_its_line(server: Server, ada: Stud
     assert "__global__ void MatrixMulKernel" in log.out
     assert "\\x1b]0;title\\x07" in log.out
     assert "\x1b" not in log.out + ada.tilelab("status", found["id"]).out
+
+
+def waiting(process: subprocess.Popen[str]) -> list[str]:
+    """What it says until it waits for its turn."""
+    assert process.stderr is not None
+    said = [""]
+    while "waiting" not in said[-1]:
+        assert process.poll() is None, said
+        said.append(process.stderr.readline())
+    return said[1:]
 
 
 def check(server: Server, verdict: Verdict, *, when: float = 0, **said: Any) -> None:
@@ -181,9 +193,7 @@ def test_a_fault_of_ours_ends_with_3(server: Server, ada: Student, kernel: str):
 
 def test_ctrl_c_ends_the_waiting_and_says_how_to_come_back(server: Server, ada: Student, kernel: str):
     process = ada.begin("submit", kernel, "--wait")
-    assert process.stderr is not None
-    while "waiting" not in process.stderr.readline():
-        assert process.poll() is None
+    waiting(process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=WAITS)
     assert process.returncode == 130
@@ -198,10 +208,9 @@ def test_ctrl_c_ends_the_waiting_and_says_how_to_come_back(server: Server, ada: 
 
 def test_waiting_goes_on_through_a_restarted_server(server: Server, ada: Student, kernel: str):
     process = ada.begin("submit", kernel, "--wait")
-    assert process.stderr is not None
-    while "waiting" not in process.stderr.readline():
-        assert process.poll() is None
+    waiting(process)
     server.stop(signal.SIGKILL)
+    assert process.stderr is not None
     assert "Grading goes on; asking again" in process.stderr.readline()
     grade(server.course)
     server.start()

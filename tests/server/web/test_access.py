@@ -1,0 +1,238 @@
+"""Every route and every kind of visitor: who gets what, as access_matrix.toml has it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from kernels.verdict import Verdict
+from server.accounts import browser_sessions
+from server.accounts.models import ApiToken, BrowserSession, Person
+from server.accounts.service import create_token, disable
+from server.courses.models import Course, Membership, Role
+from server.courses.service import create_assignment
+from server.grading.models import Job
+from server.submissions.models import Submission
+from tests.server.course import NOW, ACourse
+from tests.server.web.conftest import SOURCE, Portal
+from tests.server.web.signed_in import COOKIE, BrowserClient, client_of
+from tests.server.web.test_submissions import grade
+
+# What is decided is the same on either database.
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+MATRIX = tomllib.loads(Path(__file__).with_name("access_matrix.toml").read_text("utf-8"))
+ROLES: tuple[str, ...] = tuple(MATRIX["roles"])
+# Files of scripts and styles are for everyone, by a digest that only the pages know.
+LEFT_OUT = {"assets.show"}
+REFUSALS = {401, 403, 404}
+SENT = {"assignment": "gpu/tiled", "source": SOURCE, "mode": "check"}
+
+
+def expected(policy: str) -> Mapping[str, object]:
+    """What each role gets."""
+    said = dict(MATRIX["policy"][policy])
+    under = expected(str(said.pop("of"))) if "of" in said else {}
+    usual = said.pop("*", None)
+    return {role: said.get(role, under.get(role, usual)) for role in ROLES}
+
+
+def routes() -> Iterator[tuple[str, str, str, Mapping[str, object]]]:
+    """Method, address, endpoint, what each role gets."""
+    for policy, found in MATRIX["routes"].items():
+        for address, endpoint in found.items():
+            method, _, path = address.partition(" ")
+            yield method, path, endpoint, expected(policy)
+
+
+@dataclass
+class House:
+    """A portal with one of every role, and something of the owner's to look at."""
+
+    portal: Portal
+    names: dict[str, str]
+    there: dict[str, str]
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def ask(self, role: str, method: str, path: str) -> int:
+        """The status of what that role is answered."""
+        path = self.named(path)
+        if path.startswith("/api/"):
+            headers = {"Authorization": f"Bearer {self.tokens[role]}"} if role in self.tokens else {}
+            body = SENT if path == "/api/v1/submissions" and method == "POST" else None
+            answer = self.portal.client.open(path, method=method, json=body, headers=headers)
+        else:
+            browser = self.browser(role)
+            answer = browser.get(path) if method == "GET" else browser.post_form(path)
+        answer.get_data()
+        answer.close()
+        return answer.status_code
+
+    def named(self, path: str) -> str:
+        """The address with what is there in it."""
+        for word, name in self.there.items():
+            path = path.replace(word, name)
+        return path
+
+    def browser(self, role: str) -> BrowserClient:
+        """A new one, signed in as that role."""
+        app = self.portal.app
+        client = BrowserClient(app, app.response_class, use_cookies=True)
+        name = self.names.get(role)
+        if name is not None:
+            with self.portal.course.sessions.begin() as session:
+                person = session.scalars(select(Person).where(Person.name == name)).one()
+                token = browser_sessions.begin(session, person, "test")
+                kept = session.scalars(select(BrowserSession).order_by(BrowserSession.id.desc())).first()
+                assert kept is not None
+                if role == "expired":
+                    kept.expires_at = NOW - timedelta(days=1)
+                if role == "revoked":
+                    kept.ended_at = NOW
+            client.set_cookie(COOKIE, token)
+        return client
+
+
+@pytest.fixture
+def house(portal: Portal) -> House:
+    course = portal.course
+    people = {"owner": "ada", "student": "ben", "dropped": "dan", "outsider": "eve"}
+    staff = {
+        "assistant": ("asa", Role.ASSISTANT),
+        "instructor": ("ina", Role.INSTRUCTOR),
+        "admin": ("adm", None),
+    }
+    names = people | {role: name for role, (name, _) in staff.items()} | {"disabled": "dis"}
+    for name in ("ada", "ben", "dan", "zed"):
+        course.person(name)
+    course.person("eve", None)
+    for name, role in staff.values():
+        course.person(name, role)
+    course.person("dis", Role.INSTRUCTOR)
+    submission = course.hand_in("ada").submission.public_id
+    course.hand_in("dan")
+    grade(course, Verdict.ACCEPTED)
+    _change(course)
+    tokens = {role: portal.token(name) for role, name in names.items() if role != "disabled"}
+    with course.sessions.begin() as session:
+        owner = session.get_one(Person, course.person("ada"))
+        tokens["disabled"] = create_token(session, session.get_one(Person, course.person("dis")), "test")
+        disable(session, session.get_one(Person, course.person("dis")))
+        tokens["expired"] = create_token(
+            session, owner, "old", lifetime=timedelta(days=1), now=NOW - timedelta(days=9)
+        )
+        tokens["revoked"] = create_token(session, owner, "revoked")
+        session.scalars(select(ApiToken).where(ApiToken.name == "revoked")).one().revoked_at = NOW
+    begun = client_of(portal, "ina").post_form("/staff/gpu/regrade", assignment="tiled", until=str(10**9))
+    grade(course, Verdict.ACCEPTED)
+    there = {
+        "SUBMISSION": submission,
+        "REGRADE": begun.location.partition("?")[0].rpartition("/")[2],
+        "PERSON": str(course.person("zed")),
+        "SESSION": "1",
+        "TOKEN": "1",
+    }
+    return House(portal, names | {"expired": "ada", "revoked": "ada"}, there, tokens)
+
+
+def _change(course: ACourse) -> None:
+    """Let people be where they are: in another course, gone, at the head of all."""
+    with course.sessions.begin() as session:
+        other = Course(slug="other", title="Other", created_at=NOW)
+        session.add(other)
+        session.flush()
+        session.add(
+            Membership(course_id=other.id, person_id=course.person("eve"), role=Role.STUDENT, created_at=NOW)
+        )
+        dan = session.scalars(select(Membership).where(Membership.person_id == course.person("dan"))).one()
+        dan.dropped_at = NOW
+        session.get_one(Person, course.person("adm")).admin = True
+        create_assignment(session, session.get_one(Course, course.course), "reduction", now=NOW)
+
+
+def test_everyone_gets_what_the_matrix_says(house: House):
+    wrong = []
+    for method, path, endpoint, by_role in routes():
+        for role in ROLES:
+            status, wanted = house.ask(role, method, path), by_role[role]
+            fits = status not in REFUSALS and status < 500 if wanted == "in" else status == wanted
+            if not fits:
+                wrong.append(f"{method} {path} ({endpoint}) as {role}: {status}, not {wanted}")
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_every_route_is_in_the_matrix_under_its_name(portal: Portal):
+    there = {
+        (method, rule.endpoint)
+        for rule in portal.app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        if rule.endpoint not in LEFT_OUT
+    }
+    listed = {(method, endpoint) for method, _, endpoint, _ in routes()}
+    assert there - listed == set(), "say in access_matrix.toml who gets what there"
+    assert listed - there == set(), "there is no such route"
+    for method, path, endpoint, _ in routes():
+        assert _endpoint(portal.app, method, path) == endpoint
+
+
+def _endpoint(app: Flask, method: str, path: str) -> str:
+    numbers = {"REGRADE": "1", "PERSON": "1", "SESSION": "1", "TOKEN": "1"}
+    for word, number in numbers.items():
+        path = path.replace(word, number)
+    found, _ = app.url_map.bind("localhost").match(path.partition("?")[0], method)
+    return str(found)
+
+
+def test_a_token_opens_no_page_and_a_session_no_api(house: House):
+    bearer = {"Authorization": f"Bearer {house.tokens['owner']}"}
+    assert house.portal.client.get("/account", headers=bearer).status_code == 303
+    assert house.browser("owner").get("/api/v1/me").status_code == 401
+
+
+def test_nothing_of_another_student_is_told(house: House):
+    """No source, no id, no name, no email of the others on anything that a student can read."""
+    with house.portal.course.sessions.begin() as session:
+        others = {
+            found.public_id for found in session.scalars(select(Submission)) if found.person.name != "ben"
+        }
+        seeds = set(session.scalars(select(Job.seed)))
+    strange = {*others, *seeds, "ada@example.edu", "dan@example.edu"}
+    for path, text in everything(house, "student"):
+        assert not [word for word in strange if word in text], path
+    mine = dict(everything(house, "owner"))
+    assert not [path for path, text in mine.items() if any(seed in text for seed in seeds)]
+    assert "secret" not in "".join(mine.values())
+
+
+def everything(house: House, role: str) -> Iterator[tuple[str, str]]:
+    """All that this role can read."""
+    for method, address, _, _ in routes():
+        if method != "GET":
+            continue
+        path = house.named(address)
+        if path.startswith("/api/"):
+            client: FlaskClient = house.portal.client
+            answer = client.get(path, headers={"Authorization": f"Bearer {house.tokens[role]}"})
+        else:
+            answer = house.browser(role).get(path)
+        text = answer.get_data(as_text=True)
+        answer.close()
+        if answer.status_code == 200:
+            yield path, text
+
+
+def test_a_seed_is_new_for_every_grading_and_never_told_to_a_student(house: House):
+    with house.portal.course.sessions.begin() as session:
+        seeds = list(session.scalars(select(Job.seed)))
+    assert len(set(seeds)) == len(seeds) > 2
+    path = f"/api/v1/submissions/{house.there['SUBMISSION']}"
+    assert house.portal.get("ada", path).get_json()["result"]["seed"] == ""
+    assert house.portal.get("ina", path).get_json()["result"]["seed"] in seeds
