@@ -169,6 +169,8 @@ def _look(sides: list[Side], name: str, page: Page, looks: int) -> None:
     for look in range(-5, looks):
         number = dice.randrange(10**6)
         for side in sides if look % 2 else sides[::-1]:
+            if side.times[name] == [math.inf]:
+                continue  # it did not come, and would not
             whose, path = page(side, number)
             # one connection for all: only the cookie changes
             browser = browsers.setdefault((side.number, ""), whose)
@@ -178,7 +180,7 @@ def _look(sides: list[Side], name: str, page: Page, looks: int) -> None:
             except (RuntimeError, TimeoutError) as error:
                 _say(f"{side.number:,}: {error}")
                 side.times[name] = [math.inf]
-                return
+                continue
             if look >= 0:
                 side.times[name].append(seconds)
         if look >= 4 and time.monotonic() - began > _SECONDS_A_PAGE:
