@@ -48,7 +48,7 @@ def show(digest: str, name: str) -> Response:
     found = _all().get(name)
     if found is None or found.digest != digest:
         abort(404)
-    packed = "gzip" in request.accept_encodings
+    packed = bool(request.accept_encodings["gzip"])
     response = Response(found.packed if packed else found.content, mimetype=found.media_type)
     if packed:
         response.headers["Content-Encoding"] = "gzip"
