@@ -35,7 +35,8 @@ def follows_its_line(html: str, line: int) -> bool:
     """Whether no other line stands between a line and what is said of it."""
     mark = html.index(f'data-line="{line}"')
     before = re.findall(r'id="L(\d+)"', html[:mark])
-    return before[-1] == str(line)
+    last: str = before[-1]
+    return last == str(line)
 
 
 def lines_of(report: Report) -> list[tuple[int, str]]:

@@ -72,7 +72,11 @@ def test_secrets_come_from_files_that_the_service_was_given(service: Service):
     given = {f"/run/secrets/{name}" for name in service.plain.get("secrets", [])}
     named = {value for name, value in service.environment.items() if name.endswith("_FILE")}
     assert named <= given
-    assert not [name for name in service.environment if re.fullmatch(r".*((?<!PUBLIC_)URL|PASSWORD|TOKEN|SECRET)", name)]
+    assert not [
+        name
+        for name in service.environment
+        if re.fullmatch(r".*((?<!PUBLIC_)URL|PASSWORD|TOKEN|SECRET)", name)
+    ]
 
 
 def test_the_portal_tells_its_metrics_for_a_token_only():

@@ -2,17 +2,15 @@ from __future__ import annotations
 
 import random
 
-from server.history.source_diff import MOST_LINES, Row, source_diff
+from server.history.source_diff import MOST_LINES, Row, Side, source_diff
 
 
 def sides(rows: tuple[Row, ...]) -> list[tuple[str | None, str | None]]:
-    return [
-        tuple(
-            None if side is None else "".join(piece.text for piece in side.pieces)
-            for side in (row.left, row.right)
-        )
-        for row in rows
-    ]  # type: ignore[misc]
+    return [(text_of(row.left), text_of(row.right)) for row in rows]
+
+
+def text_of(side: Side | None) -> str | None:
+    return None if side is None else "".join(piece.text for piece in side.pieces)
 
 
 def test_a_changed_line_has_its_changed_words_marked():

@@ -82,7 +82,8 @@ def test_who_has_an_extension_comes_first_when_it_ends(course, made):
 
 def course_job(session, course: ACourse, name: str) -> int:
     accepted = course.hand_in(name).submission.id
-    return session.scalars(select(Job.id).where(Job.submission_id == accepted)).one()
+    job: int = session.scalars(select(Job.id).where(Job.submission_id == accepted)).one()
+    return job
 
 
 def test_attempts_are_used_up_by_the_ranking_alone(course):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.server.course import NOW, SOURCE, report_for, step_of
 from tests.server.submissions.graded import given_up, graded, handed_in, overwritten, taken
 from tests.server.web.signed_in import client_of, stranger
 
-RACE = {
+RACE: dict[str, Any] = {
     "verdict": Verdict.DATA_RACE,
     "findings": (
         Finding(Verdict.DATA_RACE, "thread (1,0) reads `Mds[0][0]` while (0,0) writes it", 1, 1, count=12),

@@ -12,6 +12,7 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ class Stream:
 
     connection: http.client.HTTPConnection
     answer: http.client.HTTPResponse
-    states: list[dict] = field(default_factory=list)
+    states: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def open(cls, port: int, name: str, cookie: str) -> Stream:

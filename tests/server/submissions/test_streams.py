@@ -11,6 +11,7 @@ from sqlalchemy import event, select
 from sqlalchemy.exc import OperationalError
 
 from kernels.verdict import Verdict
+from server.courses.models import Role
 from server.grading.models import Step
 from server.grading.places import OpenStep, places
 from server.grading.queue import place_of
@@ -136,12 +137,12 @@ def test_there_is_an_end_to_streams_and_a_closed_one_makes_room(portal, ada, mon
     monkeypatch.setattr(hub, "_most", 3)
     monkeypatch.setattr(hub, "_most_of_one", 2)
     name, _ = handed_in(portal.course, "ada")
-    staff = client_of(portal, "turing", "instructor")
+    staff = client_of(portal, "turing", Role.INSTRUCTOR)
     held = [Stream(ada, name), Stream(ada, name)]
     refused = ada.get(f"/submissions/{name}/events")
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, "10")
     held.append(Stream(staff, name))
-    assert client_of(portal, "grace", "instructor").get(f"/submissions/{name}/events").status_code == 503
+    assert client_of(portal, "grace", Role.INSTRUCTOR).get(f"/submissions/{name}/events").status_code == 503
     assert ada.get(f"/submissions/{name}/state").status_code == 200
     for stream in held:
         stream.close()  # none of them was read
