@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from typing import Any
 
 import schemathesis
@@ -14,6 +15,22 @@ _MOSTLY = 0.7
 _dice = random.Random(os.environ.get("TILELAB_FUZZ_SEED", ""))
 
 
+_NAME = r"[a-z0-9][a-z0-9._\-]{0,59}"
+_PATTERNS = {
+    "course": _NAME,
+    "assignment": _NAME,
+    "device_class": _NAME,
+    "public_id": "[0-9a-zA-Z]{1,32}",
+    "before": "[0-9a-zA-Z]{1,32}",
+    "COURSE/ASSIGNMENT": f"{_NAME}/{_NAME}",
+}
+
+
+def _right(kind: str, value: object) -> bool:
+    """Whether the description allows it: what is wrong on purpose has to stay wrong."""
+    return isinstance(value, str) and re.fullmatch(_PATTERNS[kind], value) is not None
+
+
 def _mostly() -> bool:
     return _dice.random() < _MOSTLY
 
@@ -21,36 +38,30 @@ def _mostly() -> bool:
 @schemathesis.hook
 def map_path_parameters(context: Any, path_parameters: Any) -> Any:
     if isinstance(path_parameters, dict) and _mostly():
-        named = {"course": "gpu", "assignment": "tiled", "device_class": "h200"}
-        for name in path_parameters:
-            if name == "public_id":
-                path_parameters[name] = _dice.choice(_THERE["ids"])
-            elif name in named:
-                path_parameters[name] = named[name]
+        there = {"course": "gpu", "assignment": "tiled", "device_class": "h200"}
+        there["public_id"] = _dice.choice(_THERE["ids"])
+        for name, value in path_parameters.items():
+            if _right(name, value):
+                path_parameters[name] = there[name]
     return path_parameters
 
 
 @schemathesis.hook
 def map_query(context: Any, query: Any) -> Any:
     if isinstance(query, dict):
-        if "assignment" in query and isinstance(query["assignment"], str) and _mostly():
+        if _right("COURSE/ASSIGNMENT", query.get("assignment")) and _mostly():
             query["assignment"] = "gpu/tiled"
-        if "before" in query and isinstance(query["before"], str) and _mostly():
+        if _right("before", query.get("before")) and _mostly():
             query["before"] = _dice.choice(_THERE["ids"])
     return query
 
 
 @schemathesis.hook
 def map_body(context: Any, body: Any) -> Any:
-    if not isinstance(body, dict):
-        return body
-    if isinstance(body.get("assignment"), str) and _mostly():
-        body["assignment"] = "gpu/tiled"
-    # which classes there are is no matter of the description: that of the assignment, and no worker is there
-    if isinstance(body.get("device_class"), str) and _right(body["device_class"]):
-        body["device_class"] = "h200"
+    if isinstance(body, dict):
+        if _right("COURSE/ASSIGNMENT", body.get("assignment")) and _mostly():
+            body["assignment"] = "gpu/tiled"
+        # which classes there are is no matter of the description: that of the assignment, for no worker is there
+        if _right("device_class", body.get("device_class")):
+            body["device_class"] = "h200"
     return body
-
-
-def _right(name: str) -> bool:
-    return name.isascii() and name.replace("-", "").isalnum() and name.islower()
