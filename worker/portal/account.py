@@ -132,7 +132,7 @@ def portal_url(text: str) -> str:
     host = parts.hostname or ""
     if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(host) or "@" in parts.netloc:
         raise AccountError(
-            f"{text[:200]!r} is no address of a portal; one looks like https://tilelab.example."
+            f"{text[:200]!r} is no address of a portal, such as https://tilelab.example (a page of it will do)."
         )
     place = f"[{host}]" if ":" in host else host
     usual = {"http": 80, "https": 443}[parts.scheme]

