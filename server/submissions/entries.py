@@ -71,6 +71,7 @@ _ROWS: Select[*tuple[Any, ...]] = (
         Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
         Submission.created_at, Submission.mode, Submission.chosen_at, Job.state, Job.verdict,
         Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
+        Result.ranked,
     )
     .join(Job, Job.submission_id == Submission.id)
     .outerjoin(Result, Result.job_id == Job.id)
@@ -100,7 +101,7 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric) -> Entry:
         chosen_at=row.chosen_at,
         verdict=row.verdict,
         cancelled=row.state is JobState.CANCELLED,
-        score=score_of(metric, row.gflops, row.gbps, row.ms_median),
+        score=score_of(metric, row.gflops, row.gbps, row.ms_median) if row.ranked else None,
         gflops=row.gflops,
         gbps=row.gbps,
         ms_median=row.ms_median,

@@ -1,6 +1,8 @@
 """Every page that has a picture: add one here.
 
-An address may name what the demo course has. `who` is nobody (""), or the role of somebody in it: student, instructor.
+An address may name what the demo course has, and {race} and {right} for a submission of each kind, graded. `who` is
+nobody (""), or the role of somebody in it: student, instructor. Pages marked `measured` are those of a course in which
+a GPU measured, whose student is ada and whose instructor is ina.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ class Shown:
     name: str
     address: str
     who: str = ""
+    measured: bool = False
 
 
 PAGES = (
@@ -28,8 +31,10 @@ PAGES = (
     Shown("home", "/", "student"),
     Shown("course", "/courses/demo/", "student"),
     Shown("assignment", "/courses/demo/tiled/", "student"),
-    Shown("board", "/courses/demo/tiled/board/", "student"),
-    Shown("history", "/courses/demo/tiled/history", "student"),
+    Shown("result-race", "/submissions/{race}", "student"),
+    Shown("result-right", "/submissions/{right}", "student"),
+    Shown("board", "/courses/gpu/tiled/board/", "ada", measured=True),
+    Shown("history", "/courses/gpu/tiled/history", "ada", measured=True),
     Shown("staff-overview", "/staff/demo/", "instructor"),
     Shown("staff-roster", "/staff/demo/roster", "instructor"),
     Shown("staff-import", "/staff/demo/roster/import", "instructor"),

@@ -21,7 +21,7 @@ def course(made) -> ACourse:
     return ACourse.make(made)
 
 
-def end(course: ACourse, job: int, verdict: Verdict, **result: Any) -> None:
+def end(course: ACourse, job: int, verdict: Verdict, *, ranked: bool = True, **result: Any) -> None:
     """Let a job have that verdict, with a result of these numbers."""
     with course.sessions.begin() as session:
         row = session.get_one(Job, job)
@@ -29,7 +29,13 @@ def end(course: ACourse, job: int, verdict: Verdict, **result: Any) -> None:
         if result:
             session.add(
                 Result(
-                    job_id=job, verdict=verdict, device_class="h200", report=b"", recorded_at=NOW, **result
+                    job_id=job,
+                    verdict=verdict,
+                    device_class="h200",
+                    report=b"",
+                    recorded_at=NOW,
+                    ranked=ranked,
+                    **result,
                 )
             )
 
@@ -84,3 +90,10 @@ def test_the_last_verdict_counts_and_a_fault_of_ours_takes_none_away(course, mad
     assert seen() == (Verdict.ACCEPTED, 7.0)
     end(course, again(course, job), Verdict.WRONG_ANSWER)
     assert seen() == (Verdict.WRONG_ANSWER, None)
+
+
+def test_a_measurement_that_nobody_believes_is_no_score(course, made):
+    end(course, course.job("ada"), Verdict.ACCEPTED, ranked=False, gflops=880_000.0)
+    with made.begin() as session:
+        (only,) = entries_of(session, session.get_one(Assignment, course.assignment), course.people["ada"])
+    assert (only.score, only.gflops) == (None, 880_000.0)
