@@ -22,7 +22,7 @@ class Entry:
 
     chosen_at: when its owner last said that this one counts
     verdict: None while there is none
-    score: by the exercise's metric, turned so that more is better; None where nothing was measured, or nobody believes it
+    score: by the exercise's metric, turned so that more is better; None where nothing was measured, or is not believed
     cancelled: whether it was called off before there was a verdict
     gflops, gbps, ms_median, ms_low, ms_high: of the measurement, the last two the 95 % interval of the median
     """
