@@ -79,7 +79,7 @@ class DemoSubmission:
         """How it stands, in a line."""
         state, position = found.get("state"), found.get("position")
         if state == "done":
-            return _verdict(found, f"{self.url}{place}")
+            return _verdict(found, f"{self.url}/submissions/{place.rpartition('/')[2]}")
         if state == "running":
             at = [step["name"] for step in found.get("steps", []) if step["state"] == "running"]
             return f"at work: {', '.join(at)}" if at else "at work: between two steps"
