@@ -97,9 +97,7 @@ def test_a_cookie_of_an_attackers_choice_is_not_kept(portal, ada):
 
 
 def test_over_https_the_cookie_is_bound_to_this_host(portal, ada):
-    object.__setattr__(
-        portal.app.extensions["tilelab"].settings, "public_url", "https://tilelab.example"
-    )
+    object.__setattr__(portal.app.extensions["tilelab"].settings, "public_url", "https://tilelab.example")
     cookie = sign_in(stranger(portal)).headers["Set-Cookie"]
     assert cookie.startswith("__Host-tilelab=")
     assert "; Secure" in cookie
