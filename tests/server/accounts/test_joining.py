@@ -99,7 +99,7 @@ def test_who_was_taken_off_the_course_does_not_come_back_by_the_code(portal):
 @pytest.mark.parametrize(
     ("code", "archived", "said"),
     [("WRONG", False, "No course has this code"), ("", False, "Type the code"), (CODE, True, "is over"),
-     ("\x00", False, "No course has this code"), ("----", False, "No course has this code")],
+     ("\x07", False, "No course has this code"), ("----", False, "No course has this code")],
 )  # fmt: skip
 def test_a_code_that_lets_nobody_in(portal, code, archived, said):
     portal.course.person("ada")
