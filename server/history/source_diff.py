@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from kernels.text_safety import safe_lines
+from server.history.alike import blocks
 
 MOST_LINES = 2_000
-"""Of either source; a kernel has far fewer, and what it takes grows with the square."""
+"""Of either source; a kernel has far fewer, and a page with more is of no use."""
 
 _MOST_WORDS = 300
 _ALIKE = 0.35
@@ -71,15 +71,18 @@ def source_diff(left: str, right: str, *, whole: bool = False) -> SourceDiff:
         return SourceDiff((), 0, 0, too_long=True)
     rows: list[Row] = []
     added = removed = 0
-    blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    for place, (kind, i, j, k, m) in enumerate(blocks):
-        if kind == "equal":
-            alike = [Row(_side(i + n, before), _side(k + n, after), same=True) for n in range(j - i)]
-            rows += alike if whole else _folded(alike, first=place == 0, last=place == len(blocks) - 1)
+    found = blocks(before, after)
+    for block in found:
+        lefts, rights = range(block.left, block.left_end), range(block.right, block.right_end)
+        if block.same:
+            alike = [
+                Row(_side(a, before), _side(b, after), same=True) for a, b in zip(lefts, rights, strict=True)
+            ]
+            rows += alike if whole else _folded(alike, first=block is found[0], last=block is found[-1])
             continue
-        removed += j - i
-        added += m - k
-        rows += [_changed(a, b, before, after) for a, b in zip_longest(range(i, j), range(k, m))]
+        removed += len(lefts)
+        added += len(rights)
+        rows += [_changed(a, b, before, after) for a, b in zip_longest(lefts, rights)]
     return SourceDiff(tuple(rows), added, removed)
 
 
@@ -117,15 +120,10 @@ def _words(left: str, right: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]
     whole = (Piece(left, changed=False),), (Piece(right, changed=False),)
     if max(len(old), len(new)) > _MOST_WORDS:
         return whole
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    if matcher.ratio() < _ALIKE:
+    found = blocks(old, new)
+    alike = sum(block.left_end - block.left for block in found if block.same)
+    if 2 * alike < _ALIKE * (len(old) + len(new)):
         return whole
-    lefts: list[Piece] = []
-    rights: list[Piece] = []
-    for kind, i, j, k, m in matcher.get_opcodes():
-        changed = kind != "equal"
-        if j > i:
-            lefts.append(Piece("".join(old[i:j]), changed))
-        if m > k:
-            rights.append(Piece("".join(new[k:m]), changed))
-    return tuple(lefts), tuple(rights)
+    lefts = [Piece("".join(old[each.left : each.left_end]), not each.same) for each in found]
+    rights = [Piece("".join(new[each.right : each.right_end]), not each.same) for each in found]
+    return tuple(piece for piece in lefts if piece.text), tuple(piece for piece in rights if piece.text)

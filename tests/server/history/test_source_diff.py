@@ -1,7 +1,14 @@
 from __future__ import annotations
 
 import random
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
 
+import pytest
+
+from server.history.alike import blocks
 from server.history.source_diff import MOST_LINES, Row, Side, source_diff
 
 
@@ -53,10 +60,63 @@ def test_both_sides_can_be_read_back_from_any_difference():
         assert [b for _, b in shown if b is not None] == right
 
 
-def test_a_source_that_is_too_long_is_not_compared_and_the_longest_that_is_takes_a_moment():
+def test_a_source_that_is_too_long_is_not_compared():
     assert source_diff("\n" * (MOST_LINES + 1), "x").too_long
-    lines = [f"{i}" for i in range(MOST_LINES)]
-    assert source_diff("\n".join(lines), "\n".join(reversed(lines))).added == MOST_LINES - 1
+
+
+def test_nothing_that_could_stay_is_said_to_have_changed():
+    chance = random.Random(2)
+    for _ in range(300):
+        left, right = ([chance.choice("abcd") for _ in range(chance.randint(0, 12))] for _ in range(2))
+        found = blocks(left, right)
+        alike = [left[block.left : block.left_end] for block in found if block.same]
+        assert alike == [right[block.right : block.right_end] for block in found if block.same]
+        assert sum(map(len, alike)) == _most_in_common(left, right)
+
+
+def _most_in_common(left: list[str], right: list[str]) -> int:
+    row = [0] * (len(right) + 1)
+    for a in left:
+        above, row = row, [0]
+        for j, b in enumerate(right):
+            row.append(above[j] + 1 if a == b else max(above[j + 1], row[j]))
+    return row[-1]
+
+
+_ALONE = [f"unlike {i}" for i in range(MOST_LINES)]
+_MIXED = [each for other in _ALONE[:1_000] for each in ("x", other)]
+HOSTILE = {
+    "one line again and again, alone on one side": (_MIXED, ["x"] * 2_000),
+    "the same the other way round": (["x"] * 2_000, _MIXED),
+    "backwards": (_ALONE, _ALONE[::-1]),
+    "two that take turns": (["a", "b"] * 1_000, ["b", "b", "a"] * 600),
+    "words again and again": (["x u " * 70 + str(i) for i in range(9)], ["x " * 140 + f"z{i}" for i in range(9)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sides", HOSTILE.values(), ids=list(HOSTILE))
+def test_no_two_sources_take_more_than_so_many_steps(sides: tuple[list[str], list[str]]):
+    left, right = ("\n".join(side) for side in sides)
+    most = 40 * (len((left + right).split()) + 2_000)
+    _count(lambda: source_diff(left, right), most)
+
+
+def _count(act: Callable[[], object], most: int) -> None:
+    """Fails as soon as more lines of Python ran than that, so that what never ends need not be waited for."""
+    taken = 0
+
+    def step(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal taken
+        taken += 1
+        assert taken < most, f"more than {most:,} steps"
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        act()
+    finally:
+        sys.settrace(before)
 
 
 def test_line_ends_of_other_systems_are_no_difference():
