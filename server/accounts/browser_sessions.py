@@ -16,7 +16,9 @@ from server.accounts.models import BrowserSession, Person
 LIFETIME = timedelta(days=14)
 IDLE = timedelta(days=3)
 _USE_NOTED_EVERY = timedelta(minutes=5)
-_KEPT = timedelta(days=30)
+KEPT = timedelta(days=30)
+"""After its end, so that the browser is known when its owner comes back."""
+
 _LONGEST_USER_AGENT = 200
 
 
@@ -65,6 +67,16 @@ def find(session: Session, token: str, now: datetime | None = None) -> SignedIn 
         )
     )
     return None if found is None else SignedIn(found.id, found.person)
+
+
+def was_theirs(session: Session, person_id: int, token: str) -> bool:
+    """Whether the person was once signed in with that cookie, whatever became of the session since."""
+    if not token:
+        return False
+    kept = select(BrowserSession.id).where(
+        BrowserSession.digest == digest_of(token), BrowserSession.person_id == person_id
+    )
+    return session.scalar(kept) is not None
 
 
 def wants_note(session: Session, session_id: int, now: datetime | None = None) -> bool:
@@ -139,5 +151,5 @@ def end_all(session: Session, person_id: int, *, but: int | None = None, now: da
 
 def _forget_old(session: Session, person_id: int, now: datetime) -> None:
     """What ended long ago helps nobody."""
-    over = (BrowserSession.person_id == person_id, BrowserSession.expires_at < now - _KEPT)
+    over = (BrowserSession.person_id == person_id, BrowserSession.expires_at < now - KEPT)
     session.execute(delete(BrowserSession).where(*over))

@@ -52,20 +52,26 @@ def count(sessions: Sessions, limit: Limit, subject: str, now: datetime | None =
 
 
 def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
-    """Count one of each; raises TooOften, with the longest wait, where one was too many.
+    """Count one of each in their order; raises TooOften at the first where it was one too many, and counts no further.
 
-    Those who count several together name them in the same order everywhere: then none waits for another in a circle.
+    So what is refused here uses up nothing of what is shared with others, where the narrowest limit comes first. Those
+    who count several together name them in the same order everywhere: then none waits for another in a circle.
     """
     moment = now or datetime.now(UTC)
+    begun: list[Limit] = []
+    over: Limit | None = None
     with sessions.begin() as session:
-        reached = [(limit, _add(session, limit, subject, moment)) for limit, subject in asked]
-    for limit, number in reached:
-        if number == 1:
-            _forget_old(sessions, limit, moment)
-    over = [limit for limit, number in reached if number > limit.count]
-    if over:
-        longest = max(over, key=lambda limit: limit.wait(moment))
-        raise TooOften(longest, longest.wait(moment))
+        for limit, subject in asked:
+            number = _add(session, limit, subject, moment)
+            if number == 1:
+                begun.append(limit)
+            if number > limit.count:
+                over = limit
+                break
+    for limit in begun:
+        _forget_old(sessions, limit, moment)
+    if over is not None:
+        raise TooOften(over, over.wait(moment))
 
 
 def take_back(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
@@ -80,13 +86,6 @@ def take_back(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datet
                 RateCount.count > 0,
             )
             session.execute(update(RateCount).where(*which).values(count=RateCount.count - 1))
-
-
-def forget(session: Session, limit: Limit, subject: str) -> None:
-    """Begin to count anew, as after the right password."""
-    session.execute(
-        delete(RateCount).where(RateCount.subject == _kept(subject), RateCount.action == limit.action)
-    )
 
 
 def by_address(address: str) -> str:

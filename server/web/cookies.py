@@ -1,4 +1,4 @@
-"""The cookie that says who is signed in, and the token that shows that a form is one of ours."""
+"""Cookies that say who is signed in and know a browser again, and the token that shows that a form is ours."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 from flask import Flask, Response, request
 from markupsafe import Markup, escape
 
-from server.accounts.browser_sessions import LIFETIME
+from server.accounts.browser_sessions import KEPT, LIFETIME
 from server.web.problems import Refused
 from server.web.site import site
 
 CSRF_FIELD = "csrf"
+_LONGEST = 200
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
@@ -25,14 +26,21 @@ def attach_form_guard(app: Flask) -> None:
 
 def session_token() -> str:
     """What the request's cookie holds; "" for none."""
-    return request.cookies.get(_name(), "")[:200]
+    return request.cookies.get(_name(), "")[:_LONGEST]
 
 
 def set_session(response: Response, token: str) -> None:
-    """Let the browser keep it."""
-    response.set_cookie(
-        _name(), token, max_age=LIFETIME, httponly=True, samesite="Lax", secure=_secure(), path="/"
-    )
+    """Let the browser keep it; and once more for longer, by which its owner is known when they come back."""
+    for name, age in ((_name(), LIFETIME), (_name_of_earlier(), LIFETIME + KEPT)):
+        response.set_cookie(
+            name, token, max_age=age, httponly=True, samesite="Lax", secure=_secure(), path="/"
+        )
+
+
+def earlier_token() -> str:
+    """That of the last session of this browser, which may be over; "" for none. It lets nobody in."""
+    token = request.cookies.get(_name_of_earlier(), "")
+    return token if token.isascii() and len(token) <= _LONGEST else ""
 
 
 def clear_session(response: Response) -> None:
@@ -89,3 +97,7 @@ def _secure() -> bool:
 def _name() -> str:
     """A browser takes the first of these names over an encrypted connection alone, and from this host alone."""
     return "__Host-tilelab" if _secure() else "tilelab"
+
+
+def _name_of_earlier() -> str:
+    return f"{_name()}-earlier"

@@ -18,7 +18,7 @@ from server.accounts.views.blueprint import (
     user_agent,
 )
 from server.web.access import viewer_or_none
-from server.web.cookies import clear_session
+from server.web.cookies import clear_session, earlier_token
 from server.web.forms import Form, filled, sent
 from server.web.site import site
 
@@ -47,7 +47,8 @@ def enter() -> Response:
     if not form.right:
         return page(_PAGE, form)
     try:
-        person = entering.sign_in(site().sessions, form["email"], password, network_address())
+        where = entering.Where(network_address(), earlier_token())
+        person = entering.sign_in(site().sessions, form["email"], password, where)
     except TooOften as error:
         return too_often(_PAGE, form, error)
     token = None if person is None else _let_in(person)

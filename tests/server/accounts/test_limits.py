@@ -16,7 +16,6 @@ from server.accounts.limits import (
     by_email,
     count,
     count_all,
-    forget,
     take_back,
 )
 from server.accounts.models import RateCount
@@ -62,19 +61,16 @@ def test_what_was_no_failure_is_taken_back(made: Sessions) -> None:
     take_back(made, [(GUESS, "nobody")], NOW)
 
 
-def test_of_several_limits_the_longest_wait_is_told(made: Sessions) -> None:
+def test_what_is_refused_uses_up_nothing_of_the_limits_behind(made: Sessions) -> None:
     tries(made)
-    tries(made, MORE)
+    for _ in range(10):
+        with pytest.raises(TooOften) as refused:
+            count_all(made, [(GUESS, "ada"), (MORE, "ada")], NOW)
+        assert refused.value.limit is GUESS
+    assert tries(made, MORE) == 5
     with pytest.raises(TooOften) as refused:
-        count_all(made, [(GUESS, "ada"), (MORE, "ada")], NOW)
+        count_all(made, [(GUESS, "bob"), (MORE, "ada")], NOW)
     assert refused.value.limit is MORE
-
-
-def test_it_can_begin_anew(made: Sessions) -> None:
-    tries(made)
-    with made.begin() as session:
-        forget(session, GUESS, "ada")
-    assert tries(made) == 3
 
 
 def test_of_many_at_once_no_more_get_through(made: Sessions) -> None:

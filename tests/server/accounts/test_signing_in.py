@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from server.accounts import entering
 from server.accounts.models import BrowserSession, Person
 from server.accounts.returning import own_path
 from server.accounts.service import disable, set_password
@@ -104,6 +107,16 @@ def test_over_https_the_cookie_is_bound_to_this_host(portal, ada):
     assert "Path=/" in cookie
 
 
+def used_up(monkeypatch: pytest.MonkeyPatch, limit: str, count: int) -> None:
+    """A limit that is reached sooner."""
+    monkeypatch.setattr(entering, limit, replace(getattr(entering, limit), count=count))
+
+
+def sign_in_from(portal, address, password=PASSWORD, email="ada@example.edu"):
+    data = {"email": email, "password": password}
+    return stranger(portal).post("/sign-in", data=data, environ_base={"REMOTE_ADDR": address})
+
+
 def test_too_many_wrong_passwords_wait_also_for_accounts_that_there_are_not(portal, ada):
     for email in ("ada@example.edu", "nobody@example.edu"):
         client = stranger(portal)
@@ -114,11 +127,44 @@ def test_too_many_wrong_passwords_wait_also_for_accounts_that_there_are_not(port
         assert 0 < int(answer.headers["Retry-After"]) <= 600
         assert "Try again in" in answer.get_data(as_text=True)
         assert "Set-Cookie" not in answer.headers
-    elsewhere = stranger(portal)
-    answer = elsewhere.post(
-        "/sign-in", data={"email": ada.email, "password": PASSWORD}, environ_base={"REMOTE_ADDR": "192.0.2.7"}
-    )
-    assert answer.status_code == 303, "their owner is let in from another address"
+    assert sign_in_from(portal, "192.0.2.7").status_code == 303, "their owner is let in from another address"
+
+
+def test_one_address_shuts_nobody_out_everywhere(portal, ada, monkeypatch):
+    used_up(monkeypatch, "_FROM_HERE", 3)
+    used_up(monkeypatch, "_FROM_ANYWHERE", 5)
+    for _ in range(10):
+        sign_in(stranger(portal), "wrong")
+    assert sign_in_from(portal, "192.0.2.7").status_code == 303
+
+
+def test_a_browser_that_was_signed_in_waits_for_nobody_else(portal, ada, monkeypatch):
+    used_up(monkeypatch, "_ANYBODY", 5)
+    used_up(monkeypatch, "_FROM_ANYWHERE", 5)
+    known = stranger(portal)
+    sign_in(known)
+    known.post_form("/sign-out")
+    for number in range(6):
+        sign_in_from(portal, f"192.0.2.{number}", "wrong")
+        sign_in(stranger(portal), "wrong", f"s{number}@example.edu")
+    assert sign_in(stranger(portal)).status_code == 429
+    assert sign_in_from(portal, "192.0.2.99").status_code == 429
+    assert sign_in(known).status_code == 303
+    assert sign_in(known, email="bob@example.edu").status_code == 429, "it is known for that account alone"
+    known.post_form("/sign-out")
+    for _ in range(10):
+        assert sign_in(known, "wrong").status_code == 422
+    assert sign_in(known).status_code == 429, "and guesses no more than others"
+
+
+def test_what_a_browser_keeps_lets_nobody_in(portal, ada):
+    client = stranger(portal)
+    sign_in(client)
+    kept = client.get_cookie(f"{COOKIE}-earlier")
+    assert kept is not None
+    client.post_form("/sign-out")
+    client.set_cookie(COOKIE, kept.value)
+    assert client.get("/account").status_code == 303
 
 
 def test_the_right_password_counts_as_no_failure(portal, ada):
