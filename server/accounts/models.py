@@ -8,6 +8,7 @@ from enum import StrEnum
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from server.accounts.made_names import draw_name
 from server.database.base import Base, BigId, choice
 
 
@@ -17,8 +18,11 @@ class Person(Base):
     email: in small letters, as it is compared
     password: an Argon2 hash; None for one who has set none yet
     admin: runs the whole server, and may in every course what an instructor may
-    pseudonym: what the boards show instead of the name; None for one that is made from the number
-    shows_name: whether the boards show the name itself
+    pseudonym: what the boards show instead of the name; None for `made_name`, which was drawn by chance
+    shows_name: whether the boards show the name itself, once `proven_at` is known
+    proven_at: since when the staff stand for it that the account is with whom its email belongs to: they made it, or
+        handed out the link that was followed; None for one that somebody made with a code, for whichever email they
+        typed
     time_zone: in which this person reads times, such as "Europe/Vienna"; "" for the course's
     erased_at: when everything that names the person was removed; the row stays, so that counts stay right
     """
@@ -35,7 +39,9 @@ class Person(Base):
     erased_at: Mapped[datetime | None]
     admin: Mapped[bool] = mapped_column(default=False)
     pseudonym: Mapped[str | None] = mapped_column(String(40), unique=True)
+    made_name: Mapped[str] = mapped_column(String(40), unique=True, default=draw_name)
     shows_name: Mapped[bool] = mapped_column(default=False)
+    proven_at: Mapped[datetime | None]
     time_zone: Mapped[str] = mapped_column(String(64), default="")
 
 

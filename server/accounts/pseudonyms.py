@@ -1,40 +1,17 @@
-"""What a board calls somebody: the name, a pseudonym of their choice, or one that is made for them."""
+"""What a board calls somebody: the name, a pseudonym of their choice, or one that was drawn for them."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 import unicodedata
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session
 
+from server.accounts.made_names import is_of_their_form
 from server.accounts.models import Person
 
 SHORTEST, LONGEST = 3, 40
 
-_FIRST_WORDS = (
-    "Agile Amber Ample Azure Balmy Bold Brave Breezy Bright Brisk Calm Candid Cheery Chipper Civil Clever "
-    "Copper Coral Cosy Crisp Curious Dapper Daring Deft Eager Early Earnest Easy Elder Fair Fleet Fond Frank "
-    "Fresh Gentle Glad Golden Grand Green Handy Happy Hardy Hazel Honest Humble Indigo Ivory Jade Jolly Jovial "
-    "Keen Kind Lilac Lively Loyal Lucid Lucky Lunar Maple Mellow Merry Mild Mint Misty Modest Neat Nimble "
-    "Noble Olive Opal Patient Pearl Plucky Polite Proud Quick Quiet Rapid Ready Robust Rosy Ruby Russet Sage "
-    "Scarlet Sharp Silver Sincere Solar Spry Steady Stellar Sunny Swift Teal Tidy Topaz Trusty Velvet Vivid "
-    "Warm Wise Witty Young Zesty"
-)
-_SECOND_WORDS = (
-    "Badger Beaver Bison Bittern Bobcat Bunting Buzzard Camel Caribou Cheetah Chough Cicada Cobra Condor Corgi "
-    "Cormorant Coyote Crane Cricket Curlew Dingo Dipper Dolphin Dormouse Dove Dragonfly Dunlin Eagle Egret "
-    "Eider Elk Ermine Falcon Ferret Finch Firefly Flamingo Fox Gannet Gazelle Gecko Gibbon Goldcrest Grebe "
-    "Grouse Gull Hare Harrier Hawk Hedgehog Heron Hoopoe Ibex Ibis Iguana Impala Jackdaw Jaguar Jay Kestrel "
-    "Kingfisher Kite Koala Kudu Lapwing Lark Lemur Leopard Linnet Llama Lynx Magpie Manatee Marmot Marten "
-    "Martin Merlin Moose Narwhal Newt Nightjar Ocelot Oriole Osprey Otter Owl Panda Pangolin Pelican Penguin "
-    "Petrel Pika Pipit Plover Puffin Puma Quail Rabbit Raven Reindeer Robin Salmon Seal Shrew Skylark Sparrow "
-    "Squirrel Starling Stoat Stork Swallow Swan Tapir Tern Thrush Toucan Turtle Vole Walrus Wombat Wren Yak "
-    "Zebra"
-)
-_FIRST, _SECOND = _FIRST_WORDS.split(), _SECOND_WORDS.split()
-_MADE = re.compile(rf"(?:{'|'.join(_FIRST)}) ?(?:{'|'.join(_SECOND)}) ?\d+", re.IGNORECASE)
 _BETWEEN = " -_."
 _ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "KATAKANA-HIRAGANA": "CJK", "HANGUL": "CJK"}
 
@@ -45,20 +22,16 @@ class PseudonymError(ValueError):
 
 def board_name(person: Person) -> str:
     """What other students read on a board. Staff see through it."""
-    return person.name if person.shows_name else person.pseudonym or made_for(person)
+    if person.shows_name and person.proven_at is not None:
+        return person.name
+    return person.pseudonym or person.made_name
 
 
-def made_for(person: Person) -> str:
-    """Two friendly words and a number, always the same for the same person.
-
-    When the account was made, to the microsecond, goes into it: who knows a person's number, or their place among
-    those that joined, can still not tell which of the names is theirs.
-    """
-    seed = f"board name {person.id} {person.created_at.isoformat(timespec='microseconds')}"
-    number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big")
-    number, first = divmod(number, len(_FIRST))
-    number, second = divmod(number, len(_SECOND))
-    return f"{_FIRST[first]} {_SECOND[second]} {100 + number % 900}"
+BOARD_NAME: ColumnElement[str] = case(
+    (and_(Person.shows_name, Person.proven_at.is_not(None)), Person.name),
+    else_=func.coalesce(Person.pseudonym, Person.made_name),
+)
+"""The same, for a query."""
 
 
 def free_pseudonym(session: Session, person: Person, text: str) -> str:
@@ -88,7 +61,7 @@ def _normal(text: str) -> str:
         raise PseudonymError(
             "Take the letters of a pseudonym from one alphabet: letters of two can look the same."
         )
-    if _MADE.fullmatch(pseudonym):
+    if is_of_their_form(pseudonym):
         raise PseudonymError(
             "Names of this form are made by Tilelab for those who choose none. Choose another."
         )

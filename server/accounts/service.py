@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session, contains_eager
 from server.accounts.browser_sessions import end_all
 from server.accounts.digest import digest_of
 from server.accounts.links import end_links
+from server.accounts.made_names import draw_name
 from server.accounts.models import ApiToken, Person
 from server.database.engine import Sessions
 
@@ -40,21 +41,41 @@ class AccountError(ValueError):
 
 
 def create_person(
-    session: Session, *, email: str, name: str, password: str | None = None, now: datetime | None = None
+    session: Session,
+    *,
+    email: str,
+    name: str,
+    password: str | None = None,
+    proven: bool = True,
+    now: datetime | None = None,
 ) -> Person:
-    """A new person; raises AccountError where the email is taken or cannot be one."""
+    """A new person; raises AccountError where the email is taken or cannot be one.
+
+    proven: whether staff make it, who know whose email that is
+    """
     address = normal_email(email)
     if find_person(session, address) is not None:
         raise AccountError(f"There is someone with the email {address} already.")
+    moment = now or datetime.now(UTC)
     person = Person(
         email=address,
         name=normal_name(name),
         password=None if password is None else hash_password(password),
-        created_at=now or datetime.now(UTC),
+        created_at=moment,
+        made_name=free_name(session),
+        proven_at=moment if proven else None,
     )
     session.add(person)
     session.flush()
     return person
+
+
+def free_name(session: Session) -> str:
+    """A name for the boards that nobody else was given."""
+    while True:
+        name = draw_name()
+        if session.scalar(select(Person.id).where(Person.made_name == name)) is None:
+            return name
 
 
 def find_person(session: Session, email: str) -> Person | None:

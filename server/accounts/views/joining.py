@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from server.accounts import entering, service
 from server.accounts.enrolment import CannotJoin, course_to_join, join
-from server.accounts.limits import Limit, TooOften, by_address, count_all, take_back
+from server.accounts.limits import Limit, TooOften, by_address, count
 from server.accounts.models import Person
 from server.accounts.new_password import mistake_in
 from server.accounts.views.blueprint import (
@@ -28,9 +28,11 @@ from server.web.site import site
 _PAGE = "join.html"
 _TAKEN = "There is an account with this email already. Sign in, and enter the code there."
 
-# A code that is right counts as no guess; of those a whole class comes from one address in its first hour.
+# Only wrong codes count, and a right one is taken all the same: others may share the address with whoever guesses, and
+# a code is too long to be guessed. A whole class makes its accounts from one address in its first hour; with as many
+# in a day nobody makes themselves a crowd.
 _GUESSES = Limit("join guesses", 100, timedelta(minutes=10))
-_ACCOUNTS = Limit("join accounts", 500, timedelta(hours=1))
+_ACCOUNTS = Limit("join accounts", 250, timedelta(days=1))
 
 
 @accounts.get("/join")
@@ -45,15 +47,13 @@ def join_course() -> Response:
     form = sent("code", "name", "email")
     if not form["code"]:
         form.mistake("code", "Type the code that your course's staff gave you.")
-    guesses = [(_GUESSES, by_address(network_address()))]
     try:
-        count_all(site().sessions, guesses)
         who = viewer_or_none()
         answer = _join(form, who) if who is not None else _join_anew(form)
+        if "code" in form.mistakes:
+            count(site().sessions, _GUESSES, by_address(network_address()))
     except TooOften as error:
         return too_often(_PAGE, form, error)
-    if "code" not in form.mistakes:
-        take_back(site().sessions, guesses)
     return answer
 
 
@@ -72,14 +72,15 @@ def _join(form: Form, who: Viewer) -> Response:
 
 def _join_anew(form: Form) -> Response:
     """With an account that is made on the way."""
+    course_id = _course_of_code(form)
     kept = _checked(form)
     if not kept:
         return page(_PAGE, form)
-    count_all(site().sessions, [(_ACCOUNTS, by_address(network_address()))])
+    count(site().sessions, _ACCOUNTS, f"course {course_id} {by_address(network_address())}")
     try:
         with site().sessions.begin() as session:
             course = course_to_join(session, form["code"])
-            person = service.create_person(session, email=form["email"], name=form["name"])
+            person = service.create_person(session, email=form["email"], name=form["name"], proven=False)
             service.keep_password(session, person, kept)
             join(session, person, course)
             token = entering.open_session(session, person, user_agent())
@@ -97,7 +98,6 @@ def _checked(form: Form) -> str:
 
     What is wrong with the code is told alone: who has none learns nothing about who has an account.
     """
-    _check_code(form)
     if not form.right:
         return ""
     _check_fields(form)
@@ -108,12 +108,13 @@ def _checked(form: Form) -> str:
     return "" if form.mistakes else service.hash_password(password_sent("password"))
 
 
-def _check_code(form: Form) -> None:
+def _course_of_code(form: Form) -> int | None:
     try:
         with site().readers.begin() as session:
-            course_to_join(session, form["code"])
+            return course_to_join(session, form["code"]).id
     except CannotJoin as error:
         form.mistake("code", str(error))
+        return None
 
 
 def _check_fields(form: Form) -> None:

@@ -13,6 +13,7 @@ from server.web.forms import Form, filled, sent
 from server.web.site import site
 
 _PAGE = "profile.html"
+_NOT_YET = "The boards show your name once your course's staff stand for it. Choose a pseudonym."
 _TAKEN = "Somebody has taken that name this very moment. Choose another."
 
 
@@ -41,6 +42,8 @@ def save_profile() -> Response:
             pseudonym = None
             if form["pseudonym"]:
                 pseudonym = pseudonyms.free_pseudonym(session, person, form["pseudonym"])
+            if form["shown"] == "name" and person.proven_at is None:
+                form.mistake("shown", _NOT_YET)
             if form.right:
                 person.pseudonym = pseudonym
                 person.shows_name = form["shown"] == "name"
@@ -58,6 +61,4 @@ def _person() -> Person:
 
 
 def _shown(form: Form, person: Person) -> Response:
-    return page(
-        _PAGE, form, person=person, made=pseudonyms.made_for(person), regions=zones.regions(person.time_zone)
-    )
+    return page(_PAGE, form, person=person, regions=zones.regions(person.time_zone))

@@ -7,8 +7,9 @@ import re
 import pytest
 from sqlalchemy import select
 
+from server.accounts.made_names import draw_name, is_of_their_form
 from server.accounts.models import ApiToken, Person
-from server.accounts.pseudonyms import board_name, made_for
+from server.accounts.pseudonyms import BOARD_NAME, board_name
 from server.accounts.service import set_password
 from server.audit.models import AuditEvent
 from tests.server.web.conftest import Portal
@@ -21,6 +22,14 @@ PAGES = ("/account", "/account/password", "/account/sessions", "/account/tokens"
 def person(portal: Portal, name: str = "ada") -> Person:
     with portal.course.sessions.begin() as session:
         return session.get_one(Person, portal.course.person(name))
+
+
+def shown(portal: Portal, name: str = "ada") -> str:
+    """What boards call them, which a query says too."""
+    with portal.course.sessions.begin() as session:
+        found = session.get_one(Person, portal.course.person(name))
+        assert session.scalar(select(BOARD_NAME).where(Person.id == found.id)) == board_name(found)
+        return board_name(found)
 
 
 def save(client, shown="pseudonym", pseudonym="", time_zone=""):
@@ -41,20 +50,30 @@ def test_each_page_is_for_who_is_signed_in(portal, path):
 class TestProfile:
     def test_the_boards_show_a_made_name_until_one_is_chosen(self, portal):
         client = client_of(portal, "ada")
-        assert board_name(person(portal)) == made_for(person(portal))
-        assert made_for(person(portal)) in client.page("/account")
+        made = person(portal).made_name
+        assert shown(portal) == made
+        assert made in client.page("/account")
         assert save(client, pseudonym=" Night   Owl ").headers["Location"] == "/account?notice=profile-saved"
-        assert board_name(person(portal)) == "Night Owl"
+        assert shown(portal) == "Night Owl"
         save(client, shown="name", pseudonym="Night Owl")
-        assert board_name(person(portal)) == "ada"
+        assert shown(portal) == "ada"
         save(client)
-        assert board_name(person(portal)) == made_for(person(portal))
+        assert shown(portal) == made
 
-    def test_a_made_name_is_friendly_and_stays(self, portal):
-        names = {made_for(person(portal, name)) for name in ("ada", "bob", "eve")}
-        assert len(names) == 3
-        assert all(re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+ \d{3}", name) for name in names)
-        assert made_for(person(portal, "bob")) in names
+    def test_a_made_name_is_friendly_and_follows_from_nothing(self, portal):
+        names = {draw_name() for _ in range(20)}
+        assert len(names) == 20
+        assert all(re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+ \d{3,4}", name) for name in names)
+        assert all(is_of_their_form(name) for name in names)
+
+    def test_the_name_of_who_came_with_a_code_is_on_no_board(self, portal):
+        client = client_of(portal, "eve", proven_at=None, shows_name=True, name="Ina Instructor")
+        assert shown(portal, "eve") == person(portal, "eve").made_name
+        page = client.page("/account")
+        assert re.search(r'value="name"[^>]* disabled', page)
+        assert save(client, shown="name").status_code == 422
+        assert save(client, pseudonym="Eve").status_code == 303
+        assert shown(portal, "eve") == "Eve", "as a pseudonym, which is compared with all names"
 
     @pytest.mark.parametrize(
         "pseudonym", ["Night Owl", "l33t", "夜のフクロウ", "Ночная сова", "a-b_c.d", "Zoë", "بومة الليل"]

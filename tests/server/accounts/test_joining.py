@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from sqlalchemy import select
 from server.accounts.enrolment import course_to_join, new_code
 from server.accounts.models import Person
 from server.accounts.service import find_person
+from server.accounts.views import joining
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
 from tests.server.web.conftest import Portal
@@ -150,14 +152,41 @@ def test_a_password_that_is_guessed_first_is_refused(portal, password):
     assert people(portal) == 0
 
 
-def test_codes_are_not_guessed_by_the_thousand(portal):
+def used_up(monkeypatch: pytest.MonkeyPatch, limit: str, count: int = 3) -> None:
+    """A limit that is reached sooner."""
+    monkeypatch.setattr(joining, limit, replace(getattr(joining, limit), count=count))
+
+
+def test_codes_are_not_guessed_by_the_thousand_and_the_right_one_is_taken(portal, monkeypatch):
+    used_up(monkeypatch, "_GUESSES")
     client = stranger(portal)
-    for _ in range(100):
+    for _ in range(3):
         assert client.post_form("/join", **(NEW | {"code": "GUESS"})).status_code == 422
-    answer = client.post_form("/join", **NEW)
+    answer = client.post_form("/join", **(NEW | {"code": "GUESS"}))
     assert answer.status_code == 429
     assert int(answer.headers["Retry-After"]) > 0
     assert people(portal) == 0
+    assert client.post_form("/join", **NEW).status_code == 303, "of whoever shares the address"
+
+
+def test_nobody_makes_themselves_a_crowd(portal, monkeypatch):
+    used_up(monkeypatch, "_ACCOUNTS")
+    for number, code in enumerate((CODE, CODE.upper(), CODE.replace("-", " "))):
+        answer = stranger(portal).post_form(
+            "/join", **(NEW | {"code": code, "email": f"s{number}@example.edu"})
+        )
+        assert answer.status_code == 303
+    assert stranger(portal).post_form("/join", **NEW).status_code == 429
+    assert people(portal) == 3
+    assert client_of(portal, "bob", role=None).post_form("/join", code=CODE).status_code == 303
+
+
+def test_an_account_made_with_a_code_is_one_that_nobody_stands_for(portal):
+    stranger(portal).post_form("/join", **NEW)
+    with portal.course.sessions.begin() as session:
+        person = find_person(session, "ada@example.edu")
+        assert person is not None
+        assert person.proven_at is None
 
 
 def test_codes_that_are_made():
