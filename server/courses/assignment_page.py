@@ -150,7 +150,7 @@ def _editor(
     sent: Sent | None,
     came_from: str | None,
 ) -> Editor:
-    draft_key = f"{who.id}:{task.course}/{task.slug}"
+    draft_key = f"{digest_of(who.email)[:16]}:{task.course}/{task.slug}"
     if sent is not None:
         return Editor(sent.text, "[]", sent.key, draft_key, "", kept=True)
     if before is not None:
