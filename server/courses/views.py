@@ -22,6 +22,7 @@ from server.submissions.form import Sent, read_sent
 from server.submissions.refusals import NotAccepted, TooOften
 from server.submissions.service import Accepted, HandedIn, accept
 from server.web.access import Membership, Viewer, member_of, nothing_here, viewer
+from server.web.bounded import arrived
 from server.web.numbers import zone_of
 from server.web.site import site
 
@@ -31,7 +32,7 @@ SUBMITS = limits.Limit("submit", 60, timedelta(minutes=1))
 """Of one person, whatever becomes of them; an assignment's own limits are far narrower."""
 
 _HAND_IN = "courses.hand_in"
-_LARGEST_FORM = 2**20
+LARGEST_FORM = 2**20
 """A file that is too large for a source is read, so that the page can say so and keep what was typed."""
 
 logger = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ def in_code(text: str) -> Markup:
 def _take_large_forms(endpoint: str | None, values: dict[str, str] | None) -> None:
     """Before anything looks at the form."""
     if endpoint == _HAND_IN:
-        request.max_content_length = request.max_form_memory_size = _LARGEST_FORM
+        request.max_content_length = request.max_form_memory_size = LARGEST_FORM
 
 
 @courses.get("/<course>/")
@@ -146,7 +147,7 @@ def _accept(place: _Place, sent: Sent, source: bytes) -> Accepted:
     with site().readers.begin() as session:
         assignment = _find(session, place.course, place.slug).id
     handed_in = HandedIn(place.who.id, assignment, source, sent.mode, key=sent.request_key)
-    return accept(site().sessions, handed_in, most_under_way=site().settings.under_way)
+    return accept(site().sessions, handed_in, arrived(), most_under_way=site().settings.under_way)
 
 
 def _page(place: _Place, *, came_from: str | None = None, sent: Sent | None = None, refused: str = "") -> str:

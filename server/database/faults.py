@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from sqlalchemy import URL, Engine
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from server.database.engine import DatabaseUnavailable
@@ -39,6 +39,12 @@ _CAUSES = (
 # system errors, rolled back for another's sake, reads only (a standby), a lock that did not come, a wrong password.
 _PASSES = ("08", "53", "57P", "58", "40", "25006", "25P03", "55P03", "28", "3D")
 _TOO_MUCH = "54"  # more than PostgreSQL can ever take: a row, a statement, a nesting
+
+# A row that another transaction made or took away in the meantime: unique values, and what others refer to.
+_TAKEN = frozenset({"23505", "23503"})
+_SQLITE_TAKEN = frozenset({
+    sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY,
+})  # fmt: skip
 
 _SQLITE_PASSES = frozenset({
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
@@ -86,6 +92,12 @@ def outlook(error: DBAPIError) -> Outlook:
     if error.connection_invalidated:
         return Outlook.PASSES
     return Outlook.UNKNOWN if isinstance(error, (OperationalError, InterfaceError)) else Outlook.LASTS
+
+
+def somebody_was_first(error: IntegrityError) -> bool:
+    """Whether what was looked at before is so no longer: the same done after another look may well succeed."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    return code in _SQLITE_TAKEN if code is not None else getattr(error.orig, "sqlstate", None) in _TAKEN
 
 
 def check_file(url: URL) -> None:

@@ -30,6 +30,7 @@ from server.submissions.refusals import (
 from server.submissions.result_page import watched
 from server.submissions.service import Accepted, HandedIn, accept
 from server.submissions.streams import stream_for_programs
+from server.web.bounded import arrived
 from server.web.identity import counted, person_asking
 from server.web.operation import EVENTS, Header, Text, operation
 from server.web.problems import Refused
@@ -88,7 +89,7 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     """Hand in a source: once this is answered, it is graded whatever happens."""
     person = person_asking().id
     _refuse_other_types()
-    asked = read_new_submission(_body(), request.headers.get("Idempotency-Key"))
+    asked = read_new_submission(request.get_data(), request.headers.get("Idempotency-Key"))
     counted(SUBMITS, f"person {person}")
     with site().readers.begin() as session:
         assignment = _assignment(session, asked)
@@ -226,14 +227,6 @@ def _refuse_other_types() -> None:
         )  # fmt: skip
 
 
-def _body() -> bytes:
-    """All of it: of one that came in pieces, without a length, the framework hands out no more than it allows."""
-    body = request.get_data()
-    if request.content_length is None:
-        request.stream.read(1)  # refuses it where there is more
-    return body
-
-
 def _assignment(session: Session, asked: NewSubmission) -> int:
     """Which is meant; whether this person may hand in for it is seen when it is accepted."""
     found = find_assignment(session, f"{asked.course}/{asked.assignment}")
@@ -244,7 +237,7 @@ def _assignment(session: Session, asked: NewSubmission) -> int:
 
 def _accept(handed_in: HandedIn) -> Accepted:
     try:
-        return accept(site().sessions, handed_in, most_under_way=site().settings.under_way)
+        return accept(site().sessions, handed_in, arrived(), most_under_way=site().settings.under_way)
     except NotAccepted as error:
         raise _refusal(error) from error
 

@@ -6,12 +6,13 @@ Strangers are told the same of a course that they are not in and of one that doe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
-from flask import g, request
+from flask import current_app, g, request
 
 from server.accounts import browser_sessions
 from server.accounts.models import Person
+from server.accounts.returning import own_path
 from server.courses.models import Course, Role
 from server.courses.service import find_course, role_in
 from server.web.cookies import session_token
@@ -63,6 +64,12 @@ def viewer_or_none() -> Viewer | None:
     return found
 
 
+def known_viewer() -> Viewer | None:
+    """Who is signed in, where that was looked up for this request already; asks the database for nothing."""
+    found: Viewer | None = g.get(_KEY)
+    return found
+
+
 def viewer() -> Viewer:
     """Who is signed in; sends everyone else to sign in, and back here afterwards."""
     found = viewer_or_none()
@@ -72,14 +79,30 @@ def viewer() -> Viewer:
 
 
 def sign_in_first() -> Refused:
-    """The way to the page on which one signs in; after a form was sent, back to where it stood."""
-    came_from = request.full_path.rstrip("?") if request.method == "GET" else ""
+    """The way to the page on which one signs in; after a form was sent, back to the page on which it stood.
+
+    There it has to be sent anew: a form belongs to the session in which it was shown.
+    """
+    reads = request.method == "GET"
+    came_from = request.full_path.rstrip("?") if reads else _page_of_the_form()
     query = f"?{urlencode({'next': came_from})}" if came_from not in {"", "/"} else ""
     return Refused(
-        303 if request.method == "GET" else 401, "not_signed_in", "You are not signed in",
-        "Your session has ended. Sign in in another tab, then come back here and send this again.",
+        303 if reads else 401, "not_signed_in", "You are not signed in",
+        "Your session has ended, and nothing was stored. Sign in; that leads back to the page from which this came, "
+        "to send it once more.",
         {"Location": f"/sign-in{query}"},
     )  # fmt: skip
+
+
+def _page_of_the_form() -> str:
+    """The address on this site from which a form was sent, where a page is there; "" for none that is known."""
+    try:
+        given = urlsplit(request.referrer or "")
+    except ValueError:
+        return ""
+    path = own_path(given._replace(scheme="", netloc="").geturl()) if given.netloc == request.host else ""
+    adapter = current_app.create_url_adapter(request)
+    return path if path and adapter is not None and adapter.test(given.path, "GET") else ""
 
 
 def member_of(slug: str) -> Membership:

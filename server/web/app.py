@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Flask
 
 from server.accounts.api import me
 from server.accounts.views import accounts
 from server.courses.api import assignments
-from server.courses.views import courses
+from server.courses.views import LARGEST_FORM, courses
 from server.fleet.views import fleet
 from server.history.views import history_pages
 from server.operations.api import metrics
@@ -19,7 +21,7 @@ from server.submissions.api import submissions
 from server.submissions.live import attach_live
 from server.submissions.views import submissions_pages
 from server.web.assets import attach_assets
-from server.web.bounded import Bounded
+from server.web.bounded import attach_bounds
 from server.web.cookies import attach_form_guard
 from server.web.frame import attach_frame
 from server.web.headers import add_headers
@@ -28,7 +30,7 @@ from server.web.notices import attach_notices
 from server.web.numbers import attach_numbers
 from server.web.openapi import description
 from server.web.pages import pages
-from server.web.problems import answer_errors
+from server.web.problems import answer_errors, log_fault
 from server.web.proxies import attach_proxies
 from server.web.site import attach_site
 
@@ -36,14 +38,21 @@ REQUEST_BYTES = 256 * 2**10
 """Of a whole request: a source of 64 KiB, each of its characters escaped, fits in."""
 
 
+class _Application(Flask):
+    def log_exception(self, exc_info: Any) -> None:
+        """As every fault is told; the framework would write the whole address down."""
+        log_fault(exc_info[1])
+
+
 def create_app(settings: Settings) -> Flask:
     """The whole application. Opens no connection: it starts, and says that it lives, also where the database is away.
 
     raise (DatabaseUnavailable): where the address of the database is none
     """
-    app = Flask("server.web", static_folder=None)
+    app = _Application("server.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
+    attach_bounds(app, REQUEST_BYTES, LARGEST_FORM)
     attach_live(app, attach_site(app, settings))
     attach_proxies(app, settings)
     answer_errors(app)
@@ -68,5 +77,4 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(me, url_prefix="/api/v1")
     app.register_blueprint(assignments, url_prefix="/api/v1")
     app.register_blueprint(description, url_prefix="/api/v1")
-    app.wsgi_app = Bounded(app.wsgi_app, REQUEST_BYTES)  # type: ignore[method-assign]
     return app

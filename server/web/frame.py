@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from flask import Flask, g, request
 
 from server.courses.overview import Attended, attended, find_attended
-from server.web.access import Viewer, viewer_or_none
+from server.web.access import Viewer, known_viewer, viewer_or_none
 from server.web.site import site
 
 _COURSES = "frame_courses"
-_HERE = "frame_course"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +26,8 @@ class Link:
 def attach_frame(app: Flask) -> None:
     """Give the base template what it shows."""
     app.jinja_env.globals["viewer_or_none"] = viewer_or_none
+    app.jinja_env.globals["known_viewer"] = known_viewer
     app.jinja_env.globals["site_links"] = site_links
-
-
-def stand_in(course: str) -> None:
-    """Tell of which course the present page is, where its address does not: then the course's links stand above it."""
-    setattr(g, _HERE, course)
 
 
 def site_links() -> tuple[Link, ...]:
@@ -66,7 +61,7 @@ def _courses(who: Viewer) -> Sequence[Attended]:
 
 def _here(who: Viewer, courses: Sequence[Attended]) -> Attended | None:
     """The course that the page is of; of somebody in one course alone, that one anywhere."""
-    slug = getattr(g, _HERE, "") or _in_address()
+    slug = _in_address()
     if slug:
         known = next((one for one in courses if one.slug == slug), None)
         if known is None and who.admin:

@@ -1,20 +1,25 @@
-"""Errors as programs read them: application/problem+json (RFC 9457), each with what to do next."""
+"""Every error ends in an answer that says what to do next.
+
+Programs read application/problem+json (RFC 9457), people a page that needs no database: it may be what is away.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
 from flask import Flask, Response, json, render_template, request
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm.exc import StaleDataError
 from werkzeug.exceptions import HTTPException
 
-from server.database.faults import Outlook, outlook
+from server.database.faults import Outlook, outlook, somebody_was_first
 
 MEDIA_TYPE = "application/problem+json"
-_RETRY_SECONDS = 5
+RETRY_SECONDS = 5
 
 logger = logging.getLogger(__name__)
 
@@ -32,13 +37,17 @@ class Problem:
 
 @dataclass(slots=True)
 class Refused(Exception):
-    """The request cannot be met; raised wherever that is noticed, answered here."""
+    """The request cannot be met; raised wherever that is noticed, answered here.
+
+    page: what whoever reads a page is told instead of `detail`, where programs do something else next
+    """
 
     status: int
     code: str
     title: str
     detail: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    page: str = ""
 
 
 _KNOWN = {
@@ -48,25 +57,46 @@ _KNOWN = {
     413: ("too_large", "The request is too large", "A submission is one source of at most 64 KiB."),
     415: ("wrong_media_type", "The body has another type", "Send JSON, with Content-Type: application/json."),
 }
+_ON_PAGES = {
+    400: "Go back, and send it again. If this stays, tell your course's staff what you tried to do.",
+    404: "The address is wrong, or what it showed is gone. The start page lists your courses.",
+    405: "This address only takes what a form sends; there is no page to look at.",
+    413: "Nothing was stored. A submission is one source of at most 64 KiB: go back, and choose another file.",
+    415: "Go back, and send it again. If this stays, tell your course's staff what you tried to do.",
+}
+_LONGEST_TYPED = 2**18
 
 
 def answer_errors(app: Flask) -> None:
     """Let every error of the application end in an answer that says what to do."""
     app.register_error_handler(Refused, _refused)
     app.register_error_handler(HTTPException, _by_status)
+    app.register_error_handler(IntegrityError, _not_first)
+    app.register_error_handler(StaleDataError, _changed_meanwhile)
     app.register_error_handler(DBAPIError, _database_failed)
     app.register_error_handler(PoolTimeout, _database_away)
     app.register_error_handler(Exception, _fault)
 
 
-def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer: JSON for programs, and a page of one paragraph for whoever is on none of their addresses."""
+def problem_response(problem: Problem, headers: Mapping[str, str] | None = None, page: str = "") -> Response:
+    """The answer: JSON for programs, and a page of one paragraph for whoever is on none of their addresses.
+
+    page: what stands on the page instead of the problem's detail
+    """
     if request.path.startswith(("/api/", "/healthz", "/readyz", "/metrics")):
         response = Response(json.dumps(asdict(problem)), problem.status, mimetype=MEDIA_TYPE)
     else:
-        response = Response(render_template("problem.html", problem=problem), problem.status)
+        text = _page(problem, page or problem.detail, (headers or {}).get("Location", ""))
+        response = Response(text, problem.status)
     response.headers.update(headers or {})
     return response
+
+
+def once_more() -> str:
+    """What somebody at a page does about what passes by itself."""
+    if request.method in {"GET", "HEAD"}:
+        return "Load this page again in a few seconds."
+    return "Nothing was stored. Go back in a few seconds, and press again."
 
 
 def database_away() -> Refused:
@@ -74,14 +104,47 @@ def database_away() -> Refused:
     return Refused(
         503, "database_away", "The database cannot be reached",
         "Nothing was stored. Send the same request again in a few seconds, with the same Idempotency-Key.",
-        {"Retry-After": str(_RETRY_SECONDS)},
+        {"Retry-After": str(RETRY_SECONDS)}, once_more(),
     )  # fmt: skip
+
+
+def log_fault(error: BaseException | None) -> None:
+    """Write a fault of ours down, with where it happened and without what is secret in an address."""
+    logger.error("a request failed: %s %s", request.method, _place(), exc_info=error)
+
+
+def _page(problem: Problem, detail: str, way: str) -> str:
+    """way: where a link leads that is what to do next; "" for none."""
+
+    def page(*, bare: bool) -> str:
+        return render_template(
+            "problem.html", problem=problem, detail=detail, way=way, typed=_typed(problem.status), bare=bare
+        )
+
+    if problem.status < 500:
+        # the frame asks the database who reads: where that fails, the answer is as it was to be, without it
+        with suppress(DBAPIError, PoolTimeout):
+            return page(bare=False)
+    return page(bare=True)
+
+
+def _typed(status: int) -> str:
+    """The longest text of several lines that a form sent, to be copied: the page that is gone back to may lose it."""
+    if request.method != "POST" or status in {400, 408, 413}:
+        return ""
+    try:
+        texts = [text for text in request.form.values() if "\n" in text.strip()]
+    except HTTPException:
+        return ""
+    return max(texts, key=len, default="")[:_LONGEST_TYPED]
 
 
 def _refused(error: Refused) -> Response:
     if error.status == 303:
         return Response(status=303, headers=dict(error.headers))
-    return problem_response(Problem(error.status, error.code, error.title, error.detail), error.headers)
+    return problem_response(
+        Problem(error.status, error.code, error.title, error.detail), error.headers, error.page
+    )
 
 
 def _by_status(error: HTTPException) -> Response:
@@ -94,7 +157,9 @@ def _by_status(error: HTTPException) -> Response:
     code, title, detail = _KNOWN.get(status, (f"http_{status}", error.name, error.description or error.name))
     allowed = getattr(error, "valid_methods", None)
     return problem_response(
-        Problem(status, code, title, detail), {"Allow": ", ".join(allowed)} if allowed else None
+        Problem(status, code, title, detail),
+        {"Allow": ", ".join(allowed)} if allowed else None,
+        _ON_PAGES.get(status, ""),
     )
 
 
@@ -108,8 +173,25 @@ def _database_away(error: Exception) -> Response:
     return _refused(database_away())
 
 
+def _not_first(error: IntegrityError) -> Response:
+    """What a view looked at before it wrote is no longer so; any other rule that was broken is a fault of ours."""
+    return _changed_meanwhile(error) if somebody_was_first(error) else _fault(error)
+
+
+def _changed_meanwhile(error: Exception) -> Response:
+    told = str(getattr(error, "orig", error)).partition("\n")[0]
+    logger.warning("two requests changed the same: %s %s: %s", request.method, _place(), told)
+    return _refused(
+        Refused(
+            409, "changed_meanwhile", "Somebody else changed this at the same moment",
+            "Nothing was stored. Read it as it is now, and send this again if it is still needed.", {},
+            "Nothing was stored. Go back, look at it as it is now, and send it again if it is still needed.",
+        )
+    )  # fmt: skip
+
+
 def _fault(error: Exception) -> Response:
-    logger.error("a request failed: %s %s", request.method, _place(), exc_info=error)
+    log_fault(error)
     return problem_response(
         Problem(
             500,
