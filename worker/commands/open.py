@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import webbrowser
+from urllib.parse import quote
 
 import click
 
+from kernels.text_safety import safe
 from worker.commands.portal import EXITS, chosen, page_of, portal, submission_id
 from worker.commands.root import Exit, leave
 from worker.portal.portal import Portal
@@ -24,11 +26,12 @@ def open(what: str | None, only_print: bool) -> None:  # noqa: A001 - the verb's
     Examples:
       tilelab open
       tilelab open 5d2c6e0f8a1b4c3d
+      tilelab open tiled
       tilelab open demo/tiled --print
     """  # noqa: D301 - click reads the escape
     with portal() as asked:
         address = _address(asked, what)
-    click.echo(address)
+    click.echo(safe(address))
     if not only_print:
         # a machine without a browser has the address all the same
         with contextlib.suppress(webbrowser.Error, OSError):
@@ -39,7 +42,18 @@ def open(what: str | None, only_print: bool) -> None:  # noqa: A001 - the verb's
 def _address(asked: Portal, what: str | None) -> str:
     if what is None:
         return f"{asked.url}/"
-    if "/" in what and "submissions/" not in what:
-        course, _, name = chosen(asked.assignments(), what).id.partition("/")
-        return f"{asked.url}/courses/{course}/{name}/"
-    return page_of(asked.url, submission_id(what))
+    assignment = None if "submissions/" in what else _assignment(asked, what)
+    if assignment is None:
+        found = submission_id(what)
+        asked.submission(found)  # one that is not there, or not for us, is told here and not by a page
+        return page_of(asked.url, found)
+    course, _, name = assignment.partition("/")
+    return f"{asked.url}/courses/{quote(course, safe='')}/{quote(name, safe='')}/"
+
+
+def _assignment(asked: Portal, what: str) -> str | None:
+    """The assignment of that name, whole or the last part of it; None for what may be the id of a submission."""
+    there = asked.assignments()
+    if "/" not in what and all(what != one.id.partition("/")[2] for one in there):
+        return None
+    return chosen(there, what).id

@@ -15,6 +15,7 @@ from worker.commands.ending import FAULT, calmly, discard_output
 
 _VERBS: Mapping[str, str] = {
     "analyze": "Show what a kernel does, line by line, and what to look at first.",
+    "cancel": "Take back what you handed in.",
     "exercises": "List the exercises, show a handout, or write a starter file.",
     "grade": "Grade one .cu file on this machine.",
     "leaderboard": "Show who is how fast in an assignment of your course.",

@@ -10,7 +10,8 @@ import click
 
 from worker.commands.portal import EXITS, page_of, portal, submission_id
 from worker.commands.root import Exit, leave
-from worker.portal.portal import Portal, latest_path, submission_path
+from worker.portal.following import GIVEN_UP_SECONDS
+from worker.portal.portal import PATIENCE_SECONDS, Portal, latest_path, submission_path
 
 _AGAIN_SECONDS = 3.0
 _CLEAR = "\033[H\033[J"
@@ -49,7 +50,8 @@ def _one(asked: Portal, public_id: str, *, watch: bool, as_json: bool) -> None:
 
     found = wait_for(asked, public_id) if watch else None
     if as_json:
-        click.echo(json.dumps(asked.plain(submission_path(public_id)), ensure_ascii=True))
+        plain = asked.plain(submission_path(public_id), PATIENCE_SECONDS if watch else 0.0)
+        click.echo(json.dumps(plain, ensure_ascii=True))
     else:
         found = found or asked.submission(public_id)
         click.echo(submission_text(found, style_of(sys.stdout), page_of(asked.url, public_id)))
@@ -59,16 +61,17 @@ def _list(asked: Portal, limit: int, *, watch: bool, as_json: bool) -> None:
     _show(asked, limit, as_json=as_json, clear="")
     while watch:
         time.sleep(_AGAIN_SECONDS)
-        _show(asked, limit, as_json=as_json, clear=_CLEAR if sys.stdout.isatty() else "\n")
+        clear = _CLEAR if sys.stdout.isatty() else "\n"
+        _show(asked, limit, as_json=as_json, clear=clear, patience=GIVEN_UP_SECONDS)
 
 
-def _show(asked: Portal, limit: int, *, as_json: bool, clear: str) -> None:
+def _show(asked: Portal, limit: int, *, as_json: bool, clear: str, patience: float = 0.0) -> None:
     from worker.commands.portal_text import lines_text
     from worker.commands.terminal import style_of
 
     if as_json:
-        click.echo(json.dumps(asked.plain(latest_path(limit)), ensure_ascii=True))
-    elif found := asked.latest(limit):
+        click.echo(json.dumps(asked.plain(latest_path(limit), patience), ensure_ascii=True))
+    elif found := asked.latest(limit, patience):
         click.echo(clear + lines_text(found, style_of(sys.stdout)))
     else:
         click.echo("You have handed in nothing yet; `tilelab submit FILE` does it.")

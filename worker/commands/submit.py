@@ -12,7 +12,7 @@ from worker.commands.portal import chosen, exit_of, page_of, portal
 from worker.commands.root import Exit, WrongUse, leave
 from worker.commands.submission import read_file
 from worker.portal.answers import Accepted, Submission
-from worker.portal.portal import Handed, Portal, submission_path
+from worker.portal.portal import PATIENCE_SECONDS, Handed, Portal, submission_path
 
 _BYTES = 64 * 2**10
 
@@ -84,7 +84,8 @@ def _graded(asked: Portal, accepted: Accepted, file: str, source: str, as_json: 
 
     found = wait_for(asked, accepted.id)
     if as_json:
-        click.echo(json.dumps(asked.plain(submission_path(accepted.id)), ensure_ascii=True))
+        plain = asked.plain(submission_path(accepted.id), PATIENCE_SECONDS)
+        click.echo(json.dumps(plain, ensure_ascii=True))
     else:
         click.echo(report_text(found, source, file, style_of(sys.stdout), page_of(asked.url, accepted.id)))
     return found

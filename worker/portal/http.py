@@ -95,7 +95,7 @@ class Connection:
                 f"{self.account.url} sends on to {where}; if that is the portal, `tilelab login {where}`."
             )
         problem = _problem(answer)
-        if status in _AWAY:
+        if status in _AWAY or (status >= 500 and problem):
             told = problem.get("detail") or "try again in a while"
             return NoAnswer(f"{self.account.url} cannot answer now ({status}): {told}", wait)
         if not problem:

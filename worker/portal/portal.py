@@ -7,12 +7,14 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from worker.portal.answers import Accepted, Assignment, Assignments, Board, Line, Lines, Me, Submission, read
 from worker.portal.errors import NoAnswer, Unreadable
 from worker.portal.http import Connection
+
+T = TypeVar("T")
 
 PATIENCE_SECONDS = 90.0
 """How long one request is sent again to a portal that does not answer."""
@@ -20,6 +22,7 @@ PATIENCE_SECONDS = 90.0
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 15.0
 _ID = re.compile(r"[0-9A-Za-z]{1,32}")
+_ASSIGNMENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}/[a-z0-9][a-z0-9._-]{0,59}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,10 @@ class Portal:
 
     def assignments(self) -> tuple[Assignment, ...]:
         """What there is to hand in, what is due first before the others."""
-        return read(Assignments, self.connection.get("/api/v1/assignments")).assignments
+        found = read(Assignments, self.connection.get("/api/v1/assignments")).assignments
+        if not all(_ASSIGNMENT.fullmatch(one.id) for one in found):
+            raise Unreadable("the portal's answer names an assignment as none can be named.")
+        return found
 
     def submit(self, handed: Handed) -> Accepted:
         """Hand in. However often it has to be sent, it is one submission: each time it has the same key."""
@@ -61,7 +67,7 @@ class Portal:
         }
         headers = {"Idempotency-Key": secrets.token_hex(16)}
         answer = self._until_answered(
-            lambda: self.connection.ask("POST", "/api/v1/submissions", body, headers)
+            lambda: self.connection.ask("POST", "/api/v1/submissions", body, headers), PATIENCE_SECONDS
         )
         accepted = read(Accepted, answer)
         if not _ID.fullmatch(accepted.id):
@@ -76,25 +82,28 @@ class Portal:
         """As it was handed in."""
         return self.connection.text("GET", f"{submission_path(public_id)}/source").decode("utf-8", "replace")
 
-    def cancel(self, public_id: str) -> Submission:
-        """Take it back."""
-        return read(Submission, self.connection.ask("POST", f"{submission_path(public_id)}/cancel"))
+    def cancel(self, public_id: str) -> Any:
+        """Take it back; what became of it, as it came."""
+        return self.connection.ask("POST", f"{submission_path(public_id)}/cancel")
 
-    def latest(self, limit: int) -> tuple[Line, ...]:
-        """One's own submissions, the latest first."""
-        return read(Lines, self.plain(latest_path(limit))).submissions
+    def latest(self, limit: int, patience: float = 0.0) -> tuple[Line, ...]:
+        """One's own submissions, the latest first; patience: as for `plain`."""
+        return read(Lines, self.plain(latest_path(limit), patience)).submissions
 
     def board(self, assignment: str, device_class: str) -> Board:
         """The board of a device class."""
         return read(Board, self.plain(board_path(assignment, device_class)))
 
-    def plain(self, path: str) -> Any:
-        """The JSON at an address, as it came: for other programs, which may know more of it."""
-        return self.connection.get(path)
+    def plain(self, path: str, patience: float = 0.0) -> Any:
+        """The JSON at an address, as it came: for other programs, which may know more of it.
 
-    def _until_answered(self, ask: Callable[[], object]) -> object:
-        """The answer, after as many tries as it takes and PATIENCE_SECONDS allow."""
-        end, pause = time.monotonic() + PATIENCE_SECONDS, _FIRST_PAUSE
+        patience: seconds for which a portal that does not answer is asked again
+        """
+        return self._until_answered(lambda: self.connection.get(path), patience)
+
+    def _until_answered(self, ask: Callable[[], T], seconds: float) -> T:
+        """The answer, after as many tries as it takes and the seconds allow."""
+        end, pause = time.monotonic() + seconds, _FIRST_PAUSE
         while True:
             try:
                 return ask()

@@ -67,7 +67,7 @@ class _Answers(BaseHTTPRequestHandler):
 @pytest.fixture
 def hostile() -> Iterator[Hostile]:
     server = Hostile()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield server
     server.shutdown()
@@ -225,7 +225,7 @@ def test_an_id_is_found_in_an_address():
 def test_asking_a_portal_loads_nothing_of_the_server():
     script = (
         "import sys, worker.commands.root as r, click\n"
-        "for verb in ('submit', 'login', 'status', 'log', 'leaderboard', 'open', 'logout'):\n"
+        "for verb in ('submit', 'login', 'status', 'log', 'leaderboard', 'open', 'cancel', 'logout'):\n"
         "    r.tilelab.get_command(click.Context(r.tilelab), verb)\n"
         "import worker.commands.portal_text, worker.commands.waiting\n"
         "print(*sys.modules)"

@@ -1,0 +1,143 @@
+"""What the commands make of what a portal answers: their lines, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.worker.portal.test_hostile_portal import FOUND, PROBLEM, Hostile, hostile
+from worker.commands.root import tilelab
+from worker.portal import portal as asking
+
+__all__ = ["hostile"]
+ASSIGNMENT = {
+    "id": "gpu/tiled",
+    "title": "Tiled",
+    "device_class": "",
+    "open": True,
+    "page": "/courses/gpu/tiled/",
+}
+MINE = "/api/v1/submissions?limit=10"
+Answer = tuple[int, str, bytes, dict[str, str]]
+
+
+@pytest.fixture(autouse=True)
+def signed_in(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILELAB_URL", hostile.portal.url)
+    monkeypatch.setenv("TILELAB_TOKEN", "tl_secret")
+    monkeypatch.setattr("time.sleep", lambda _: None)
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(tilelab, words)
+
+
+def says(hostile: Hostile, path: str, body: Any, status: int = 200, kind: str = "application/json") -> None:
+    hostile.by_path[path] = (status, kind, json.dumps(body).encode(), {})
+
+
+def line_of(result: Result, code: int) -> str:
+    assert (result.exit_code, result.stdout) == (code, ""), result.output
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.mark.parametrize("status", [500, 501, 503, 507])
+def test_a_fault_of_the_portal_is_the_systems(hostile: Hostile, status: int) -> None:
+    hostile.says({"detail": "A fault \x1b[2Jinside.", "code": "fault"}, status, PROBLEM)
+    for words in (["status"], ["log"], ["open", "tiled"], ["leaderboard"], ["cancel", "a1"]):
+        assert "A fault \\x1b[2Jinside." in line_of(run(*words), 3)
+
+
+def test_handing_in_is_tried_again_through_a_fault(
+    hostile: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE_SECONDS", 0.0)
+    (tmp_path / "my.cu").write_text("// a kernel\n")
+    hostile.says({"detail": "A fault inside."}, 500, PROBLEM)
+    assert run("submit", str(tmp_path / "my.cu"), "-a", "gpu/tiled").exit_code == 3
+
+
+def test_a_page_is_opened_by_the_name_of_its_assignment(hostile: Hostile) -> None:
+    says(hostile, "/api/v1/assignments", {"assignments": [ASSIGNMENT]})
+    says(hostile, "/api/v1/submissions/a1", FOUND)
+    hostile.says({"detail": "There is no such submission."}, 404, PROBLEM)
+    url = hostile.portal.url
+    for name in ("tiled", "gpu/tiled"):
+        assert run("open", name, "--print").stdout == f"{url}/courses/gpu/tiled/\n"
+    for name in ("a1", f"{url}/submissions/a1"):
+        assert run("open", name, "--print").stdout == f"{url}/submissions/a1\n"
+    assert "no such submission" in line_of(run("open", "tilde", "--print"), 2)
+    assert "no such assignment" in line_of(run("open", "gpu/none", "--print"), 2)
+
+
+@pytest.mark.parametrize(
+    "name", ["x\x1b[2J/tiled", "../tiled", "gpu/tiled/../../x", "gpu/\u202etiled", "tiled", "GPU/x"]
+)
+def test_names_that_no_assignment_has_are_not_believed(hostile: Hostile, name: str) -> None:
+    says(hostile, "/api/v1/assignments", {"assignments": [ASSIGNMENT | {"id": name}]})
+    for words in (["open", "tiled", "--print"], ["open", name, "--print"], ["leaderboard"]):
+        assert "as none can be named" in line_of(run(*words), 3)
+
+
+def test_what_was_taken_back_has_no_report(hostile: Hostile) -> None:
+    hostile.says({**FOUND, "state": "cancelled", "verdict": None})
+    assert "was taken back, so there is no report" in line_of(run("log", "a1"), 2)
+    hostile.says({**FOUND, "state": "running", "verdict": None})
+    assert "--watch` waits for it" in line_of(run("log", "a1"), 2)
+    hostile.says({**FOUND, "result": {"message": "So it is."}})
+    assert json.loads(run("log", "a1", "--json").stdout)["result"] == {"message": "So it is."}
+
+
+def test_taking_back_says_what_became_of_it(hostile: Hostile) -> None:
+    hostile.says({**FOUND, "state": "cancelled", "verdict": None})
+    assert run("cancel", f"{hostile.portal.url}/submissions/a1").stdout == "a1 is taken back.\n"
+    assert hostile.asked == ["/api/v1/submissions/a1/cancel"]
+    assert json.loads(run("cancel", "a1", "--json").stdout)["state"] == "cancelled"
+    hostile.says({"detail": "Job 1 is done: there is nothing to cancel."}, 409, PROBLEM)
+    assert "nothing to cancel" in line_of(run("cancel", "a1"), 2)
+    assert "is no id of a submission" in line_of(run("cancel", "../me"), 2)
+
+
+def test_a_list_that_is_watched_outlasts_a_hiccup(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = (503, PROBLEM, b"{}", {})
+    shown = (200, "application/json", b'{"submissions": []}', {})
+    hostile.by_path[MINE] = shown
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        """Away after the first look, and back after the second; ends the watching then."""
+        pauses.append(seconds)
+        hostile.by_path[MINE] = away if len(pauses) < 3 else shown
+        if len(pauses) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", sleep)
+    result = run("status", "--watch", "--json")
+    assert result.exit_code == 130
+    assert result.stdout.count('{"submissions": []}') == 3
+    assert result.stderr.count("Trying again in") == 2
+
+
+def test_the_end_of_waiting_outlasts_a_hiccup(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report has come; what is printed of it for programs is asked for once more."""
+    says(hostile, "/api/v1/submissions/a1", FOUND)
+    ask, asked = hostile.portal.connection.__class__.get, []
+
+    def get(connection: Any, path: str) -> Any:
+        asked.append(path)
+        hostile.by_path[path] = (503, PROBLEM, b"{}", {}) if len(asked) == 2 else hostile.by_path[path]
+        try:
+            return ask(connection, path)
+        finally:
+            says(hostile, path, FOUND)
+
+    monkeypatch.setattr("worker.portal.http.Connection.get", get)
+    hostile.says({}, 404, PROBLEM)
+    result = run("status", "a1", "--watch", "--json")
+    assert (result.exit_code, len(asked)) == (0, 3), result.output
+    assert json.loads(result.stdout) == FOUND
