@@ -10,6 +10,7 @@ from datetime import datetime
 from markupsafe import Markup
 from sqlalchemy.orm import Session
 
+from server.accounts.digest import digest_of
 from kernels.exercise.model import Metric
 from server.courses.counting import Deadlines, Entry, due_for
 from server.courses.handouts import Material, find_material, render
