@@ -206,7 +206,8 @@ def _fill(made: Sessions, course: ACourse, count: int) -> list[int]:
         first_job = template + 1
         people = list(range(first_person, first_person + count))
         session.execute(insert(Person), [
-            {"id": person, "email": f"b{person}@example.edu", "name": f"b{person}", "made_name": f"b{person}", "created_at": NOW}
+            {"id": person, "email": f"b{person}@example.edu", "name": f"b{person}", "made_name": f"b{person}",
+             "created_at": NOW}
             for person in people
         ])  # fmt: skip
         handed_in = session.get_one(Submission, job.submission_id)
