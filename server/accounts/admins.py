@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
+from server.accounts.proving import before_reaching_further
 from server.audit.service import note
 
 
@@ -21,6 +22,8 @@ def dismiss(session: Session, person: Person) -> None:
 def _set(session: Session, person: Person, *, admin: bool) -> None:
     if person.admin == admin:
         return
+    if admin:
+        before_reaching_further(session, person, None)
     person.admin = admin
     note(session, None, "admin.appointed" if admin else "admin.dismissed", f"person {person.id}")
     session.flush()

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
-from server.commands.asking import course_named
+from server.commands.asking import course_named, person_named
 from server.commands.database import database_in_use
-from server.staff.roster import Member, roster_csv
+from server.courses.models import Course, Membership, Role
+from server.settings import read_public_url
+from server.staff.cells import written
+from server.staff.invitations import invite_all
+from server.staff.roster import Member, drop, membership_of, roster_csv, take_back
+from server.staff.roster import change as change_member
 from server.staff.roster import roster as read_members
 from server.staff.roster_csv import MOST_BYTES, Read, Unreadable, decoded, read_roster
 from server.staff.roster_plan import Plan, carry_out, make_plan
@@ -21,12 +28,14 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group()
 def roster() -> None:
-    """Read a course's roster from a CSV file, or write it as one.
+    """Read a course's roster from a CSV file, write it as one, or change it one by one.
 
     \b
     Example:
       tilelab admin roster import cs483 students.csv --dry-run
       tilelab admin roster export cs483 > roster.csv
+      tilelab admin roster drop cs483 bob@university.edu
+      tilelab admin roster invitations cs483 > invitations.csv
     """  # noqa: D301 - click reads the escape
 
 
@@ -82,6 +91,97 @@ def export_roster(course: str, as_json: bool) -> None:
     leave(Exit.ACCEPTED)
 
 
+@roster.command()
+@click.argument("course")
+@click.argument("email")
+@click.option("--role", type=click.Choice([role.value for role in Role]), help="[default: as it is]")
+@click.option("--section", help="An empty one takes them out of theirs.  [default: as it is]")
+@_as_json
+def change(course: str, email: str, role: str | None, section: str | None, as_json: bool) -> None:
+    """Give one member of COURSE another role or section.
+
+    \b
+    Example:
+      tilelab admin roster change cs483 ada@university.edu --section B2
+      tilelab admin roster change cs483 tom@university.edu --role assistant
+    """  # noqa: D301 - click reads the escape
+    if role is None and section is None:
+        raise WrongUse("Say what to change: --role, --section.")
+    with database_in_use() as sessions, sessions.begin() as session:
+        found, member = _member_named(session, course, email)
+        changed = change_member(
+            session, found, None, member.person_id, role=member.role if role is None else Role(role),
+            section=member.section if section is None else section,
+        )  # fmt: skip
+        shown = _place(member)
+    if as_json:
+        click.echo(json.dumps(shown | {"changed": changed}))
+    else:
+        section = f", section {shown['section']}" if shown["section"] else ""
+        click.echo(f"{email} is {'now' if changed else 'already'} {shown['role']}{section} in {course}.")
+    leave(Exit.ACCEPTED)
+
+
+@roster.command("drop")
+@click.argument("course")
+@click.argument("email")
+@_as_json
+def drop_member(course: str, email: str, as_json: bool) -> None:
+    """Take one out of COURSE: all they did stays, and `back` takes them in again.
+
+    \b
+    Example:
+      tilelab admin roster drop cs483 bob@university.edu
+    """  # noqa: D301 - click reads the escape
+    _drop_or_not(course, email, drop, f"{email} is in {course} no more.", as_json=as_json)
+
+
+@roster.command("back")
+@click.argument("course")
+@click.argument("email")
+@_as_json
+def take_member_back(course: str, email: str, as_json: bool) -> None:
+    """Take one who dropped into COURSE again, as what they were.
+
+    \b
+    Example:
+      tilelab admin roster back cs483 bob@university.edu
+    """  # noqa: D301 - click reads the escape
+    _drop_or_not(course, email, take_back, f"{email} is in {course}.", as_json=as_json)
+
+
+@roster.command()
+@click.argument("course")
+@_as_json
+def invitations(course: str, as_json: bool) -> None:
+    """Make a link for each member of COURSE who has no password yet, and write them to standard output as a table.
+
+    Each works once, for 14 days; links made before work no more. TILELAB_PUBLIC_URL says where browsers find the
+    portal.
+
+    \b
+    Example:
+      tilelab admin roster invitations cs483 > invitations.csv
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions:
+        portal = read_public_url()
+        with sessions.begin() as session:
+            made = invite_all(session, course_named(session, course), None)
+    rows = [{"email": one.email, "name": one.name, "link": f"{portal}{one.path}"} for one in made]
+    if as_json:
+        click.echo(json.dumps(rows))
+    else:
+        table = written(("email", "name", "link"), ([*row.values()] for row in rows))
+        click.echo(table.replace("\r\n", "\n"), nl=False)
+    leave(Exit.ACCEPTED)
+
+
+_MADE_WITH_A_CODE = (
+    "            Made with a code, for an email that anybody can type: the password and tokens end. "
+    "Then: tilelab admin user invite {email}"
+)
+
+
 def _read(file: Path) -> Read:
     try:
         with click.open_file(str(file), "rb") as source:
@@ -99,7 +199,7 @@ def _shown(plan: Plan, *, done: bool) -> dict[str, Any]:
         "changes": [
             {
                 "change": entry.change.value, "email": entry.email, "name": entry.name, "role": entry.role.value,
-                "section": entry.section, "was": entry.was,
+                "section": entry.section, "was": entry.was, "needs_invitation": entry.must_prove,
             }
             for entry in plan.changes
         ],
@@ -112,9 +212,36 @@ def _print(plan: Plan, *, dry_run: bool) -> None:
         section = f", section {entry.section}" if entry.section else ""
         before = f" (was {entry.was})" if entry.was else ""
         click.echo(f"{entry.change.value:<10}  {entry.email}  {entry.role.value}{section}{before}")
+        if entry.must_prove:
+            click.echo(_MADE_WITH_A_CODE.format(email=entry.email))
     counts = ", ".join(f"{count} {name}" for name, count in plan.counts.items() if count)
     click.echo(f"{'Would be' if dry_run else 'Now'}: {counts or 'nobody'}.")
 
 
 def _member(one: Member) -> dict[str, Any]:
     return {"email": one.email, "name": one.name, "role": one.role.value, "section": one.section}
+
+
+def _drop_or_not(
+    course: str, email: str, do: Callable[[Session, Course, None, int], None], line: str, *, as_json: bool
+) -> None:
+    with database_in_use() as sessions, sessions.begin() as session:
+        found, member = _member_named(session, course, email)
+        do(session, found, None, member.person_id)
+        shown = _place(member)
+    click.echo(json.dumps(shown) if as_json else line)
+    leave(Exit.ACCEPTED)
+
+
+def _member_named(session: Session, course: str, email: str) -> tuple[Course, Membership]:
+    found = course_named(session, course)
+    return found, membership_of(session, found, person_named(session, email).id)
+
+
+def _place(member: Membership) -> dict[str, Any]:
+    return {
+        "email": member.person.email,
+        "role": member.role.value,
+        "section": member.section,
+        "dropped": member.dropped_at is not None,
+    }

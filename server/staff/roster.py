@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +9,9 @@ from datetime import UTC, datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from server.accounts.enrolment import new_code
 from server.accounts.models import Person
+from server.accounts.proving import before_reaching_further
 from server.accounts.service import create_person, find_person
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Membership, Role
@@ -18,8 +19,6 @@ from server.courses.service import CourseError
 from server.staff.cells import written
 from server.staff.roster_csv import COLUMNS, LONGEST_SECTION, one_line
 from server.submissions.models import Submission
-
-_CODE_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +124,8 @@ def add(
     if found is None:
         found = Membership(course_id=course.id, person_id=person.id, created_at=moment)
         session.add(found)
+    if role is not Role.STUDENT:
+        before_reaching_further(session, person, actor, course_id=course.id, now=moment)
     found.role, found.section, found.dropped_at = role, _section(section), None
     session.flush()
     _note(session, actor, "member.added", person.id, course, moment, role=role.value, section=found.section)
@@ -153,6 +154,8 @@ def change(
         return False
     if member.role is Role.INSTRUCTOR and role is not Role.INSTRUCTOR:
         keep_an_instructor(session, course, person_id)
+    if role not in {member.role, Role.STUDENT}:
+        before_reaching_further(session, member.person, actor, course_id=course.id, now=now)
     member.role, member.section = role, to
     session.flush()
     _note(session, actor, "member.changed", person_id, course, now or datetime.now(UTC), **changed)
@@ -181,6 +184,8 @@ def take_back(
     member = membership_of(session, course, person_id)
     if member.dropped_at is None:
         return
+    if member.role is not Role.STUDENT:
+        before_reaching_further(session, member.person, actor, course_id=course.id, now=now)
     member.dropped_at = None
     session.flush()
     _note(session, actor, "member.taken_back", person_id, course, now or datetime.now(UTC))
@@ -188,9 +193,7 @@ def take_back(
 
 def make_code(session: Session, course: Course, actor: Person | None) -> str:
     """A new code with which students enrol themselves; the one before works no more."""
-    course.enrolment_code = "-".join(
-        "".join(secrets.choice(_CODE_LETTERS) for _ in range(4)) for _ in range(3)
-    )
+    course.enrolment_code = new_code()
     session.flush()
     note(session, actor, "course.code_made", f"course {course.slug}", course_id=course.id)
     return course.enrolment_code

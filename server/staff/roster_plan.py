@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -15,6 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
+from server.accounts.proving import before_reaching_further, must_prove
 from server.accounts.service import create_person
 from server.audit.service import note
 from server.courses.models import Course, Membership, Role
@@ -37,7 +38,11 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is planned for one person. was: role and section before, where they change; line: 0 for none."""
+    """What is planned for one person.
+
+    was: role and section before, where they change; line: 0 for none
+    must_prove: whether the account was made with a code, for an email that anybody can type, and is to be staff
+    """
 
     change: Change
     email: str
@@ -47,6 +52,7 @@ class Entry:
     person_id: int | None
     was: str = ""
     line: int = 0
+    must_prove: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,11 @@ class Plan:
         """How many of each, in the order of the page."""
         found = Counter(entry.change for entry in self.entries)
         return {change.value: found[change] for change in Change}
+
+    @property
+    def must_prove(self) -> int:
+        """How many need an invitation anew."""
+        return sum(entry.must_prove for entry in self.entries)
 
     @property
     def changes(self) -> tuple[Entry, ...]:
@@ -87,6 +98,8 @@ def make_plan(
         person = people.get(row.email)
         member = None if person is None else present.get(person.id)
         entry = _entry(row, person, member)
+        if person is not None and entry.role is not Role.STUDENT and entry.change is not Change.UNCHANGED:
+            entry = replace(entry, must_prove=must_prove(person))
         why = _why_not(entry, row, member, actor_id)
         if why:
             problems.append(Problem(row.line, why))
@@ -110,6 +123,9 @@ def carry_out(
         number = entry.person_id
         if number is None:
             number = create_person(session, email=entry.email, name=entry.name, now=moment).id
+        elif entry.role is not Role.STUDENT and entry.change is not Change.DROPPED:
+            person = session.get_one(Person, number)
+            before_reaching_further(session, person, actor, course_id=course.id, now=moment)
         _put(session, course, number, entry, moment)
         detail: dict[str, Any] = {"role": entry.role.value, "section": entry.section}
         action = _ACTIONS[entry.change]
@@ -211,7 +227,16 @@ def _what(member: Membership) -> str:
 
 def _digest(entries: Sequence[Entry]) -> str:
     told = [
-        [entry.change, entry.email, entry.name, entry.role, entry.section, entry.person_id, entry.was]
+        [
+            entry.change,
+            entry.email,
+            entry.name,
+            entry.role,
+            entry.section,
+            entry.person_id,
+            entry.was,
+            entry.must_prove,
+        ]
         for entry in entries
     ]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()

@@ -7,6 +7,7 @@ from flask import Response
 from server.accounts import entering, links, service
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
 from server.accounts.new_password import mistake_in
+from server.accounts.proving import prove
 from server.accounts.views.blueprint import accounts, go, page, password_sent, user_agent
 from server.audit.service import note
 from server.web.access import viewer_or_none
@@ -41,6 +42,7 @@ def follow_link(purpose: str, token: str) -> Response:
             raise _over()
         owner = used.person
         service.keep_password(session, owner, kept)
+        prove(session, owner)
         note(session, owner, "password.set_by_link", f"person {owner.id}", purpose=purpose)
         cookie = entering.open_session(session, owner, user_agent(), before.session_id if before else None)
     return go("/?notice=password-set", cookie or "")
