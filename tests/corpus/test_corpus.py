@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import Exercise, find_exercise
+from kernels.page.report_page import Around, render_sections
 from kernels.report import Report
 from kernels.verdict import Finding, Severity, Verdict
+from tests.corpus.lines_on_page import follows_its_line, lines_of, marks_of
+from tests.kernels.page.reading import read
 from tests.marks import linux
 from tests.worker.kept_processes import KeptProcesses
 from worker.grading import Job, grade
@@ -108,13 +111,44 @@ def test_the_corpus_is_large_and_holds_every_verdict_a_kernel_can_earn():
     assert earned == set(Verdict) - {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR}
 
 
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A wrong kernel with the report on it, which several tests read."""
+
+    expected: Expected
+    source: str
+    report: Report
+
+
+@pytest.fixture(scope="module", params=WRONG, ids=lambda expected: expected.name)
+def wrong(request, cache, kept):
+    expected = request.param
+    source = (FOLDER / "wrong" / f"{expected.name}.cu").read_text("utf-8", "replace")
+    return Graded(expected, source, graded("wrong", expected, cache, kept))
+
+
 @linux
-@pytest.mark.parametrize("expected", WRONG, ids=lambda expected: expected.name)
-def test_a_wrong_kernel_gets_its_verdict_and_its_line(expected, cache, kept):
-    report = graded("wrong", expected, cache, kept)
+def test_a_wrong_kernel_gets_its_verdict_and_its_line(wrong):
+    expected, report = wrong.expected, wrong.report
 
     assert report.verdict is expected.verdict, in_words(report)
     assert any(expected.shown_by(finding) for finding in report.findings), in_words(report)
+
+
+@linux
+def test_every_finding_stands_at_its_line_of_the_page(wrong):
+    expected, report = wrong.expected, wrong.report
+    html = str(render_sections(report, wrong.source, Around("kernel.cu")))
+
+    page = read(html)
+    assert not page.wrong
+    assert set(page.values("href")) >= {f"#L{finding.line}" for finding in report.findings if finding.line}
+    at = marks_of(html)
+    for line, message in lines_of(report):
+        assert message in at[line], (line, message)
+        assert follows_its_line(html, line)
+    if expected.line is not None:
+        assert {expected.line, *expected.also} & at.keys()
 
 
 @linux
