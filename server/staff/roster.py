@@ -121,11 +121,11 @@ def add(
     )
     if found is not None and found.dropped_at is None:
         raise CourseError(f"{person.email} is in the course already, as {found.role.value}.")
+    if role is not Role.STUDENT:
+        before_reaching_further(session, person, actor, course_id=course.id, now=moment)
     if found is None:
         found = Membership(course_id=course.id, person_id=person.id, created_at=moment)
         session.add(found)
-    if role is not Role.STUDENT:
-        before_reaching_further(session, person, actor, course_id=course.id, now=moment)
     found.role, found.section, found.dropped_at = role, _section(section), None
     session.flush()
     _note(session, actor, "member.added", person.id, course, moment, role=role.value, section=found.section)
