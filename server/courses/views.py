@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 
 from flask import Blueprint, Response, render_template, request
@@ -18,6 +18,7 @@ from server.courses.handouts import Material, find_material
 from server.courses.models import Assignment
 from server.courses.overview import tasks_in
 from server.courses.service import find_assignment, is_shown
+from server.submissions import allowance
 from server.submissions.form import Sent, read_sent
 from server.submissions.refusals import NotAccepted, TooOften
 from server.submissions.service import Accepted, HandedIn, accept
@@ -28,9 +29,6 @@ from server.web.site import site
 
 courses = Blueprint("courses", __name__, template_folder="templates", url_prefix="/courses")
 
-SUBMITS = limits.Limit("submit", 60, timedelta(minutes=1))
-"""Of one person, whatever becomes of them; an assignment's own limits are far narrower."""
-
 _HAND_IN = "courses.hand_in"
 LARGEST_FORM = 2**20
 """A file that is too large for a source is read, so that the page can say so and keep what was typed."""
@@ -40,11 +38,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a request is: the course and the assignment, which whoever asks may see."""
+    """Where a request is: the course and the name of an assignment, and the time at which it is asked for."""
 
     who: Viewer
     course: Membership
     slug: str
+    now: datetime
 
 
 @courses.app_template_filter("in_code")
@@ -78,12 +77,15 @@ def show_assignment(course: str, name: str) -> str:
 @courses.post("/<course>/<name>/submissions")
 def hand_in(course: str, name: str) -> Response:
     """Hand in; what cannot be taken comes back on the same page, with what was typed."""
-    place, sent = _place(course, name), read_sent()
+    place = _place(course, name)
+    with site().readers.begin() as session:
+        assignment = _find(session, place).id
+    sent = read_sent()
     if sent.source is None:
         return _again(place, sent, 422)
     try:
-        limits.count(site().sessions, SUBMITS, f"person {place.who.id}")
-        accepted = _accept(place, sent, sent.source)
+        limits.count(site().sessions, allowance.SUBMITS, f"person {place.who.id}")
+        accepted = _accept(HandedIn(place.who.id, assignment, sent.source, sent.mode, key=sent.request_key))
     except limits.TooOften as error:
         return _again(
             place, sent, 429, "That was very often. Wait a minute, then send it again.", error.seconds
@@ -119,47 +121,47 @@ def figure(course: str, name: str, file: str) -> Response:
 
 
 def _place(course: str, name: str) -> _Place:
+    """Raises Refused where whoever asks is in no such course."""
+    return _Place(viewer(), member_of(course), name, datetime.now(UTC))
+
+
+def _find(session: Session, place: _Place) -> Assignment:
     """Raises Refused where there is no such assignment for whoever asks."""
-    who, here = viewer(), member_of(course)
-    with site().readers.begin() as session:
-        _find(session, here, name)
-    return _Place(who, here, name)
-
-
-def _find(session: Session, course: Membership, name: str) -> Assignment:
-    found = find_assignment(session, f"{course.slug}/{name}")
-    if found is None or not is_shown(found, course.role, datetime.now(UTC)):
+    found = find_assignment(session, f"{place.course.slug}/{place.slug}")
+    if found is None or not is_shown(found, place.course.role, place.now):
         raise nothing_here()
     return found
 
 
 def _material(course: str, name: str) -> Material:
-    here = member_of(course)
+    place = _place(course, name)
     with site().readers.begin() as session:
-        exercise = _find(session, here, name).exercise.name
+        exercise = _find(session, place).exercise.name
     material = find_material(exercise)
     if material is None:
         raise nothing_here()
     return material
 
 
-def _accept(place: _Place, sent: Sent, source: bytes) -> Accepted:
-    with site().readers.begin() as session:
-        assignment = _find(session, place.course, place.slug).id
-    handed_in = HandedIn(place.who.id, assignment, source, sent.mode, key=sent.request_key)
-    return accept(site().sessions, handed_in, arrived(), most_under_way=site().settings.under_way)
+def _accept(handed_in: HandedIn) -> Accepted:
+    return accept(
+        site().sessions,
+        handed_in,
+        arrived(),
+        most_under_way=site().settings.under_way,
+        most_a_day=allowance.MOST_A_DAY,
+    )
 
 
 def _page(place: _Place, *, came_from: str | None = None, sent: Sent | None = None, refused: str = "") -> str:
     """The assignment's page. refused: why what was sent cannot be taken, where that is no mistake in a field."""
-    now = datetime.now(UTC)
     with site().readers.begin() as session:
         found = assignment_page(
             session,
             place.who,
             place.course,
-            _find(session, place.course, place.slug),
-            now,
+            _find(session, place),
+            place.now,
             came_from=came_from,
             sent=sent,
             most_under_way=site().settings.under_way,

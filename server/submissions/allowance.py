@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from kernels.wording import plural
+from server.accounts.limits import Limit
 from server.courses.counting import Deadlines, attempts_for, due_for
 from server.courses.models import Assignment, Extension
-from server.grading.models import Job, JobKind, JobState
+from server.grading.models import Job, JobKind, JobState, Step
 from server.submissions.models import Mode, Submission
-from server.submissions.refusals import Closed, NoAttemptsLeft, NotAccepted, NotOpen, TooOften
+from server.submissions.refusals import Closed, NoAttemptsLeft, NotAccepted, TooOften
+
+SUBMITS = Limit("submit", 60, timedelta(minutes=1))
+"""Of one person, on pages and by programs together, whatever becomes of them; other limits are far narrower."""
+
+MOST_A_DAY = 1_000
+"""Submissions of one person that are kept of any 24 hours: each may hold a source of 64 KiB, and stays for good."""
+
 
 _HOUR = timedelta(hours=1)
+_DAY = timedelta(days=1)
 _LOOK_AGAIN_SECONDS = 10
 
 
@@ -30,7 +41,6 @@ class Allowance:
     under_way: submissions that are not graded yet
     """
 
-    opens_at: datetime | None
     deadlines: Deadlines
     attempts: int | None
     used: int
@@ -47,8 +57,6 @@ class Allowance:
 
     def refusal(self, mode: Mode, now: datetime, most_under_way: int | None) -> NotAccepted | None:
         """Why nothing is taken now; None where it is. most_under_way: None for any number."""
-        if self.opens_at is not None and now < self.opens_at:
-            return NotOpen("This assignment opens at {at}.", self.opens_at)
         if self.deadlines.closed(now):
             return Closed(
                 "This assignment closed at {at}; nothing is taken any more. Ask your course's staff if you were kept "
@@ -95,65 +103,137 @@ class Allowance:
 
 def allowance(session: Session, assignment: Assignment, person_id: int, now: datetime) -> Allowance:
     """What somebody may hand in now."""
-    extension = session.get(Extension, (assignment.id, person_id))
-    used, last = _attempts(session, assignment.id, person_id)
-    checks = _checks(session, assignment, person_id, now)
-    interval = timedelta(seconds=assignment.min_interval_seconds)
-    return Allowance(
-        opens_at=assignment.opens_at,
-        deadlines=due_for(assignment, extension),
-        attempts=attempts_for(assignment, extension),
-        used=used,
-        next_at=last + interval if last is not None and interval else None,
-        checks=assignment.checks_per_hour,
-        checked=len(checks),
-        check_at=checks[-1] + _HOUR if len(checks) >= assignment.checks_per_hour and checks else None,
-        under_way=_under_way(session, assignment.id, person_id),
+    return allowances(session, [assignment], person_id, now)[assignment.id]
+
+
+def allowances(
+    session: Session, assignments: Sequence[Assignment], person_id: int, now: datetime
+) -> Mapping[int, Allowance]:
+    """The same for several assignments, by their numbers, in as many queries as for one."""
+    numbers = [assignment.id for assignment in assignments]
+    extensions = _extensions(session, numbers, person_id)
+    attempts = _attempts(session, numbers, person_id)
+    checks = _checks(session, numbers, person_id, now)
+    under_way = _under_way(session, numbers, person_id)
+    found = {}
+    for assignment in assignments:
+        extension = extensions.get(assignment.id)
+        used, last = attempts.get(assignment.id, (0, None))
+        interval = timedelta(seconds=assignment.min_interval_seconds)
+        made = checks.get(assignment.id, [])[: assignment.checks_per_hour]
+        found[assignment.id] = Allowance(
+            deadlines=due_for(assignment, extension),
+            attempts=attempts_for(assignment, extension),
+            used=used,
+            next_at=last + interval if last is not None and interval else None,
+            checks=assignment.checks_per_hour,
+            checked=len(made),
+            check_at=made[-1] + _HOUR if made and len(made) == assignment.checks_per_hour else None,
+            under_way=under_way.get(assignment.id, 0),
+        )
+    return found
+
+
+def too_many_kept(session: Session, person_id: int, now: datetime, most: int) -> TooOften | None:
+    """Why nothing more is kept of one person now, for whatever assignment; None where it is."""
+    query = select(func.count(), func.min(Submission.created_at)).where(
+        Submission.person_id == person_id, Submission.created_at > now - _DAY
+    )
+    number, first = session.execute(query).one()
+    if number < most:
+        return None
+    free_at = first + _DAY
+    return TooOften(
+        f"You have handed in {plural(number, 'submission')} within a day, which is as many as are kept of one person. "
+        "The next one is taken at {at}.",
+        (free_at - now).total_seconds(),
+        free_at,
     )
 
 
-def _attempts(session: Session, assignment: int, person: int) -> tuple[int, datetime | None]:
-    """How many were used, and when the last one was. What was cancelled, or failed through us, costs none."""
-    counts = or_(
-        Job.state.in_([JobState.QUEUED, JobState.RUNNING]),
-        and_(Job.state == JobState.DONE, Job.verdict != Verdict.SYSTEM_ERROR),
-    )
-    query = select(func.count(), func.max(Submission.created_at)).where(
-        Submission.assignment_id == assignment,
-        Submission.person_id == person,
-        Submission.mode == Mode.RANK,
-        exists().where(Job.submission_id == Submission.id, counts),
-    )
-    number, last = session.execute(query).one()
-    return number, last
+def _extensions(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Extension]:
+    query = select(Extension).where(Extension.assignment_id.in_(assignments), Extension.person_id == person)
+    return {found.assignment_id: found for found in session.scalars(query)}
 
 
-def _checks(session: Session, assignment: Assignment, person: int, now: datetime) -> list[datetime]:
-    """When the checks of the last hour were, the last one first; no more of them than there may be."""
-    query = select(Submission.created_at).where(
-        Submission.assignment_id == assignment.id,
-        Submission.person_id == person,
-        Submission.mode == Mode.CHECK,
-        Submission.created_at > now - _HOUR,
-    )
-    return list(
-        session.scalars(query.order_by(Submission.created_at.desc()).limit(assignment.checks_per_hour)).all()
-    )
+def _attempts(
+    session: Session, assignments: Iterable[int], person: int
+) -> Mapping[int, tuple[int, datetime | None]]:
+    """How many were used, and when the last one was that others have to wait for, by assignment.
 
-
-def _under_way(session: Session, assignment: int, person: int) -> int:
+    What was cancelled in time is no attempt; but who hands in and cancels has to wait as well.
+    """
+    waited_for = or_(_costs(), _job(Job.state == JobState.CANCELLED))
     query = (
-        select(func.count())
-        .select_from(Submission)
+        select(
+            Submission.assignment_id,
+            func.sum(case((_costs(), 1), else_=0)),
+            func.max(case((waited_for, Submission.created_at))),
+        )
+        .where(
+            Submission.assignment_id.in_(assignments),
+            Submission.person_id == person,
+            Submission.mode == Mode.RANK,
+        )
+        .group_by(Submission.assignment_id)
+    )
+    return {assignment: (used, last) for assignment, used, last in session.execute(query)}
+
+
+def _checks(
+    session: Session, assignments: Iterable[int], person: int, now: datetime
+) -> Mapping[int, list[datetime]]:
+    """When the checks of the last hour were, the last one first, by assignment."""
+    query = (
+        select(Submission.assignment_id, Submission.created_at)
+        .where(
+            Submission.assignment_id.in_(assignments),
+            Submission.person_id == person,
+            Submission.mode == Mode.CHECK,
+            Submission.created_at > now - _HOUR,
+            _costs(),
+        )
+        .order_by(Submission.created_at.desc())
+    )
+    found = defaultdict(list)
+    for assignment, moment in session.execute(query):
+        found[assignment].append(moment)
+    return found
+
+
+def _costs() -> ColumnElement[bool]:
+    """Whether a submission uses up something: a fault of ours does not, nor what was cancelled before its turn.
+
+    Cancelled later it does: a worker was at it, and what it found may have been seen. One that was lost meanwhile left
+    nothing, and its step waits as if nobody had begun it.
+    """
+    begun = exists().where(Step.job_id == Job.id, Step.started_at.is_not(None))
+    return _job(
+        or_(
+            Job.state.in_([JobState.QUEUED, JobState.RUNNING]),
+            and_(Job.state == JobState.DONE, Job.verdict != Verdict.SYSTEM_ERROR),
+            and_(Job.state == JobState.CANCELLED, Job.kind == JobKind.SUBMISSION, begun),
+        )
+    )
+
+
+def _job(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    return exists().where(Job.submission_id == Submission.id, condition)
+
+
+def _under_way(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, int]:
+    query = (
+        select(Submission.assignment_id, func.count())
         .join(Job, Job.submission_id == Submission.id)
         .where(
-            Submission.assignment_id == assignment,
+            Submission.assignment_id.in_(assignments),
             Submission.person_id == person,
             Job.kind == JobKind.SUBMISSION,
             Job.state.in_([JobState.QUEUED, JobState.RUNNING]),
         )
+        .group_by(Submission.assignment_id)
     )
-    return session.scalar(query) or 0
+    return dict(session.execute(query).all())
 
 
 def _all(attempts: int) -> str:

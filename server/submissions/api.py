@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
 
-from server.accounts.limits import Limit
 from server.courses.service import find_assignment
 from server.grading.changes import NotPossible
+from server.submissions import allowance
 from server.submissions.answers import AcceptedAnswer, ProgressAnswer, SubmissionAnswer
 from server.submissions.cancelling import revoke, take_back
 from server.submissions.handing_in import KEY, NewSubmission, SubmissionRequest, read_new_submission
@@ -39,9 +39,6 @@ from server.web.site import site
 
 submissions = Blueprint("submissions", __name__)
 
-SUBMITS = Limit("api submit", 60, timedelta(minutes=1))
-"""Of one person, whatever becomes of them; an assignment's own limits are far narrower."""
-
 logger = logging.getLogger(__name__)
 
 _REFUSALS: dict[type[NotAccepted], tuple[int, str, str, str]] = {
@@ -49,7 +46,7 @@ _REFUSALS: dict[type[NotAccepted], tuple[int, str, str, str]] = {
         404, "no_such_assignment", "There is no such assignment",
         " It has another name, or you are not in its course. `assignment` is COURSE/ASSIGNMENT, such as demo/tiled.",
     ),
-    NotOpen: (403, "not_open", "The assignment is not open", ""),
+    NotOpen: (403, "not_open", "The course is over", ""),
     Closed: (403, "closed", "The assignment is closed", ""),
     NoAttemptsLeft: (403, "no_attempts_left", "No attempts are left", ""),
     TooOften: (429, "too_often", "Too often", ""),
@@ -77,7 +74,7 @@ _INVALID = (422, "invalid", "A field has a value that it cannot have", "")
     gives=(Header("Location", "Where to read what becomes of it.", required=True),),
     refuses={
         400: "The body is no JSON, or the Idempotency-Key cannot be used.",
-        403: "The assignment is not open or closed, or no attempts are left.",
+        403: "The assignment is closed or its course over, or no attempts are left.",
         404: "There is no such assignment, or none that you may see.",
         409: "The Idempotency-Key was used for something else.",
         413: "The source has more than 64 KiB, or the request more than 256.",
@@ -90,7 +87,7 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     person = person_asking().id
     _refuse_other_types()
     asked = read_new_submission(request.get_data(), request.headers.get("Idempotency-Key"))
-    counted(SUBMITS, f"person {person}")
+    counted(allowance.SUBMITS, f"person {person}")
     with site().readers.begin() as session:
         assignment = _assignment(session, asked)
     accepted = _accept(HandedIn(person, assignment, asked.source, asked.mode, asked.device_class, asked.key))
@@ -237,7 +234,13 @@ def _assignment(session: Session, asked: NewSubmission) -> int:
 
 def _accept(handed_in: HandedIn) -> Accepted:
     try:
-        return accept(site().sessions, handed_in, arrived(), most_under_way=site().settings.under_way)
+        return accept(
+            site().sessions,
+            handed_in,
+            arrived(),
+            most_under_way=site().settings.under_way,
+            most_a_day=allowance.MOST_A_DAY,
+        )
     except NotAccepted as error:
         raise _refusal(error) from error
 

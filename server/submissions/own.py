@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated
 
 from sqlalchemy import Select, select
@@ -12,10 +13,11 @@ from sqlalchemy.orm import Session, joinedload
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership
-from server.courses.service import find_assignment
+from server.courses.service import find_assignment, is_shown, role_in
 from server.grading.models import Job, JobState, Result
 from server.submissions.handing_in import ASSIGNMENT
 from server.submissions.models import Mode, Submission
+from server.submissions.service import judged_of
 from server.web.operation import Moment, Range, Text
 
 PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
@@ -89,7 +91,8 @@ def own_submissions(
     )
     if asked.assignment is not None:
         found = find_assignment(session, asked.assignment)
-        if found is None:
+        role = None if found is None else role_in(session, person, found.course_id)
+        if found is None or role is None or not is_shown(found, role, datetime.now(UTC)):
             return None
         wanted = wanted.where(Submission.assignment_id == found.id)
     if asked.before is not None:
@@ -129,8 +132,8 @@ def _jobs(session: Session, submissions: Sequence[int]) -> Mapping[int, list[tup
 
 
 def _line(row: Submission, jobs: Sequence[tuple[Job, Result | None]]) -> OwnLineAnswer:
-    judged = next(((job, result) for job, result in reversed(jobs) if job.state is JobState.DONE), None)
-    measured = None if judged is None else judged[1]
+    judged = judged_of(job for job, _ in jobs)
+    measured = next((result for job, result in jobs if job is judged), None)
     return OwnLineAnswer(
         id=row.public_id,
         url=f"/api/v1/submissions/{row.public_id}",
@@ -139,7 +142,7 @@ def _line(row: Submission, jobs: Sequence[tuple[Job, Result | None]]) -> OwnLine
         device_class=row.device_class,
         created_at=row.created_at.isoformat(),
         state=jobs[-1][0].state,
-        verdict=None if judged is None else judged[0].verdict,
+        verdict=None if judged is None else judged.verdict,
         measured=None
         if measured is None or measured.ms_median is None
         else MeasuredAnswer(measured.gflops, measured.gbps, measured.ms_median, measured.cublas_share),

@@ -29,7 +29,7 @@ class NoSuchAssignment(NotAccepted):
 
 
 class NotOpen(NotAccepted):
-    """The assignment opens later, or its course is over."""
+    """Its course is over."""
 
 
 class Closed(NotAccepted):

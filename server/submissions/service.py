@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -20,13 +21,13 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.counting import due_for
 from server.courses.models import Assignment, Extension, Role
-from server.courses.service import role_in
+from server.courses.service import is_shown, role_in
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
 from server.grading.accept import Work, keep_source, priority_of, queue_job
 from server.grading.models import SOURCE_BYTES, Job, JobKind, JobState
 from server.grading.queue import Place, place_of
-from server.submissions.allowance import allowance
+from server.submissions.allowance import allowance, too_many_kept
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import (
     IdempotencyConflict,
@@ -35,6 +36,9 @@ from server.submissions.refusals import (
     UnusableRequest,
     UnusableSource,
 )
+
+CPU = "cpu"
+"""What an assignment is graded on that measures nothing; in the database that is ""."""
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
@@ -80,39 +84,56 @@ class Accepted:
 
 
 def accept(
-    sessions: Sessions, handed_in: HandedIn, now: datetime | None = None, *, most_under_way: int | None = None
+    sessions: Sessions,
+    handed_in: HandedIn,
+    now: datetime | None = None,
+    *,
+    most_under_way: int | None = None,
+    most_a_day: int | None = None,
 ) -> Accepted:
     """Put a submission and its job into the database; they are there for good when this returns.
 
     now: the moment of acceptance, by which it is in time or late
     most_under_way: submissions of one student for one assignment that are not graded yet; None for any number
+    most_a_day: submissions of one person that are kept of 24 hours; None for any number
     raise (NotAccepted): where it cannot be taken, one of its kinds
     """
     moment = now or datetime.now(UTC)
+    most = _Most(most_under_way, most_a_day)
     _check_request(handed_in)
     try:
-        return _accept(sessions, handed_in, moment, most_under_way)
+        return _accept(sessions, handed_in, moment, most)
     except IntegrityError:
         # Another request with the same key was first, by a moment: now it can be read.
         if handed_in.key is None:
             raise
-        return _accept(sessions, handed_in, moment, most_under_way)
+        return _accept(sessions, handed_in, moment, most)
 
 
-def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime, most_under_way: int | None) -> Accepted:
+@dataclass(frozen=True, slots=True)
+class _Most:
+    """As `accept` is told them."""
+
+    under_way: int | None
+    a_day: int | None
+
+
+def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime, most: _Most) -> Accepted:
     with sessions.begin() as session:
         _wait_for_turn(session, handed_in.person)
         earlier = _earlier(session, handed_in)
         if earlier is not None:
             return Accepted(earlier, place_of(session, latest_job(session, earlier.id), now), repeated=True)
-        assignment, role = _assignment(session, handed_in)
+        assignment, role = _assignment(session, handed_in, now)
         staff = role is not Role.STUDENT
         if not staff:
             refused = allowance(session, assignment, handed_in.person, now).refusal(
-                handed_in.mode, now, most_under_way
+                handed_in.mode, now, most.under_way
             )
             if refused is not None:
                 raise refused
+        if most.a_day is not None and (many := too_many_kept(session, handed_in.person, now, most.a_day)):
+            raise many
         device_class, arch = _device(session, assignment, handed_in, now)
         submission = Submission(
             public_id=secrets.token_hex(8),
@@ -150,12 +171,17 @@ def latest_job(session: Session, submission: int) -> Job:
 
 
 def judged_job(session: Session, submission: int) -> Job | None:
-    """The job that a submission has its verdict from; None before there is one.
+    """The job that a submission has its verdict from; None before there is one."""
+    return judged_of(session.scalars(select(Job).where(Job.submission_id == submission)))
+
+
+def judged_of(jobs: Iterable[Job]) -> Job | None:
+    """Of all jobs of a submission the one that its verdict is from; None before there is one.
 
     That is the last that is done. A fault of ours counts where there is nothing else: no regrade takes a verdict away.
     """
-    done = select(Job).where(Job.submission_id == submission, Job.state == JobState.DONE)
-    return session.scalar(done.order_by(Job.verdict == Verdict.SYSTEM_ERROR, Job.id.desc()).limit(1))
+    done = [job for job in jobs if job.state is JobState.DONE]
+    return max(done, key=lambda job: (job.verdict is not Verdict.SYSTEM_ERROR, job.id), default=None)
 
 
 def _check_request(handed_in: HandedIn) -> None:
@@ -190,10 +216,10 @@ def _wait_for_turn(session: Session, person: int) -> None:
     session.execute(select(Person.id).where(Person.id == person).with_for_update(key_share=True))
 
 
-def _assignment(session: Session, handed_in: HandedIn) -> tuple[Assignment, Role]:
+def _assignment(session: Session, handed_in: HandedIn, now: datetime) -> tuple[Assignment, Role]:
     assignment = session.get(Assignment, handed_in.assignment)
     role = None if assignment is None else role_in(session, handed_in.person, assignment.course_id)
-    if assignment is None or role is None or (role is Role.STUDENT and not assignment.listed):
+    if assignment is None or role is None or not is_shown(assignment, role, now):
         raise NoSuchAssignment("There is no such assignment in your courses.")
     if assignment.course.archived_at is not None:
         raise NotOpen("This course is over; nothing can be handed in any more.")
@@ -211,10 +237,11 @@ def _device(session: Session, assignment: Assignment, handed_in: HandedIn, now: 
         if asked:
             raise UnusableRequest("A submission that is checked only is measured on nothing.")
         return "", assignment.arch
-    if asked is None or asked == assignment.device_class:
+    own = assignment.device_class or CPU
+    if asked is None or asked == own:
         return assignment.device_class, assignment.arch
     offered = device_classes(session, now)
     if asked not in offered:
-        names = ", ".join(sorted({*offered, assignment.device_class} - {""})) or "none"
+        names = ", ".join(sorted({*offered, own}))
         raise UnusableRequest(f"No worker measures on {asked!r}; there are: {names}.")
     return asked, offered[asked]

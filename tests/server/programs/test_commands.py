@@ -307,7 +307,7 @@ def test_refusals_are_one_line_that_says_what_to_do(server: Server, ada: Student
         assert text in done.line
         assert not done.out
     change(server, opens_at=later(1e9))
-    assert "opens at" in ada.tilelab("submit", kernel, "-a", "gpu/tiled").line
+    assert "There is no such assignment" in ada.tilelab("submit", kernel, "-a", "gpu/tiled").line
     assert "no assignment is open" in ada.tilelab("submit", kernel).line
     change(server, opens_at=None, closes_at=later(1))
     assert "closed at" in ada.tilelab("submit", kernel, "-a", "gpu/tiled").line

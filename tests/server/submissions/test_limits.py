@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,12 +13,16 @@ from sqlalchemy import func, select
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.database.engine import Sessions
-from server.grading.models import Job, JobState, Priority
+from server.grading.attempts import failed
+from server.grading.changes import cancel
+from server.grading.models import AttemptOutcome, Job, JobState, Priority
+from server.grading.record import record
 from server.submissions.allowance import allowance
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NoSuchAssignment, NotAccepted, TooOften
-from server.submissions.service import HandedIn, accept
-from tests.server.course import NOW, SOURCE, ACourse, later
+from server.submissions.service import Accepted, HandedIn, accept
+from tests.server.course import NOW, SOURCE, ACourse, check_result, later, step_of
+from tests.server.submissions.graded import taken
 
 
 @pytest.fixture
@@ -39,12 +43,11 @@ def extend(course: ACourse, name: str, **values: Any) -> None:
         session.add(Extension(assignment_id=course.assignment, person_id=person, created_at=NOW, **values))
 
 
-def end(course: ACourse, job: int, verdict: Verdict | None) -> None:
-    """Let it be done with that verdict, or be cancelled."""
+def end(course: ACourse, job: int, verdict: Verdict) -> None:
+    """Let it be done with that verdict."""
     with course.sessions.begin() as session:
         row = session.get_one(Job, job)
-        row.state = JobState.CANCELLED if verdict is None else JobState.DONE
-        row.verdict, row.ended_at = verdict, NOW
+        row.state, row.verdict, row.ended_at = JobState.DONE, verdict, NOW
 
 
 def number(course: ACourse) -> int:
@@ -106,13 +109,88 @@ def test_extra_attempts_are_there_for_whom_they_were_granted(course):
         course.hand_in("ada")
 
 
-@pytest.mark.parametrize("verdict", [Verdict.SYSTEM_ERROR, None], ids=["fault of ours", "cancelled"])
-def test_what_says_nothing_about_the_kernel_costs_no_attempt(course, verdict):
-    change(course, attempts=1)
-    end(course, course.job("ada"), verdict)
-    end(course, course.job("ada"), Verdict.WRONG_ANSWER)
-    with pytest.raises(NoAttemptsLeft, match="your only attempt"):
-        course.hand_in("ada")
+def end_by_our_fault(course: ACourse, job: int) -> None:
+    end(course, job, Verdict.SYSTEM_ERROR)
+
+
+def cancelled_before_its_turn(course: ACourse, job: int) -> None:
+    with course.sessions.begin() as session:
+        cancel(session, job, None, NOW)
+
+
+def cancelled_after_its_worker_was_lost(course: ACourse, job: int) -> None:
+    taken(course, job)
+    with course.sessions.begin() as session:
+        failed(session, step_of(session, job), AttemptOutcome.LOST, "silent", NOW)
+    cancelled_before_its_turn(course, job)
+
+
+def cancelled_at_work(course: ACourse, job: int) -> None:
+    taken(course, job)
+    cancelled_before_its_turn(course, job)
+
+
+def cancelled_once_it_was_checked(course: ACourse, job: int) -> None:
+    taken(course, job)
+    with course.sessions.begin() as session:
+        result = check_result(session, job)
+    record(course.sessions, result, NOW)
+    cancelled_before_its_turn(course, job)
+
+
+ONLY_ONE = {Mode.RANK: {"attempts": 1}, Mode.CHECK: {"checks_per_hour": 1}}
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(
+    "ends", [end_by_our_fault, cancelled_before_its_turn, cancelled_after_its_worker_was_lost]
+)
+def test_what_says_nothing_about_the_kernel_costs_nothing(course, ends, mode):
+    change(course, **ONLY_ONE[mode])
+    ends(course, course.job("ada", mode=mode))
+    end(course, course.job("ada", mode=mode), Verdict.WRONG_ANSWER)
+    with pytest.raises(NotAccepted, match=r"your only attempt|1 check within an hour"):
+        course.hand_in("ada", mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("ends", "mode"),
+    [
+        (cancelled_at_work, Mode.RANK),
+        (cancelled_at_work, Mode.CHECK),
+        (cancelled_once_it_was_checked, Mode.RANK),
+    ],
+)
+def test_what_is_cancelled_once_a_worker_began_it_costs_as_much_as_any_other(course, ends, mode):
+    change(course, **ONLY_ONE[mode])
+    ends(course, course.job("ada", mode=mode))
+    with pytest.raises(NotAccepted, match=r"your only attempt|1 check within an hour"):
+        course.hand_in("ada", mode=mode)
+
+
+@pytest.mark.parametrize(("ends", "waits"), [(cancelled_before_its_turn, True), (end_by_our_fault, False)])
+def test_who_cancels_waits_all_the_same_before_the_next_one(course, ends, waits):
+    change(course, min_interval_seconds=30)
+    ends(course, course.job("ada"))
+    if waits:
+        with pytest.raises(TooOften, match="in 20 seconds"):
+            course.hand_in("ada", now=later(10))
+    assert course.hand_in("ada", now=later(30 if waits else 10))
+
+
+def test_only_so_many_are_kept_of_one_person_in_a_day(course, made):
+    person = course.person("ada")
+
+    def ask(now: datetime, key: str | None = None) -> Accepted:
+        return accept(made, HandedIn(person, course.assignment, SOURCE, key=key), now, most_a_day=2)
+
+    cancelled_before_its_turn(course, course.job("ada"))
+    last = ask(later(60), "last")
+    with pytest.raises(TooOften, match=r"2 submissions within a day.* at 2026-03-03 09:00 UTC") as told:
+        ask(later(120))
+    assert told.value.seconds == 24 * 3600 - 120
+    assert ask(later(120), "last").submission.id == last.submission.id, "it is kept already"
+    assert ask(later(24 * 3600))
 
 
 def test_a_request_made_again_is_no_second_attempt(course):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
 from sqlalchemy import func, select
 
 from kernels.verdict import Verdict
@@ -14,8 +16,10 @@ from server.grading.changes import cancel, retry
 from server.grading.dispatch import take
 from server.grading.models import Job, JobState
 from server.grading.record import record
+from server.submissions import allowance
 from tests.server.course import ACourse, check_result, later, measure_result
 from tests.server.web.conftest import SOURCE, Portal
+from tests.server.web.signed_in import client_of
 from worker.messages import CPU_QUEUE
 
 
@@ -112,6 +116,8 @@ def test_a_regrade_that_fails_by_our_fault_leaves_the_earlier_verdict(portal: Po
         again.state, again.verdict, again.ended_at = JobState.DONE, Verdict.SYSTEM_ERROR, datetime.now(UTC)
     found = portal.get("ada", url).get_json()
     assert (found["state"], found["verdict"], found["result"]["verdict"]) == ("done", "accepted", "accepted")
+    (line,) = portal.get("ada", "/api/v1/submissions").get_json()["submissions"]
+    assert (line["verdict"], line["measured"]["gflops"]) == ("accepted", 5_000.0)
 
 
 def graded_again(portal: Portal) -> int:
@@ -167,18 +173,59 @@ def test_a_token_that_is_not_good_is_refused(portal: Portal):
     assert portal.get("ada", url).status_code == 401
 
 
-def test_what_is_not_open_is_closed_to_students(portal: Portal):
-    with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).opens_at = later(1e9)
-    assert portal.post("ada").status_code == 403
+@pytest.mark.parametrize(
+    "values", [{"opens_at": later(1e9)}, {"listed": False}], ids=["not open", "not listed"]
+)
+def test_what_is_hidden_from_students_is_told_as_if_it_were_not_there(portal: Portal, values):
     portal.token("ina", Role.INSTRUCTOR)
     assert portal.post("ina").status_code == 202
+    with portal.course.sessions.begin() as session:
+        for name, value in values.items():
+            setattr(session.get_one(Assignment, portal.course.assignment), name, value)
+    none, listed = {"assignment": "gpu/none"}, "/api/v1/submissions?assignment="
+    assert portal.post("ada").status_code == 404
+    assert portal.post("ada").get_json() == portal.post("ada", none).get_json()
+    assert (
+        portal.get("ada", f"{listed}gpu/tiled").get_json()
+        == portal.get("ada", f"{listed}gpu/none").get_json()
+    )
+    assert portal.post("ina").status_code == 202
+    assert len(portal.get("ina", f"{listed}gpu/tiled").get_json()["submissions"]) == 2
+
+
+def test_nobody_learns_what_there_is_in_other_courses(portal: Portal):
+    portal.token("eve", None)
+    listed = "/api/v1/submissions?assignment="
+    there = portal.get("eve", f"{listed}gpu/tiled")
+    assert there.status_code == 404
+    assert there.get_json() == portal.get("eve", f"{listed}gpu/none").get_json()
 
 
 def test_another_kind_of_gpu_takes_one_that_is_there(portal: Portal):
-    answer = portal.post("ada", {"device_class": "b200"})
-    assert answer.status_code == 422
-    assert "h200" in answer.get_json()["detail"]
+    for name in ("b200", "cpu"):
+        answer = portal.post("ada", {"device_class": name})
+        assert answer.status_code == 422
+        assert "there are: h200" in answer.get_json()["detail"]
+
+
+def test_where_nothing_is_measured_the_device_is_the_cpu(portal: Portal):
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    accepted = portal.post("ada", {"device_class": "cpu"})
+    assert accepted.status_code == 202
+    assert portal.get("ada", accepted.get_json()["url"]).get_json()["device_class"] == ""
+    assert "there are: cpu" in portal.post("ada", {"device_class": "h200"}).get_json()["detail"]
+
+
+def test_pages_and_programs_count_together(portal: Portal, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(allowance, "SUBMITS", replace(allowance.SUBMITS, count=2))
+    ada = client_of(portal, "ada")
+    form = {"source": SOURCE, "mode": "check"}
+    assert ada.post_form("/courses/gpu/tiled/submissions", **form).status_code == 303
+    assert portal.post("ada").status_code == 202
+    assert ada.post_form("/courses/gpu/tiled/submissions", **form).status_code == 429
+    assert portal.post("ada").status_code == 429
+    assert portal.post("ben").status_code == 202
 
 
 def test_a_board_shows_students_themselves_and_staff_everyone(portal: Portal):
