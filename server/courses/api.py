@@ -9,7 +9,7 @@ from flask import Blueprint, Response, jsonify
 
 from server.courses.models import Assignment, Counts
 from server.courses.service import visible_assignments
-from server.submissions.allowance import Allowance, allowance
+from server.submissions.allowance import Allowance, allowances
 from server.web.identity import person_asking
 from server.web.operation import Moment, operation
 from server.web.site import site
@@ -69,7 +69,8 @@ def listed() -> Response:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
         found = visible_assignments(session, person, now)
-        answers = tuple(_answer(each, allowance(session, each, person, now), now) for each in found)
+        mine = allowances(session, found, person, now)
+        answers = tuple(_answer(each, mine[each.id], now) for each in found)
     return jsonify(asdict(AssignmentsAnswer(answers)))
 
 

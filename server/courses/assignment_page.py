@@ -11,14 +11,12 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 
 from server.accounts.digest import digest_of
-from kernels.exercise.model import Metric
-from server.courses.counting import Deadlines, Entry, due_for
+from server.courses.counting import Counted, Entry
 from server.courses.handouts import Material, find_material, render
 from server.courses.models import Assignment, Counts
 from server.courses.overview import Task, task_of
 from server.submissions.allowance import Allowance, allowance
 from server.submissions.earlier import Earlier, earlier
-from server.submissions.entries import metric_of
 from server.submissions.form import Sent, new_key
 from server.submissions.models import Mode
 from server.submissions.refusals import NotAccepted
@@ -29,13 +27,11 @@ _SHOWN_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for everybody. deadlines: without any extension."""
+    """What holds for everybody, beside what the task tells."""
 
-    deadlines: Deadlines
     late_percent: float
     counts: Counts
     interval: int
-    metric: Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,8 @@ class AssignmentPage:
     allowance: None for staff, who have no limits; rank, check: why nothing of that kind is taken now
     handout: None where the exercise's folder is not on this machine; material: what is in it
     earlier: what stands in the editor, where it was handed in before
-    attempts: the last ones, the last one first; best: the one that counts
+    attempts: the last ones, the last one first
+    counts: the one that counts; best: the best, where that is another one
     """
 
     now: datetime
@@ -77,7 +74,8 @@ class AssignmentPage:
     earlier: Earlier | None
     attempts: Sequence[Entry]
     more_attempts: int
-    best: Entry | None
+    counts: Counted | None
+    best: Counted | None
 
     @property
     def over(self) -> bool:
@@ -117,13 +115,7 @@ def assignment_page(
         now=now,
         course=course,
         task=task,
-        rules=Rules(
-            due_for(assignment, None),
-            assignment.late_percent_per_day,
-            assignment.counts,
-            assignment.min_interval_seconds,
-            metric_of(assignment.exercise),
-        ),
+        rules=Rules(assignment.late_percent_per_day, assignment.counts, assignment.min_interval_seconds),
         allowance=limits,
         rank=limits.refusal(Mode.RANK, now, most_under_way) if limits else None,
         check=limits.refusal(Mode.CHECK, now, most_under_way) if limits else None,
@@ -133,7 +125,8 @@ def assignment_page(
         earlier=None if sent else before,
         attempts=newest[:_SHOWN_ATTEMPTS],
         more_attempts=max(0, len(newest) - _SHOWN_ATTEMPTS),
-        best=None if task.counted is None else task.counted.entry,
+        counts=task.counted,
+        best=None if task.best == task.counted else task.best,
     )
 
 

@@ -25,6 +25,7 @@ class Entry:
     score: by the exercise's metric, turned so that more is better; None where nothing was measured, or is not believed
     cancelled: whether it was called off before there was a verdict
     gflops, gbps, ms_median, ms_low, ms_high: of the measurement, the last two the 95 % interval of the median
+    remark: why nobody relies on the measurement, in words; "" where it is relied on, or nothing was measured
     """
 
     submission_id: int
@@ -40,6 +41,7 @@ class Entry:
     ms_median: float | None = None
     ms_low: float | None = None
     ms_high: float | None = None
+    remark: str = ""
 
     @property
     def judged(self) -> bool:
@@ -79,12 +81,21 @@ class Counted:
 
 
 def due_for(assignment: Assignment, extension: Extension | None) -> Deadlines:
-    """The deadlines of one person. Nobody is shut out before their own day is due."""
-    due_at = (extension and extension.due_at) or assignment.due_at
-    closes_at = (extension and extension.closes_at) or assignment.closes_at
+    """The deadlines of one person. Nobody is shut out before their own day is due.
+
+    An extension takes nothing away: where everybody has longer by now, so has who was granted it.
+    """
+    due_at, closes_at = assignment.due_at, assignment.closes_at
+    if extension is not None:
+        due_at, closes_at = _later(due_at, extension.due_at), _later(closes_at, extension.closes_at)
     if due_at is not None and closes_at is not None:
         closes_at = max(due_at, closes_at)
     return Deadlines(due_at, closes_at)
+
+
+def _later(everybodys: datetime | None, own: datetime | None) -> datetime | None:
+    """own: None for everybody's; everybodys: None where there is no such moment, which no other comes after."""
+    return everybodys if everybodys is None or own is None else max(everybodys, own)
 
 
 def attempts_for(assignment: Assignment, extension: Extension | None) -> int | None:
@@ -114,11 +125,7 @@ def counted(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entr
     Where the last one counts, one without a verdict is passed over until it has one. Where the chosen one counts and
     none was chosen, the best does.
     """
-    found = [
-        _counted(assignment, deadlines, entry)
-        for entry in entries
-        if entry.mode is Mode.RANK and entry.judged
-    ]
+    found = _that_may(assignment, deadlines, entries)
     if not found:
         return None
     if assignment.counts is Counts.LAST:
@@ -127,6 +134,19 @@ def counted(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entr
     if assignment.counts is Counts.CHOSEN and chosen:
         return max(chosen, key=lambda one: (one.entry.chosen_at, one.entry.submission_id))
     return max(found, key=_worth)
+
+
+def best(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry]) -> Counted | None:
+    """The best of all that one person handed in, whichever of them counts; None where nothing may count yet."""
+    return max(_that_may(assignment, deadlines, entries), key=_worth, default=None)
+
+
+def _that_may(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry]) -> list[Counted]:
+    return [
+        _counted(assignment, deadlines, entry)
+        for entry in entries
+        if entry.mode is Mode.RANK and entry.judged
+    ]
 
 
 def _counted(assignment: Assignment, deadlines: Deadlines, entry: Entry) -> Counted:

@@ -129,7 +129,7 @@ class Assignment(Base):
 class Extension(Base):
     """What one student may beyond the others, for one assignment.
 
-    due_at, closes_at: instead of the assignment's; None for those
+    due_at, closes_at: instead of the assignment's where they are later; None for those
     extra_attempts: beside the assignment's
     """
 

@@ -9,10 +9,11 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.courses.counting import Counted, Deadlines, Entry, counted, due_for
+from kernels.exercise.model import Metric
+from server.courses.counting import Counted, Deadlines, Entry, best, counted, due_for
 from server.courses.models import Assignment, Course, Extension, Membership, Role
 from server.courses.service import assignments_for, find_course, visible_assignments
-from server.submissions.entries import own_entries
+from server.submissions.entries import metric_of, own_entries
 from server.submissions.models import Mode
 
 
@@ -20,8 +21,10 @@ from server.submissions.models import Mode
 class Task:
     """An assignment as it is for one person.
 
-    extended: whether the deadlines are this person's own
+    usual: everybody's deadlines, without an extension; extra_attempts: that this person was granted
+    metric: by which measurements are compared
     counted: what counts of what they handed in; None for nothing yet
+    best: the best of it, which may be another one; None as `counted`
     entries: all that they handed in, the first one first
     """
 
@@ -32,17 +35,30 @@ class Task:
     title: str
     points: float
     device_class: str
+    metric: Metric
     opens_at: datetime | None
     listed: bool
     deadlines: Deadlines
-    extended: bool
+    usual: Deadlines
+    extra_attempts: int
     counted: Counted | None
+    best: Counted | None
     entries: Sequence[Entry]
 
     @property
     def address(self) -> str:
         """Of its page."""
         return f"/courses/{self.course}/{self.slug}/"
+
+    @property
+    def due_extended(self) -> bool:
+        """Whether it is due for this person on another day than for others."""
+        return self.deadlines.due_at != self.usual.due_at
+
+    @property
+    def closing_extended(self) -> bool:
+        """Whether it closes for this person later than for others."""
+        return self.deadlines.closes_at != self.usual.closes_at
 
     @property
     def under_way(self) -> bool:
@@ -112,8 +128,29 @@ def find_attended(session: Session, slug: str) -> Attended | None:
 def tasks_everywhere(session: Session, person_id: int, now: datetime) -> Sequence[Task]:
     """What somebody has to do as a student, in all courses that go on, what is due first before the others."""
     learns = {one.slug for one in attended(session, person_id) if one.role is Role.STUDENT}
+    if not learns:
+        return []
     found = [each for each in visible_assignments(session, person_id, now) if each.course.slug in learns]
     return sorted(_tasks(session, found, person_id), key=_by_due)
+
+
+def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
+    """Of tasks in the order of their days what is still worth doing.
+
+    First what is to be done and not yet due, then what is late already, the latest first, then what is done and could
+    be made better. What is closed is left out, and so is what is done and past.
+    """
+    ahead: list[Task] = []
+    late: list[Task] = []
+    done: list[Task] = []
+    for task in tasks:
+        if task.closed(now):
+            continue
+        if not task.overdue(now):
+            (done if task.done else ahead).append(task)
+        elif not task.done:
+            late.append(task)
+    return [*ahead, *reversed(late), *done]
 
 
 def tasks_in(session: Session, course_id: int, role: Role, person_id: int, now: datetime) -> Sequence[Task]:
@@ -142,11 +179,14 @@ def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) 
             title=assignment.title,
             points=assignment.points,
             device_class=assignment.device_class,
+            metric=metric_of(assignment.exercise),
             opens_at=assignment.opens_at,
             listed=assignment.listed,
             deadlines=deadlines,
-            extended=deadlines != due_for(assignment, None),
+            usual=due_for(assignment, None),
+            extra_attempts=extension.extra_attempts if extension else 0,
             counted=counted(assignment, deadlines, entries),
+            best=best(assignment, deadlines, entries),
             entries=entries,
         )
 

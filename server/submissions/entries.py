@@ -19,6 +19,8 @@ from server.grading.models import Exercise, Job, JobState, Result
 from server.standings.service import score_of
 from server.submissions.models import Submission
 
+_NOT_RELIED_ON = "This measurement cannot be relied on."
+
 
 def entries_of(session: Session, assignment: Assignment, person_id: int) -> Sequence[Entry]:
     """What one person handed in, the first one first."""
@@ -71,7 +73,7 @@ _ROWS: Select[*tuple[Any, ...]] = (
         Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
         Submission.created_at, Submission.mode, Submission.chosen_at, Job.state, Job.verdict,
         Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
-        Result.ranked,
+        Result.ranked, Result.not_ranked,
     )
     .join(Job, Job.submission_id == Submission.id)
     .outerjoin(Result, Result.job_id == Job.id)
@@ -107,4 +109,5 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric) -> Entry:
         ms_median=row.ms_median,
         ms_low=row.ms_low,
         ms_high=row.ms_high,
+        remark="" if row.ms_median is None or row.ranked else row.not_ranked or _NOT_RELIED_ON,
     )

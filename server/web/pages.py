@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from flask import Blueprint, render_template
 
-from server.courses.overview import Attended, Task, all_courses, attended, tasks_everywhere
+from server.courses.overview import Attended, Task, all_courses, attended, due_next, tasks_everywhere
 from server.web.access import Viewer, viewer_or_none
 from server.web.site import site
 
@@ -40,6 +40,6 @@ def start() -> str:
 def _home(who: Viewer) -> HomePage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
-        tasks = [task for task in tasks_everywhere(session, who.id, now) if not task.closed(now)]
+        tasks = due_next(tasks_everywhere(session, who.id, now), now)
         courses = all_courses(session) if who.admin else attended(session, who.id)
     return HomePage(now, tasks[:_MOST_DUE], max(0, len(tasks) - _MOST_DUE), courses)

@@ -12,6 +12,7 @@ from server.courses.counting import (
     Deadlines,
     Entry,
     attempts_for,
+    best,
     counted,
     due_for,
     late_days,
@@ -67,6 +68,22 @@ def test_an_extension_stands_in_for_what_it_names():
     assert due_for(closing, Extension(due_at=DUE + DAY / 2)) == Deadlines(DUE + DAY / 2, DUE + DAY)
     assert due_for(closing, Extension(closes_at=DUE + 9 * DAY)) == Deadlines(DUE, DUE + 9 * DAY)
     assert due_for(closing, Extension(extra_attempts=1)) == Deadlines(DUE, DUE + DAY)
+
+
+@pytest.mark.parametrize(
+    ("everybodys", "own"),
+    [
+        ((DUE, DUE + DAY), (DUE - DAY, DUE - DAY / 2)),
+        ((DUE, None), (DUE - DAY, DUE)),
+        ((None, None), (DUE, DUE)),
+        ((None, DUE), (DUE - DAY, DUE - DAY)),
+    ],
+)
+def test_an_extension_takes_nothing_away_where_everybody_has_longer_by_now(everybodys, own):
+    found = due_for(
+        assignment(due_at=everybodys[0], closes_at=everybodys[1]), Extension(due_at=own[0], closes_at=own[1])
+    )
+    assert found == Deadlines(*everybodys)
 
 
 def test_nobody_is_shut_out_before_their_own_day():
@@ -128,3 +145,12 @@ def test_the_one_chosen_last_counts_where_the_course_says_so_and_until_then_the_
     assert counts([entry(1, score=1.0), entry(2, score=2.0)], **chosen) == ("s2", 10, 0)
     assert counts([entry(1, score=1.0), entry(2, None, chosen_at=DUE)], **chosen) == ("s1", 10, 0)
     assert counts([first, second]) == ("s2", 10, 0), "where the best counts, choosing changes nothing"
+
+
+@pytest.mark.parametrize("rule", Counts)
+def test_the_best_is_known_whichever_counts(rule):
+    entries = [entry(1, score=9.0), entry(2, score=1.0, chosen_at=DUE), entry(3, Verdict.WRONG_ANSWER)]
+    found = best(assignment(counts=rule), Deadlines(DUE, None), entries)
+    assert found is not None
+    assert (found.entry.public_id, found.points) == ("s1", 10)
+    assert best(assignment(), Deadlines(DUE, None), [entry(1, mode=Mode.CHECK), entry(2, None)]) is None

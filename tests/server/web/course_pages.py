@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment
-from server.grading.models import Job, JobState, Source
+from server.grading.models import Job, JobState, Result, Source
 from server.submissions.models import Submission
 from tests.server.web.conftest import Portal
 
@@ -42,11 +42,20 @@ def handed_in(portal: Portal) -> list[tuple[str, str]]:
         ]
 
 
-def end(portal: Portal, verdict: Verdict) -> str:
-    """Let the last submission have that verdict; gives its name."""
+def end(portal: Portal, verdict: Verdict, **result: Any) -> str:
+    """Let the last submission have that verdict, and a result of these numbers where there are any; gives its name."""
     with portal.course.sessions.begin() as session:
         job = session.scalars(select(Job).order_by(Job.id.desc()).limit(1)).one()
         job.state, job.verdict, job.ended_at = JobState.DONE, verdict, now()
+        if result:
+            given = {
+                "job_id": job.id,
+                "verdict": verdict,
+                "device_class": "h200",
+                "report": b"",
+                "recorded_at": now(),
+            }
+            session.add(Result(**(given | result)))
         return session.scalars(select(Submission.public_id).where(Submission.id == job.submission_id)).one()
 
 

@@ -76,10 +76,59 @@ def test_an_own_deadline_is_shown_as_ones_own(portal: Portal, ada: BrowserClient
             )
         )  # fmt: skip
     page = words(ada.page(PAGE))
-    assert "extended for you" in page
-    assert "everybody else" in page
+    assert "in 2 days, extended for you everybody else" in page
+    assert "Nothing is taken after that" in page
+    assert "for you than for others" not in page
     assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
     assert "closed" in words(client_of(portal, "bob").page(PAGE))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_of_an_extension_each_part_is_told_by_itself(portal: Portal, ada: BrowserClient):
+    change(portal, due_at=now() + DAY, closes_at=now() + 2 * DAY, attempts=2)
+    with portal.course.sessions.begin() as session:
+        session.add(
+            Extension(
+                assignment_id=portal.course.assignment, person_id=portal.course.people["ada"],
+                closes_at=now() + 5 * DAY, extra_attempts=1, created_at=now(),
+            )
+        )  # fmt: skip
+    page = words(ada.page(PAGE))
+    assert "in 24 h, closes later for you Late" in page
+    assert re.search(r"Closes [^.]* \(extended for you\) \.", page)
+    assert "3 of 3 left (1 more for you than for others)" in page
+    assert "everybody else" not in page
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_ones_best_stands_beside_what_counts_where_that_is_another(portal: Portal, ada: BrowserClient):
+    change(portal, points=10.0)
+    ada.post_form(FORM, source=KERNEL, mode="rank")
+    first = end(portal, Verdict.ACCEPTED, gflops=5_000.0, ms_median=3.4, ranked=True)
+    assert "your best" not in words(ada.page(PAGE)).partition("Due")[0]
+    ada.post_form(FORM, source=f"{KERNEL}//", mode="rank")
+    end(
+        portal, Verdict.ACCEPTED, gflops=900_000.0, ms_median=0.1, not_ranked="Faster than the device can be."
+    )
+    change(portal, counts="last")
+    head = words(ada.page(PAGE)).partition("Due")[0]
+    assert "900,000 GFLOPS Faster than the device can be. measured" in head
+    assert "your best is another one : right, 10 points, 5,000 GFLOPS measured" in head
+    assert f'your best is <a href="/submissions/{first}">' in ada.page(PAGE)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_speed_is_told_by_what_the_exercise_compares(portal: Portal, ada: BrowserClient):
+    ada.post_form(FORM, source=KERNEL, mode="rank")
+    end(portal, Verdict.ACCEPTED, gflops=5.0, gbps=2_345.0, ms_median=3.4, ranked=True)
+    assert "5 GFLOPS" in words(ada.page(PAGE))
+    exercise = find_exercise("coalescing")
+    with portal.course.sessions.begin() as session:
+        row = session.get_one(Assignment, portal.course.assignment).exercise
+        row.name, row.definition = exercise.name, (exercise.root / "exercise.toml").read_text()
+    page = words(ada.page(PAGE))
+    assert "2,345 GB/s" in page
+    assert "GFLOPS" not in page
 
 
 def test_times_are_those_of_the_reader_and_else_of_the_course(portal: Portal, ada: BrowserClient):
