@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-
 from server.standings.boards import Order, Position, Ranked, position_of
-from server.submissions.models import Submission
+
+MARK = "[0-9a-f]{48}"
+"""What `mark_of` makes, as a pattern: three numbers of 64 bits."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_MARK = re.compile(r"(-?[0-9][0-9.e+-]{0,30})_([0-9]{1,16})_([0-9a-z]{1,32})")
+_MARK = re.compile(MARK)
 _LONGEST_TEXT = 80
 
 
@@ -72,30 +72,24 @@ def read_query(given: Mapping[str, str]) -> Query:
 
 
 def mark_of(row: Ranked, order: Order) -> str:
-    """A line's place in an order, for an address. It holds no number of a person, which could tell who that is."""
+    """A line's place in an order, for an address. It says no more of whose line it is than the board does."""
     at = position_of(row, order)
-    value = repr(at.value) if isinstance(at.value, float) else str(_micros(at.value))
-    return f"{value}_{_micros(at.reached_at)}_{row.submission}"
+    value = at.value if isinstance(at.value, float) else 0.0
+    return struct.pack(">dqq", value, _micros(at.reached_at), at.lot).hex()
 
 
-def position_at(session: Session, assignment: int, mark: str, order: Order) -> Position | None:
+def position_at(mark: str, order: Order) -> Position | None:
     """Where that is, also when the line has gone from there; None for what is no mark."""
-    found = _MARK.fullmatch(mark)
-    if found is None:
+    if _MARK.fullmatch(mark) is None:
         return None
+    value, micros, lot = struct.unpack(">dqq", bytes.fromhex(mark))
     try:
-        value, moment = float(found[1]), _EPOCH + int(found[2]) * _MICROSECOND
-        at = _EPOCH + int(found[1]) * _MICROSECOND if order is Order.DATE else value
-    except (ValueError, OverflowError):
+        moment = _EPOCH + micros * _MICROSECOND
+    except OverflowError:
         return None
-    if not math.isfinite(value):
+    if not math.isfinite(value) or micros < 0:
         return None
-    person = session.scalar(
-        select(Submission.person_id).where(
-            Submission.public_id == found[3], Submission.assignment_id == assignment
-        )
-    )
-    return Position(at, moment, person or 0)
+    return Position(moment if order is Order.DATE else value, moment, lot)
 
 
 def _micros(moment: datetime) -> int:

@@ -8,20 +8,22 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, Select, select, true, tuple_
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.accounts.pseudonyms import board_name
+from server.accounts.pseudonyms import BOARD_NAME, board_name
 from server.grading.models import Job
 from server.standings.levels import levels
 from server.standings.models import Standing
-from server.standings.places import BoardKey, Places, before, behind
+from server.standings.places import BEST_FIRST, BEST_LAST, BoardKey, Places, before, behind
 from server.submissions.models import Submission
 
 PAGE = 50
+SEARCHED = 20_000
+"""So many lines a search looks at."""
+
 _CHUNK = 500
-_SCANNED = 20_000
 
 
 class Order(StrEnum):
@@ -49,6 +51,7 @@ class Ranked:
         where that was not looked at
     name: for staff; shown: what others read
     score, low, high: by the exercise's metric, turned so that more is better; a time in ms stands there below 0
+    lot: which of two that are equal otherwise stands first
     submission: the public name of what reached it
     """
 
@@ -61,6 +64,7 @@ class Ranked:
     low: float
     high: float
     reached_at: datetime
+    lot: int
     job_id: int
     submission: str
     cublas_share: float
@@ -74,11 +78,14 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """After or before which line a part begins. value: by what the board is put in order."""
+    """After or before which line a part begins. value: by what the board is put in order.
+
+    It says nothing of whose line that is, and stays where it is when the line goes.
+    """
 
     value: float | datetime
     reached_at: datetime
-    person: int
+    lot: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ def read_part(session: Session, board: BoardKey, asked: Asked, places: Places | 
     places = places or Places(session, board)
     backwards = asked.before is not None
     start = asked.before or asked.after
-    found, gave_up = _scan(session, board, asked, start, backwards=backwards)
+    found, gave_up = _found(session, board, asked, start, backwards=backwards)
     more = len(found) > asked.limit
     found = found[: asked.limit]
     rows = _ranked(session, board, places, found[::-1] if backwards else found, asked)
@@ -138,9 +145,9 @@ def read_own(session: Session, board: BoardKey, person: int, places: Places | No
 
 def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> tuple[Ranked, ...]:
     """A line with its neighbours on both sides."""
-    here = (own.score, own.reached_at, own.person_id)
-    above = session.execute(_lines(board).where(before(*here)).order_by(*_BEST_LAST).limit(count)).all()
-    below = session.execute(_lines(board).where(behind(*here)).order_by(*_BEST_FIRST).limit(count)).all()
+    here = (own.score, own.reached_at, own.lot)
+    above = session.execute(_lines(board).where(before(*here)).order_by(*BEST_LAST).limit(count)).all()
+    below = session.execute(_lines(board).where(behind(*here)).order_by(*BEST_FIRST).limit(count)).all()
     self = session.execute(_lines(board).where(Standing.person_id == own.person_id)).all()
     return _ranked(session, board, Places(session, board), [*above[::-1], *self, *below], Asked())
 
@@ -153,11 +160,19 @@ def position_of(row: Ranked, order: Order) -> Position:
         Order.SHARE: row.cublas_share,
         Order.OCCUPANCY: row.occupancy,
     }
-    return Position(values[order], row.reached_at, row.person_id)
+    return Position(values[order], row.reached_at, row.lot)
 
 
-_BEST_FIRST = (Standing.score.desc(), Standing.reached_at, Standing.person_id)
-_BEST_LAST = (Standing.score, Standing.reached_at.desc(), Standing.person_id.desc())
+def comes_before(one: Ranked, other: Ranked, order: Order, *, turned: bool) -> bool:
+    """Whether a line stands above another one, as the board is put in order."""
+    a, b = position_of(one, order), position_of(other, order)
+    if order is Order.RANK:
+        first = (-one.score, a.reached_at, a.lot) < (-other.score, b.reached_at, b.lot)
+    elif a.value != b.value:
+        first = a.value > b.value  # type: ignore[operator]
+    else:
+        first = a.lot > b.lot
+    return first != turned
 
 
 def _lines(board: BoardKey) -> Any:
@@ -172,11 +187,11 @@ def _lines(board: BoardKey) -> Any:
 
 def _ordering(order: Order, *, least_first: bool) -> tuple[Any, ...]:
     if order is Order.RANK:
-        return _BEST_LAST if least_first else _BEST_FIRST
+        return BEST_LAST if least_first else BEST_FIRST
     column = _COLUMNS[order]
     if least_first:
-        return column.asc(), Standing.person_id.asc()
-    return column.desc(), Standing.person_id.desc()
+        return column.asc(), Standing.lot.asc()
+    return column.desc(), Standing.lot.desc()
 
 
 def _beyond(order: Order, at: Position, *, least_first: bool) -> ColumnElement[bool]:
@@ -184,43 +199,44 @@ def _beyond(order: Order, at: Position, *, least_first: bool) -> ColumnElement[b
     if order is Order.RANK:
         assert isinstance(at.value, float)
         beyond = before if least_first else behind
-        return beyond(at.value, at.reached_at, at.person)
-    here = tuple_(_COLUMNS[order], Standing.person_id)
-    there = tuple_(at.value, at.person)
+        return beyond(at.value, at.reached_at, at.lot)
+    here = tuple_(_COLUMNS[order], Standing.lot)
+    there = tuple_(at.value, at.lot)
     return here > there if least_first else here < there
 
 
-def _scan(
+def _found(
     session: Session, board: BoardKey, asked: Asked, start: Position | None, *, backwards: bool
 ) -> tuple[list[Any], bool]:
-    """One line more than asked for, where there are so many; and whether a search gave up."""
+    """One line more than asked for, where there are so many; and whether a search ended without having seen all."""
     least_first = asked.turned != backwards
-    query = _lines(board).order_by(*_ordering(asked.order, least_first=least_first))
-    found: list[Any] = []
-    at, seen = start, 0
-    while True:
-        chunk = query if at is None else query.where(_beyond(asked.order, at, least_first=least_first))
-        size = _CHUNK if asked.text else asked.limit + 1
-        rows = session.execute(chunk.limit(size)).all()
-        found += [row for row in rows if _matches(row[1], asked)]
-        seen += len(rows)
-        if len(found) > asked.limit or len(rows) < size or not asked.text:
-            return found, False
-        at = _position(rows[-1][0], asked.order)
-        if seen >= _SCANNED:
-            return found, True
-
-
-def _position(standing: Standing, order: Order) -> Position:
-    value = standing.score if order is Order.RANK else getattr(standing, _COLUMNS[order].key)
-    return Position(value, standing.reached_at, standing.person_id)
-
-
-def _matches(person: Person, asked: Asked) -> bool:
+    beyond = true() if start is None else _beyond(asked.order, start, least_first=least_first)
+    ordering = _ordering(asked.order, least_first=least_first)
+    lines = _lines(board)
     if not asked.text:
-        return True
-    names = [board_name(person), *([person.name, person.email] if asked.names_too else [])]
-    return any(asked.text.casefold() in name.casefold() for name in names)
+        return session.execute(lines.where(beyond).order_by(*ordering).limit(asked.limit + 1)).all(), False
+    names = (
+        select(Standing.person_id, BOARD_NAME, Person.name, Person.email)
+        .join(Person, Person.id == Standing.person_id)
+        .where(board.lines, beyond)
+        .order_by(*ordering)
+        .limit(SEARCHED)
+    )
+    people, seen = _named(session, names, asked)
+    rows = {row[0].person_id: row for row in session.execute(lines.where(Standing.person_id.in_(people)))}
+    return [rows[person] for person in people], seen == SEARCHED
+
+
+def _named(session: Session, names: Select[Any], asked: Asked) -> tuple[list[int], int]:
+    """Who goes by what is searched for, one more than asked for, and how many lines were looked at."""
+    text, people, seen = asked.text.casefold(), [], 0
+    for person, shown, *real in session.execute(names.execution_options(yield_per=_CHUNK)):
+        seen += 1
+        if any(text in name.casefold() for name in (shown, *(real if asked.names_too else ()))):
+            people.append(person)
+            if len(people) > asked.limit:
+                break
+    return people, seen
 
 
 def _ranked(
@@ -237,7 +253,7 @@ def _ranked(
         elif rows and in_a_row:
             place = rows[-1].rank + 1
         else:
-            place = places.of(standing.score, standing.reached_at, standing.person_id)
+            place = places.of(standing.score, standing.reached_at, standing.lot)
         row = _row(standing, person, submission, place)
         rows.append(row if group is None else replace(row, level=group.rank, tied=group.tied))
     return tuple(rows)
@@ -254,6 +270,7 @@ def _row(standing: Standing, person: Person, submission: str, place: int) -> Ran
         low=standing.low,
         high=standing.high,
         reached_at=standing.reached_at,
+        lot=standing.lot,
         job_id=standing.job_id,
         submission=submission,
         cublas_share=standing.cublas_share,

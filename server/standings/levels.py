@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.standings.models import Standing
-from server.standings.places import BoardKey, Level, Places, before
+from server.standings.places import BEST_FIRST, BEST_LAST, BoardKey, Level, Places, before
 
 WHOLE = 2_000
 """Of a board with at most so many lines all are looked at."""
@@ -39,18 +39,16 @@ def levels(
     if not shown or not board.device_class:
         return {}
     query = select(Standing.person_id, Standing.low, Standing.high).where(board.lines)
-    best_first = (Standing.score.desc(), Standing.reached_at, Standing.person_id)
     if places.total <= WHOLE:
         if places.levels is None:
-            everybody = session.execute(query.order_by(*best_first))
+            everybody = session.execute(query.order_by(*BEST_FIRST))
             places.levels = _grouped((_Stand(*row) for row in everybody), 1)
         return places.levels
     first, last = shown[0], shown[-1]
-    place = places.of(first.score, first.reached_at, first.person_id)
-    if places.of(last.score, last.reached_at, last.person_id) != place + len(shown) - 1:
+    place = places.of(first.score, first.reached_at, first.lot)
+    if places.of(last.score, last.reached_at, last.lot) != place + len(shown) - 1:
         return {}
-    best_last = (Standing.score, Standing.reached_at.desc(), Standing.person_id.desc())
-    above = query.where(before(first.score, first.reached_at, first.person_id)).order_by(*best_last)
+    above = query.where(before(first.score, first.reached_at, first.lot)).order_by(*BEST_LAST)
     context = [_Stand(*row) for row in session.execute(above.limit(_CONTEXT))][::-1]
     lines = [*context, *(_Stand(each.person_id, each.low, each.high) for each in shown)]
     return _grouped(lines, place - len(context))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy import BigInteger, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from server.database.base import Base
@@ -14,6 +15,10 @@ def _order(*columns: str) -> Index:
     """Of one board, by these columns."""
     name = "board" if columns[0] == "score" else columns[0]
     return Index(f"ix_standings_{name}", "assignment_id", "device_class", "before_freeze", *columns)
+
+
+def _draw() -> int:
+    return secrets.randbits(62)
 
 
 class Standing(Base):
@@ -27,16 +32,18 @@ class Standing(Base):
     low, high: the 95 % interval of the score
     reached_at: when the submission was accepted; of two that are equal the earlier stands first. Where nothing is
         measured, when the first right one was accepted
+    lot: drawn by chance when the line was made; it decides between lines that are equal. A person's number would tell
+        students who is who: a roster is read in the order of its emails
     cublas_share, occupancy, tile: 0 where there is none
     bound: the modelled speed of light, turned as the score is; only where nothing is measured
     """
 
     __tablename__ = "standings"
     __table_args__ = (
-        _order("score", "reached_at", "person_id"),
-        _order("reached_at", "person_id"),
-        _order("cublas_share", "person_id"),
-        _order("occupancy", "person_id"),
+        _order("score", "reached_at", "lot"),
+        _order("reached_at", "lot"),
+        _order("cublas_share", "lot"),
+        _order("occupancy", "lot"),
     )
 
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"), primary_key=True)
@@ -48,6 +55,7 @@ class Standing(Base):
     low: Mapped[float] = mapped_column(default=0.0)
     high: Mapped[float] = mapped_column(default=0.0)
     reached_at: Mapped[datetime]
+    lot: Mapped[int] = mapped_column(BigInteger, default=_draw)
     cublas_share: Mapped[float] = mapped_column(default=0.0)
     occupancy: Mapped[float] = mapped_column(default=0.0)
     tile: Mapped[int] = mapped_column(default=0)

@@ -13,7 +13,17 @@ from kernels.measurement.numbers import ms_text, speed_text
 from kernels.page import numbers
 from server.courses.models import Assignment
 from server.standings.asking import Query, mark_of, position_at
-from server.standings.boards import PAGE, Asked, Order, Ranked, read_around, read_own, read_part
+from server.standings.boards import (
+    PAGE,
+    Asked,
+    Order,
+    Ranked,
+    comes_before,
+    position_of,
+    read_around,
+    read_own,
+    read_part,
+)
 from server.standings.finding import Reader
 from server.standings.metric import metric_of
 from server.standings.places import BoardKey, Places, classes
@@ -119,7 +129,8 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
     key = BoardKey(assignment.id, device_class, before_freeze=frozen_view)
     places = Places(session, key)
     own = read_own(session, key, reader.viewer.id, places)
-    part = read_part(session, key, _asked(session, reader, assignment, key, query, own), places)
+    asked = _asked(session, reader, key, query, own)
+    part = read_part(session, key, asked, places)
     metric = metric_of(assignment.exercise)
     path = f"/courses/{reader.course.slug}/{assignment.slug}/board/"
     shown = {row.person_id for row in part.rows}
@@ -139,7 +150,9 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         columns=_columns(here, query, UNITS[metric], measured=bool(device_class)),
         lines=tuple(_line(row, metric, reader) for row in part.rows),
         own=_line(own, metric, reader) if own is not None and away else None,
-        own_above=own is not None and bool(part.rows) and own.rank < part.rows[0].rank,
+        own_above=own is not None
+        and bool(part.rows)
+        and comes_before(own, part.rows[0], asked.order, turned=asked.turned),
         on_board=own is not None,
         total=part.total,
         query=query,
@@ -176,25 +189,17 @@ def device_title(name: str) -> str:
     return f"{device.title}, {device.multiprocessors} multiprocessors, compute capability {device.cc}"
 
 
-def _asked(
-    session: Session, reader: Reader, assignment: Assignment, key: BoardKey, query: Query, own: Ranked | None
-) -> Asked:
+def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: Ranked | None) -> Asked:
     asked = Asked(query.order, query.turned, text=query.text, names_too=reader.is_staff)
     if query.mine and own is not None and not query.text:
         first = read_around(session, key, own, PAGE // 2)[0]
         if first.person_id != own.person_id:
             # the first of the neighbours is left out: the part begins behind it
-            mark = mark_of(first, Order.RANK)
-            return replace(
-                asked,
-                order=Order.RANK,
-                turned=False,
-                after=position_at(session, assignment.id, mark, Order.RANK),
-            )
+            return replace(asked, order=Order.RANK, turned=False, after=position_of(first, Order.RANK))
     return replace(
         asked,
-        after=position_at(session, assignment.id, query.after, query.order),
-        before=position_at(session, assignment.id, query.before, query.order) if not query.after else None,
+        after=position_at(query.after, query.order),
+        before=position_at(query.before, query.order) if not query.after else None,
     )
 
 

@@ -19,6 +19,10 @@ from sqlalchemy.orm import Session
 from server.database.upsert import insert_into
 from server.standings.models import Standing, StandingCount
 
+BEST_FIRST = (Standing.score.desc(), Standing.reached_at, Standing.lot)
+BEST_LAST = (Standing.score, Standing.reached_at.desc(), Standing.lot.desc())
+"""The order of a board by rank: of two that are equal the earlier stands first."""
+
 _KEPT_BITS = 46
 _MAGNITUDE = 2**63 - 1
 
@@ -133,25 +137,25 @@ class Places:
         """How many stand on it."""
         return sum(self._counts.values())
 
-    def of(self, score: float, reached_at: datetime, person: int) -> int:
+    def of(self, score: float, reached_at: datetime, lot: int) -> int:
         """The place of the one who stands there; 1 for the first."""
         own = bucket(score)
         above = sum(count for number, count in self._counts.items() if number > own)
         if self._counts.get(own, 0) <= 1:
             return above + 1
-        near = and_(self._board.lines, Standing.score < least(own + 1), before(score, reached_at, person))
+        near = and_(self._board.lines, Standing.score < least(own + 1), before(score, reached_at, lot))
         return above + 1 + (self._session.scalar(select(func.count()).where(near)) or 0)
 
 
-def behind(score: float, reached_at: datetime, person: int) -> ColumnElement[bool]:
+def behind(score: float, reached_at: datetime, lot: int) -> ColumnElement[bool]:
     """Standings that come after this one; of two that are equal the earlier stands first."""
-    later = tuple_(Standing.reached_at, Standing.person_id) > tuple_(reached_at, person)
+    later = tuple_(Standing.reached_at, Standing.lot) > tuple_(reached_at, lot)
     return and_(Standing.score <= score, or_(Standing.score < score, later))
 
 
-def before(score: float, reached_at: datetime, person: int) -> ColumnElement[bool]:
+def before(score: float, reached_at: datetime, lot: int) -> ColumnElement[bool]:
     """Standings that come before it."""
-    earlier = tuple_(Standing.reached_at, Standing.person_id) < tuple_(reached_at, person)
+    earlier = tuple_(Standing.reached_at, Standing.lot) < tuple_(reached_at, lot)
     return and_(Standing.score >= score, or_(Standing.score > score, earlier))
 
 

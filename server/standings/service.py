@@ -156,7 +156,7 @@ def board(
     person: whose own line and neighbours are wanted
     """
     key = BoardKey(assignment, device_class, before_freeze)
-    start = None if after is None else Position(after.score, after.reached_at, after.person_id)
+    start = None if after is None else Position(after.score, after.reached_at, after.lot)
     part: Part = read_part(session, key, Asked(after=start, limit=limit))
     own = None if person is None else read_own(session, key, person)
     around: tuple[Ranked, ...] = ()

@@ -7,12 +7,16 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.accounts.pseudonyms import board_name
 from server.courses.models import Assignment, Membership, Role
+from server.standings import boards
+from server.standings.models import Standing
 from server.standings.service import freeze
+from server.submissions.models import Submission
 from tests.server.course import NOW, later
 from tests.server.standings.results import checked, modelled, ranked
 from tests.server.standings.test_service import _fill
@@ -109,6 +113,54 @@ def test_every_order_shows_everybody_once(portal, sort, turned):
     ranks = [int(line.split()[0]) for line in seen]
     if sort == "rank":
         assert ranks == sorted(ranks, reverse=bool(turned))
+
+
+def test_lines_that_are_equal_stand_in_an_order_that_says_nothing_of_who_they_are(portal):
+    for name in ("ada", "ben", "cem"):
+        ranked(portal.course, name, 500.0, now=later(10))
+    with portal.course.sessions.begin() as session:
+        drawn = session.scalars(select(Standing)).all()
+        assert len({line.lot for line in drawn}) == 3
+        for line, lot in zip(drawn, (30, 10, 20), strict=True):
+            line.lot = lot
+        names = {line.lot: board_name(session.get_one(Person, line.person_id)) for line in drawn}
+    client = client_of(portal, "ada")
+    for address, lots in (
+        (BOARD, (10, 20, 30)),
+        (f"{BOARD}?sort=occupancy", (30, 20, 10)),
+        (f"{BOARD}?sort=occupancy&turned=yes", (10, 20, 30)),
+        (f"{BOARD}?sort=date", (30, 20, 10)),
+    ):
+        shown = lines(client.page(address))
+        assert [names[lot] in line for lot, line in zip(lots, shown, strict=True)] == [True] * 3, address
+
+
+def test_ways_to_other_parts_name_nobody(portal):
+    _fill(portal.course.sessions, portal.course, 60)
+    with portal.course.sessions.begin() as session:
+        for found in session.scalars(select(Submission)):
+            found.public_id = f"feedfeedfeed{found.id:04x}"
+    page = client_of(portal, "ada").page(f"{BOARD}?sort=occupancy")
+    assert 'rel="next"' in page
+    assert "feedfeed" not in page
+
+
+@pytest.mark.parametrize(("sort", "turned", "above"), [("date", "", False), ("date", "yes", True)])
+def test_the_own_line_is_pinned_on_the_side_where_it_is_in_the_order_asked_for(portal, sort, turned, above):
+    _fill(portal.course.sessions, portal.course, 60)
+    # the fastest of all, and the first that was there
+    ranked(portal.course, "ada", 9_000.0, now=later(-60))
+    shown = lines(client_of(portal, "ada").page(f"{BOARD}?sort={sort}&turned={turned}"))
+    assert ["you" in shown[0], "you" in shown[-1]] == [above, not above]
+
+
+def test_a_search_ends_after_so_many_lines_and_says_so(portal, monkeypatch):
+    monkeypatch.setattr(boards, "SEARCHED", 20)
+    people = _fill(portal.course.sessions, portal.course, 30)
+    staff = client_of(portal, "ina", Role.ASSISTANT)
+    early, late = (staff.page(f"{BOARD}?q=B{person}@") for person in (people[3], people[25]))
+    assert len(lines(early)) == 1
+    assert "Nobody on the first 20,000 lines" in late
 
 
 def test_a_name_is_found_and_keeps_its_rank(portal):

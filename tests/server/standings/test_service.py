@@ -156,10 +156,10 @@ def test_results_for_another_version_of_the_exercise_do_not_stand(course, made):
 def test_a_board_is_the_same_made_anew_from_all_results(course, made):
     for i, name in enumerate(["ada", "bob", "ada", "eve", "bob"]):
         ranked(course, name, 100.0 * (i % 3 + 1), now=later(i))
-    before = shown(course)
+    before = [replace(row, lot=0) for row in shown(course).rows]
     with made.begin() as session:
         rebuild(session, session.get_one(Assignment, course.assignment))
-    assert shown(course) == before
+    assert [replace(row, lot=0) for row in shown(course).rows] == before
 
 
 def test_results_of_one_person_recorded_at_once(course, made):
@@ -224,7 +224,7 @@ def _fill(made: Sessions, course: ACourse, count: int) -> list[int]:
         session.execute(insert(Standing), [
             {
                 "assignment_id": course.assignment, "device_class": "h200", "person_id": person,
-                "job_id": first_job + i, "score": float(count - i // 2), "reached_at": NOW,
+                "job_id": first_job + i, "score": float(count - i // 2), "reached_at": NOW, "lot": i,
                 "low": count - i // 2 - 0.1, "high": count - i // 2 + 0.1,
             }
             for i, person in enumerate(people)
