@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from server.audit.service import note
 from server.courses.counting import due_for
 from server.courses.models import Counts, Extension
 from server.courses.service import role_in
@@ -48,4 +49,8 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
         raise NotChoosable("It has no verdict yet. Choose it once it is graded.")
     found.chosen_at = moment
     session.flush()
+    note(
+        session, found.person, "submission.chosen", f"submission {public_id}", now=moment,
+        course_id=assignment.course_id, assignment=assignment.slug,
+    )  # fmt: skip
     return found
