@@ -19,6 +19,7 @@ import pytest
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import Person
+from server.web.bounded import PLACES
 from server.web.serving import listen
 from tests.server.submissions.graded import graded, handed_in
 
@@ -81,6 +82,16 @@ def web(bound: socket.socket, database_url: str, tmp_path):
             process.wait()
 
 
+def half_sent(port: int, header: str) -> socket.socket:
+    """A form whose sender goes on no more."""
+    connection = socket.create_connection(("127.0.0.1", port), LONG)
+    connection.sendall(
+        f"POST /sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        f"{header}\r\n\r\n1f4\r\nemail=".encode()
+    )
+    return connection
+
+
 def signed_in(portal, name: str) -> str:
     number = portal.course.person(name)
     with portal.course.sessions.begin() as session:
@@ -107,9 +118,13 @@ def test_many_streams_lose_nothing_and_leave_room_for_others(portal, database_ur
         for stream in streams:
             while not stream.states:
                 assert stream.read_on()
+        for number in range(2 * PLACES):
+            open_ones.enter_context(
+                half_sent(port, "Content-Length: 500" if number % 2 else "Transfer-Encoding: chunked")
+            )
         begun = time.monotonic()
         other = http.client.HTTPConnection("127.0.0.1", port, timeout=LONG)
-        other.request("GET", "/healthz")
+        other.request("GET", "/join")
         assert other.getresponse().status == 200
         assert time.monotonic() - begun < LONG / 2
         other.close()
