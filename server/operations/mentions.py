@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,65 +9,76 @@ from typing import Any
 from sqlalchemy import JSON, Column, String, Table, select, update
 from sqlalchemy.orm import Session
 
-from server.accounts.models import ApiToken
+from kernels.verdict import Verdict
+from server.accounts.models import ApiToken, LinkPurpose
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Course
+from server.courses.models import Assignment, Counts, Course, Role
 from server.database.base import Base
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
+from server.submissions.models import Mode
 
-
-def _tables(*classes: type[Base]) -> tuple[Table, ...]:
-    return tuple(Base.metadata.tables[it.__tablename__] for it in classes)
-
-
-# Texts that nobody needs once they name someone erased, and such as someone has to look at: titles, names of machines.
-_REPLACED = _tables(AuditEvent, Experiment)
-_LOOKED_AT = _tables(Course, Assignment, ApiToken, Worker)
 _REMOVED = "erased"
+_OURS = frozenset(str(word) for words in (Role, Counts, Mode, Verdict, LinkPurpose) for word in words)
+"""Values that Tilelab itself writes, also where somebody is called like one of them."""
+
+
+def _columns(of: type[Base], *names: str) -> tuple[Column[Any], ...]:
+    """Those of the table; without names all that hold texts."""
+    table: Table = Base.metadata.tables[of.__tablename__]
+    texts = [column for column in table.columns if isinstance(column.type, String | JSON)]
+    return tuple(
+        column for column in texts if not column.foreign_keys and (not names or column.name in names)
+    )
+
+
+# Texts that nobody needs once they name someone erased. Of a deed that is its detail: what was done, and on what, are
+# words of ours and numbers.
+_REPLACED = (_columns(AuditEvent, "detail"), _columns(Experiment))
+# Texts that someone has to look at: titles, names of machines.
+_LOOKED_AT = tuple(_columns(it) for it in (Course, Assignment, ApiToken, Worker))
 
 
 def erase_mentions(session: Session, names: Sequence[str]) -> None:
-    """Take these names out of the audit and of experiments: a text that holds one goes, a document is emptied."""
-    for table in _REPLACED:
-        key = table.primary_key.columns[0]
-        for identity, found in _found(session, table, names):
-            values: dict[str, Any] = {
-                column.name: _REMOVED if isinstance(column.type, String) else {"erased": True}
-                for column in found
-            }
-            session.execute(update(table).where(key == identity).values(values))
+    """Take these names out of the audit and of experiments; all else that stands there stays."""
+    for columns in _REPLACED:
+        for key, identity, found in _found(session, columns, names):
+            session.execute(update(key.table).where(key == identity).values(found))
 
 
 def mentions(session: Session, names: Sequence[str]) -> list[str]:
     """Where else one of these names stands, such as "courses.title of 3"."""
     return [
-        f"{table.name}.{column.name} of {identity}"
-        for table in _LOOKED_AT
-        for identity, found in _found(session, table, names)
-        for column in found
+        f"{key.table.name}.{name} of {identity}"
+        for columns in _LOOKED_AT
+        for key, identity, found in _found(session, columns, names)
+        for name in found
     ]
 
 
-def _found(session: Session, table: Table, names: Sequence[str]) -> Iterator[tuple[Any, list[Column[Any]]]]:
-    """Rows with a text that holds a name, as a word of its own, and which texts those are."""
-    words = "|".join(re.escape(name.casefold()) for name in names if name)
-    pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)")
-    key = table.primary_key.columns[0]
-    texts = [column for column in table.columns if _is_text(column) and not column.foreign_keys]
-    for identity, *values in session.execute(select(key, *texts)).all():
-        found = [
-            column
-            for column, value in zip(texts, values, strict=True)
-            if value is not None and pattern.search(_text(value).casefold())
-        ]
+def _found(
+    session: Session, columns: Sequence[Column[Any]], names: Sequence[str]
+) -> Iterator[tuple[Column[Any], Any, dict[str, Any]]]:
+    """Rows that hold a name as a word of its own: by which key, of which value, and its texts without the name."""
+    words = "|".join(re.escape(name) for name in names if name)
+    pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+    key = columns[0].table.primary_key.columns[0]
+    for identity, *values in session.execute(select(key, *columns)).all():
+        pairs = (
+            (column.name, value, _without(value, pattern))
+            for column, value in zip(columns, values, strict=True)
+        )
+        found = {name: without for name, value, without in pairs if without != value}
         if found:
-            yield identity, found
+            yield key, identity, found
 
 
-def _is_text(column: Column[Any]) -> bool:
-    return isinstance(column.type, String | JSON)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _without(value: Any, pattern: re.Pattern[str]) -> Any:
+    """The same without the names. The keys of a document are words of ours, and stay."""
+    if isinstance(value, str):
+        return value if value in _OURS else pattern.sub(_REMOVED, value)
+    if isinstance(value, dict):
+        return {key: _without(one, pattern) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without(one, pattern) for one in value]
+    return value

@@ -17,6 +17,7 @@ from server.accounts.links import create_link, find_link
 from server.accounts.models import LinkPurpose, Person, RateCount
 from server.accounts.service import AccountError, create_person, find_person, sign_in
 from server.audit.models import AuditEvent
+from server.audit.service import note
 from server.courses.models import Course
 from server.courses.service import members
 from server.database.engine import Sessions, connect, sessions
@@ -198,6 +199,28 @@ def test_a_name_that_stands_elsewhere_is_shown(made: Sessions) -> None:
     done = erase_person(made, course.person("ada"))
     assert done.left == [f"courses.title of {course.course}"]
     assert "courses.title" in done.text()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("person", "a erased was lost"), ("course", "a person was lost"), ("student", "a person was lost")],
+)
+def test_a_name_that_is_a_word_of_ours_takes_nothing_else_with_it(
+    made: Sessions, name: str, text: str
+) -> None:
+    course = ACourse.make(made)
+    called_so = course.person("ada")
+    with made.begin() as session:
+        session.get_one(Person, called_so).name = name
+        detail = {"role": ["student", "assistant"], "course": 3, "reason": "a person was lost"}
+        note(session, None, "course.changed", "person 7", **detail)
+        number = session.scalars(select(AuditEvent.id)).one()
+    erase_person(made, called_so)
+    with made.begin() as session:
+        event = session.get_one(AuditEvent, number)
+        assert (event.action, event.subject) == ("course.changed", "person 7")
+        assert event.detail == detail | {"reason": text}
 
 
 def test_one_who_did_nothing_can_be_erased(made: Sessions) -> None:
