@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,12 +10,13 @@ from sqlalchemy.orm import Session
 
 from server.accounts.service import find_person
 from server.audit.service import note
+from server.commands.admin_assignment import set_exercise
 from server.commands.asking import course_named
 from server.commands.database import database_in_use
-from server.commands.moments import Moment
 from server.courses import service
 from server.courses.models import Assignment, Course, Role
-from server.staff.assignments import set_exercise
+from server.staff import roster
+from server.staff.course_settings import change_course
 from worker.commands.root import Exit, WrongUse, leave
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -25,20 +24,23 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group()
 def course() -> None:
-    """Make courses, enrol people, set exercises.
+    """Make and change courses, enrol people, set exercises.
 
     \b
     Example:
       tilelab admin course add cs483 "Applied Parallel Programming"
+      tilelab admin course change cs483 --zone America/Chicago
       tilelab admin course enrol cs483 ada@university.edu --role instructor
-      tilelab admin course assign cs483 tiled --device-class h200 --due 2026-03-01T23:59+01:00
+      tilelab admin course code cs483
+      tilelab admin course assign cs483 tiled --device-class h200 --due 2026-03-01T23:59
     """  # noqa: D301 - click reads the escape
 
 
 @course.command()
 @click.argument("slug")
 @click.argument("title")
-def add(slug: str, title: str) -> None:
+@_as_json
+def add(slug: str, title: str, as_json: bool) -> None:
     """Make a course. SLUG is its name in addresses.
 
     \b
@@ -48,7 +50,74 @@ def add(slug: str, title: str) -> None:
     with database_in_use() as sessions, sessions.begin() as session:
         made = service.create_course(session, slug, title)
         note(session, None, "course.created", f"course {made.slug}", course_id=made.id)
-    click.echo(f"Made the course {made.slug}.")
+        shown = _settings(made)
+    click.echo(json.dumps(shown) if as_json else f"Made the course {shown['slug']}.")
+    leave(Exit.ACCEPTED)
+
+
+@course.command()
+@click.argument("slug")
+@click.option("--title", help="What people see above it.")
+@click.option("--zone", help="On whose clock its times are, such as Europe/Vienna.")
+@click.option("--archived/--open", "archived", default=None, help="Whether it is over; nothing is deleted.")
+@_as_json
+def change(slug: str, title: str | None, zone: str | None, archived: bool | None, as_json: bool) -> None:
+    """Change a course; what is not given stays.
+
+    \b
+    Example:
+      tilelab admin course change cs483 --title "Parallel Programming" --zone America/Chicago
+      tilelab admin course change cs483 --archived
+    """  # noqa: D301 - click reads the escape
+    if title is None and zone is None and archived is None:
+        raise WrongUse("Say what to change; --help shows what can be.")
+    with database_in_use() as sessions, sessions.begin() as session:
+        found = course_named(session, slug)
+        changed = change_course(
+            session, found, None, title=found.title if title is None else title,
+            zone=found.time_zone if zone is None else zone,
+            archived=found.archived_at is not None if archived is None else archived,
+        )  # fmt: skip
+        shown = _settings(found)
+    if as_json:
+        click.echo(json.dumps(shown | {"changed": changed}))
+    else:
+        over = ", over" if shown["archived"] else ""
+        click.echo(
+            f"{slug} is {'now' if changed else 'already'}: {shown['title']} ({shown['time_zone']}{over})."
+        )
+    leave(Exit.ACCEPTED)
+
+
+@course.command()
+@click.argument("slug")
+@_as_json
+def code(slug: str, as_json: bool) -> None:
+    """Make a code with which students enrol themselves, and print it. The one before works no more.
+
+    \b
+    Example:
+      tilelab admin course code cs483
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions, sessions.begin() as session:
+        made = roster.make_code(session, course_named(session, slug), None)
+    click.echo(json.dumps({"slug": slug, "code": made}) if as_json else made)
+    leave(Exit.ACCEPTED)
+
+
+@course.command("no-code")
+@click.argument("slug")
+@_as_json
+def no_code(slug: str, as_json: bool) -> None:
+    """Withdraw the code: nobody enrols themselves any more.
+
+    \b
+    Example:
+      tilelab admin course no-code cs483
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions, sessions.begin() as session:
+        roster.withdraw_code(session, course_named(session, slug), None)
+    click.echo(json.dumps({"slug": slug, "code": None}) if as_json else f"{slug} has no code for enrolling.")
     leave(Exit.ACCEPTED)
 
 
@@ -79,7 +148,8 @@ def list_courses(slug: str | None, as_json: bool) -> None:
 @click.option(
     "--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True
 )
-def enrol(slug: str, emails: tuple[str, ...], role: str) -> None:
+@_as_json
+def enrol(slug: str, emails: tuple[str, ...], role: str, as_json: bool) -> None:
     """Take people into a course, or give those in it another role. All of them, or none.
 
     \b
@@ -92,65 +162,27 @@ def enrol(slug: str, emails: tuple[str, ...], role: str) -> None:
             person = find_person(session, email)
             if person is None:
                 raise WrongUse(f"Nobody has the email {email}; tilelab admin user add makes someone.")
-            service.enrol(session, found, person, Role(role))
-            note(session, None, "member.added", f"person {person.id}", course_id=found.id, role=role)
-    click.echo(f"Enrolled in {slug} as {role}: {len(emails)}.")
+            roster.enrol(session, found, None, person, Role(role))
+    told = {"slug": slug, "role": role, "enrolled": list(emails)}
+    click.echo(json.dumps(told) if as_json else f"Enrolled in {slug} as {role}: {len(emails)}.")
     leave(Exit.ACCEPTED)
 
 
-@course.command()
-@click.argument("slug")
-@click.argument("exercise")
-@click.option("--name", default="", help="Of the assignment in addresses.  [default: the exercise's]")
-@click.option("--title", default="", help="[default: the exercise's]")
-@click.option("--device-class", default="", help="What to measure on, such as h200; checked only without.")
-@click.option("--arch", default="", help="What to compile for, such as sm_90.  [default: the device class's]")
-@click.option("--tile", type=int, help="[default: the exercise's]")
-@click.option("--points", type=float, default=0.0, show_default=True)
-@click.option("--opens", type=Moment(), help="When students see it.")
-@click.option("--due", type=Moment(), help="Until when it is to be handed in.")
-@click.option(
-    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
-)
-def assign(
-    slug: str,
-    exercise: str,
-    name: str,
-    title: str,
-    device_class: str,
-    arch: str,
-    tile: int | None,
-    points: float,
-    opens: datetime | None,
-    due: datetime | None,
-    folder: Path | None,
-) -> None:
-    """Set an exercise in a course, as it is now; `tilelab exercises` shows which there are.
+course.add_command(set_exercise, "assign")
 
-    `tilelab admin assignment set` does the same with every setting that the portal has.
 
-    \b
-    Example:
-      tilelab admin course assign cs483 tiled --device-class h200 --points 10 --due 2026-03-01T23:59+01:00
-    """  # noqa: D301 - click reads the escape
-    terms = service.Terms(
-        slug=name, title=title, device_class=device_class, arch=arch, tile=tile, points=points,
-        opens_at=opens, due_at=due,
-    )  # fmt: skip
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = course_named(session, slug)
-        folders = () if folder is None else (folder,)
-        made = set_exercise(session, found, None, exercise, terms, folders=folders)
-    click.echo(f"Set {slug}/{made.slug}: {made.title}.")
-    leave(Exit.ACCEPTED)
+def _settings(course: Course) -> dict[str, Any]:
+    return {
+        "slug": course.slug,
+        "title": course.title,
+        "time_zone": course.time_zone,
+        "archived": course.archived_at is not None,
+    }
 
 
 def _shown(session: Session, course: Course, *, with_members: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "slug": course.slug,
-        "title": course.title,
-        "archived": course.archived_at is not None,
-        "assignments": [_shown_assignment(entry) for entry in service.assignments(session, course)],
+    shown = _settings(course) | {
+        "assignments": [_shown_assignment(entry) for entry in service.assignments(session, course)]
     }
     if with_members:
         shown["members"] = [

@@ -13,14 +13,15 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.commands.admin_jobs_text import lines_of, shown
+from server.commands.asking import assignment_named
 from server.commands.database import database_in_use
 from server.commands.revoking import revoke
-from server.courses.models import Assignment
-from server.courses.service import find_assignment
-from server.grading.changes import NotPossible, cancel, regrade, retry
+from server.grading.changes import NotPossible, cancel, retry
 from server.grading.listing import Filter, whole_job
 from server.grading.listing import jobs as find_jobs
 from server.grading.models import Job, JobState
+from server.staff.regrading import begin, plan
+from server.staff.submissions import Asked
 from worker.commands.root import Exit, WrongUse, leave
 from worker.messages import Ticket
 
@@ -70,7 +71,7 @@ def list_jobs(
             state=None if state is None else JobState(state),
             verdict=None if verdict is None else Verdict(verdict),
             email=email,
-            assignment=None if assignment is None else _assignment(session, assignment).id,
+            assignment=None if assignment is None else assignment_named(session, assignment).id,
             older_than=None if older_than is None else _span(older_than),
         )
         found = find_jobs(session, wanted, limit, now)
@@ -118,7 +119,8 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None, as_json: bool) 
         raise WrongUse("Give either numbers of jobs or --assignment.")
     with database_in_use() as sessions, sessions.begin() as session:
         if assignment is not None:
-            made = regrade(session, _assignment(session, assignment), None)
+            found = assignment_named(session, assignment)
+            made = begin(session, plan(session, found.course_id, Asked(assignment=found.slug)), None)
             lines = [f"Queued {len(made):,} jobs."]
         else:
             made = _retried(session, numbers)
@@ -188,13 +190,6 @@ def _check_there(session: Session, number: int) -> None:
 
 def _no_job(number: int) -> str:
     return f"There is no job {number}; tilelab admin jobs list shows them."
-
-
-def _assignment(session: Session, name: str) -> Assignment:
-    found = find_assignment(session, name)
-    if found is None:
-        raise WrongUse(f"There is no assignment {name}; it is named COURSE/ASSIGNMENT, such as demo/tiled.")
-    return found
 
 
 def _span(text: str) -> timedelta:

@@ -1,9 +1,11 @@
-"""What commands are told by name: courses and assignments."""
+"""What commands are told by name: courses, assignments and people."""
 
 from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from server.accounts.models import Person
+from server.accounts.service import find_person
 from server.courses.models import Assignment, Course
 from server.courses.service import find_assignment, find_course
 from worker.commands.root import WrongUse
@@ -22,4 +24,12 @@ def assignment_named(session: Session, name: str) -> Assignment:
     found = find_assignment(session, name)
     if found is None:
         raise WrongUse(f"There is no assignment {name}; it is named COURSE/ASSIGNMENT, such as demo/tiled.")
+    return found
+
+
+def person_named(session: Session, email: str) -> Person:
+    """Who has that email; raises WrongUse."""
+    found = find_person(session, email)
+    if found is None:
+        raise WrongUse(f"Nobody has the email {email}; tilelab admin user list shows everyone.")
     return found

@@ -1,34 +1,32 @@
-"""Times as commands are told them."""
+"""Times as commands are told them: on the course's clock, unless they name a zone of their own."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
-import click
+from server.courses.models import Course
+from server.staff.local_time import MomentError, read_moment, zone_named
+from worker.commands.root import WrongUse
 
-
-class Moment(click.ParamType[datetime]):
-    """A day or a moment in ISO 8601; UTC where it names no zone."""
-
-    name = "TIME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Read the text."""
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time; write one like 2026-03-01T23:59+01:00.", param, ctx)
-        return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+NONE = "none"
+METAVAR = "TIME|none"
 
 
-class MomentOrNone(click.ParamType[datetime | None]):
-    """The same, or the word `none` for no such moment."""
+def read_time(option: str, text: str, course: Course) -> datetime | None:
+    """The moment that an option names; None for the word `none`. Raises WrongUse."""
+    if text == NONE:
+        return None
+    try:
+        moment = read_moment(text, zone_named(course.time_zone))
+    except MomentError as error:
+        raise WrongUse(f"{option} is {text!r}. {error}") from error
+    if moment is None:
+        raise WrongUse(f"{option} is empty. Write a time like 2026-03-01T23:59, or none.")
+    return moment
 
-    name = "TIME|none"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime | None:
-        """Read the text."""
-        return None if value == "none" else Moment().convert(value, param, ctx)
+def time_text(moment: datetime | None, course: Course) -> str:
+    """A moment on the course's clock, with the name of its zone; "none" for none."""
+    if moment is None:
+        return NONE
+    return f"{moment.astimezone(zone_named(course.time_zone)):%Y-%m-%d %H:%M %Z}"

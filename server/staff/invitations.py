@@ -28,18 +28,21 @@ class HandedOut:
     path: str
 
 
-def hand_out(session: Session, course: Course, actor: Person, person: Person) -> HandedOut:
-    """A link for a member: an invitation for who never had a password, else a reset. Raises CourseError."""
+def hand_out(session: Session, course: Course, actor: Person | None, person: Person) -> HandedOut:
+    """A link for a member: an invitation for who never had a password, else a reset. Raises CourseError.
+
+    actor: None for the command line, whose users run the server
+    """
     purpose = LinkPurpose.INVITATION if person.password is None else LinkPurpose.RESET
     why = _why_not(session, course, actor, person, purpose)
     if why:
         raise CourseError(why)
-    token = create_link(session, person, purpose, actor.id)
+    token = create_link(session, person, purpose, None if actor is None else actor.id)
     note(session, actor, f"{purpose.value}.created", f"person {person.id}", course_id=course.id)
     return HandedOut(person.name, person.email, purpose, path_of(purpose, token))
 
 
-def invite_all(session: Session, course: Course, actor: Person) -> list[HandedOut]:
+def invite_all(session: Session, course: Course, actor: Person | None) -> list[HandedOut]:
     """Invitations for all members who never had a password, but those whom somebody else has to invite."""
     query = (
         select(Person)
@@ -60,10 +63,12 @@ def invite_all(session: Session, course: Course, actor: Person) -> list[HandedOu
     ]
 
 
-def _why_not(session: Session, course: Course, actor: Person, person: Person, purpose: LinkPurpose) -> str:
+def _why_not(
+    session: Session, course: Course, actor: Person | None, person: Person, purpose: LinkPurpose
+) -> str:
     if person.disabled_at is not None:
         return f"{person.name} is shut out; who runs this server can let them in again."
-    if actor.admin or person.id == actor.id:
+    if actor is None or actor.admin or person.id == actor.id:
         return ""
     if person.admin:
         return f"{person.name} runs this server; only somebody else who does can hand out a link."

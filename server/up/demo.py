@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from kernels.exercise import find_exercise
 from server.accounts.admins import appoint
 from server.accounts.enrolment import new_code
 from server.accounts.service import (
@@ -32,10 +31,9 @@ from server.courses.service import (
     enrol,
     find_assignment,
     find_course,
-    keep_exercise,
 )
 from server.database.engine import Sessions
-from server.standings.service import rebuild
+from server.staff.updating import update_exercise
 from server.up.demo_file import DemoFile, DemoUser, read_demo, write_demo
 from worker.commands.device import choose
 
@@ -98,11 +96,7 @@ def _set_exercise(
         create_assignment(session, course, name, terms, now=now)
         return
     found.device_class, found.arch = device_class, arch
-    digest = keep_exercise(session, find_exercise(name), now).digest
-    if found.exercise_digest != digest:
-        found.exercise_digest = digest
-        session.flush()
-        rebuild(session, found)
+    update_exercise(session, found, None, now=now)
 
 
 def _user(

@@ -5,17 +5,13 @@ from __future__ import annotations
 import click
 
 from worker.commands.broker import redis_option
-from worker.commands.wanting import tell_workers, wait_option
+from worker.commands.wanting import EXITS, tell_workers, telling_options
 
 
-@click.command(
-    epilog="Exit code: 0 it was told, 2 there is no such worker, 3 the broker or the worker is silent."
-)
-@click.argument("worker", required=False)
-@click.option("--all", "everyone", is_flag=True, help="Every worker.")
-@wait_option
+@click.command(epilog=EXITS)
+@telling_options
 @redis_option
-def drain(worker: str | None, everyone: bool, wait: bool, redis: str | None) -> None:
+def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
     """Let a worker finish its steps and take no more; it stays, and `resume` lets it go on.
 
     A step that takes longer than the worker's --grace (30 s; with `tilelab up` 5) is given back and done elsewhere.
@@ -27,7 +23,6 @@ def drain(worker: str | None, everyone: bool, wait: bool, redis: str | None) -> 
       tilelab worker drain gpu-host-1 --wait
       tilelab worker drain --all
     """  # noqa: D301 - click reads the escape
-    from worker.fleet import Wanted, WorkerState
+    from worker.fleet import Wanted
 
-    done = frozenset({WorkerState.DRAINED, WorkerState.OUT})
-    tell_workers(redis, worker, Wanted.DRAIN, done, everyone=everyone, wait=wait)
+    tell_workers(redis, worker, Wanted.DRAIN, everyone=everyone, wait=wait, as_json=as_json)

@@ -204,9 +204,3 @@ def test_a_backup_is_restored_elsewhere(
 def test_wrong_use_is_one_line_and_changes_nothing(ready: Sessions, arguments: list[str], words: str) -> None:
     assert words in refused(Exit.WRONG_USE, *arguments)
     assert done("user", "list") == ""
-
-
-def test_a_time_that_is_none(ready: Sessions) -> None:
-    result = run("course", "assign", "demo", "tiled", "--due", "tomorrow")
-    assert result.exit_code == Exit.WRONG_USE
-    assert "2026-03-01T23:59+01:00" in result.stderr

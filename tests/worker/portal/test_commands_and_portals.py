@@ -104,8 +104,8 @@ def test_taking_back_says_what_became_of_it(hostile: Hostile) -> None:
 
 
 def test_a_list_that_is_watched_outlasts_a_hiccup(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
-    away = (503, PROBLEM, b"{}", {})
-    shown = (200, "application/json", b'{"submissions": []}', {})
+    away: Answer = (503, PROBLEM, b"{}", {})
+    shown: Answer = (200, "application/json", b'{"submissions": []}', {})
     hostile.by_path[MINE] = shown
     pauses: list[float] = []
 

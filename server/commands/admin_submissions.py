@@ -1,0 +1,88 @@
+"""`tilelab admin submissions`: all that was handed in for a course."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import click
+from sqlalchemy import select
+
+from kernels.table import table
+from kernels.text_safety import safe
+from kernels.verdict import Verdict
+from server.commands.asking import assignment_named, course_named
+from server.commands.database import database_in_use
+from server.grading.models import JobState
+from server.staff.submissions import Asked, Row, listing
+from server.submissions.models import Mode, Submission
+from worker.commands.root import Exit, WrongUse, leave
+
+
+@click.command()
+@click.argument("course")
+@click.option("--assignment", default="", help="Only for this one, by its name in addresses.")
+@click.option("--student", default="", help="Only of those whose name or email holds this.")
+@click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only with this.")
+@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only in this state.")
+@click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only those for that.")
+@click.option("--late/--in-time", "late", default=None, help="Only late ones, or only those in time.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
+@click.option(
+    "--after", default="", metavar="ID", help="Only those handed in before this one: the next page."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def submissions(
+    course: str,
+    assignment: str,
+    student: str,
+    verdict: str | None,
+    state: str | None,
+    mode: str | None,
+    late: bool | None,
+    limit: int,
+    after: str,
+    as_json: bool,
+) -> None:
+    """List what was handed in for COURSE, the newest first.
+
+    \b
+    Example:
+      tilelab admin submissions cs483 --verdict system_error
+      tilelab admin submissions cs483 --assignment tiled --student ada@university.edu --json
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions, sessions.begin() as session:
+        found = course_named(session, course)
+        if assignment:
+            assignment_named(session, f"{course}/{assignment}")
+        if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
+            raise WrongUse(f"There is no submission {after}.")
+        lateness = "" if late is None else "yes" if late else "no"
+        asked = Asked(assignment, student, verdict or "", state or "", mode or "", lateness)
+        part = listing(session, found.id, asked, after, limit)
+    if as_json:
+        lines = [
+            asdict(row) | {"created_at": row.created_at.isoformat(timespec="seconds")} for row in part.rows
+        ]
+        click.echo(json.dumps({"submissions": lines, "next": part.after or None}))
+    elif part.rows:
+        click.echo("\n".join(_lines(part.rows)))
+        if part.after:
+            click.echo(f"... and more: --after {part.after}")
+    else:
+        click.echo("There are no such submissions.")
+    leave(Exit.ACCEPTED)
+
+
+def _lines(rows: Sequence[Row]) -> list[str]:
+    head = ["id", "handed in (UTC)", "assignment", "student", "mode", "state", "verdict", "GFLOPS"]
+    cells = [
+        [
+            row.public_id, f"{row.created_at:%Y-%m-%d %H:%M:%S}{' late' if row.late else ''}", row.assignment,
+            safe(row.email), row.mode.value, row.state.value, row.verdict or "",
+            "" if row.gflops is None else f"{row.gflops:,.1f}",
+        ]
+        for row in rows
+    ]  # fmt: skip
+    return table([head, *cells], "<<<<<<<>", indent=0)

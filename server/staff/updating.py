@@ -1,0 +1,101 @@
+"""Bring what is set in step with the exercise as it is installed, as after an upgrade that judges otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from kernels.exercise import ExerciseError, find_exercise, read_exercise
+from server.accounts.models import Person
+from server.audit.service import note
+from server.courses.locking import hold_course
+from server.courses.models import Assignment
+from server.courses.service import CourseError, keep_exercise
+from server.grading.attempts import given_back
+from server.grading.models import Exercise, Job, Step, StepState
+from server.grading.turns import in_state
+from server.standings.service import rebuild
+from server.submissions.models import Submission
+from worker.messages import StepKind
+
+
+def update_exercise(
+    session: Session,
+    assignment: Assignment,
+    actor: Person | None,
+    *,
+    folders: Sequence[Path] = (),
+    now: datetime | None = None,
+) -> int | None:
+    """Judge by the exercise as it is now; raises CourseError where there is none of its name, or none that fits.
+
+    What waits to be graded is graded so, too. Verdicts and points stay, and boards begin anew: what was judged before
+    stands on them once it is graded again.
+
+    folders: with exercises beside those that come with Tilelab
+    return: how many that waited are judged anew; None where the exercise judges as it did
+    """
+    moment = now or datetime.now(UTC)
+    hold_course(
+        session, assignment.course_id
+    )  # so that nothing is graded again meanwhile, by the one or the other
+    was = assignment.exercise_digest
+    try:
+        found = find_exercise(assignment.exercise.name, folders)
+    except ExerciseError as error:
+        raise CourseError(str(error)) from error
+    if assignment.tile is not None and assignment.tile not in found.tiles:
+        allowed = ", ".join(map(str, found.tiles))
+        raise CourseError(
+            f"The exercise {found.name} has no tile {assignment.tile} any more; it has {allowed}."
+        )
+    row = keep_exercise(session, found, moment)
+    if row.digest == was:
+        return None
+    # steps before the assignment: in this order they are locked by whoever records a result
+    waiting = _take_along(session, assignment, row, moment)
+    assignment.exercise = row
+    session.flush()
+    rebuild(session, assignment)
+    note(
+        session, actor, "assignment.updated", f"assignment {assignment.course.slug}/{assignment.slug}", now=moment,
+        course_id=assignment.course_id, exercise=[was[:12], row.digest[:12]], waiting=waiting,
+    )  # fmt: skip
+    return waiting
+
+
+def is_judged(exercise: Exercise) -> bool:
+    """Whether workers of this version take what is to be judged by it: those of another judge refuse."""
+    try:
+        read_exercise(exercise.name, exercise.definition, exercise.digest)
+    except ExerciseError:
+        return False
+    return True
+
+
+def _take_along(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:
+    """Judge what no worker has taken yet by the exercise as it is now. A message that was sent of it counts no more."""
+    query = (
+        select(Step)
+        .join(Step.job)
+        .join(Submission, Submission.id == Job.submission_id)
+        .where(
+            Submission.assignment_id == assignment.id,
+            Job.exercise_digest == assignment.exercise_digest,
+            Step.kind == StepKind.CHECK,
+            in_state(StepState.QUEUED, StepState.SENT),
+        )
+        .options(joinedload(Step.job, innerjoin=True))
+        .order_by(Step.id)
+        .with_for_update(of=Step)
+    )
+    steps = session.scalars(query.execution_options(populate_existing=True)).all()
+    for step in steps:
+        if step.state is StepState.SENT:
+            given_back(session, step, now)
+        step.job.exercise = row
+    return len(steps)

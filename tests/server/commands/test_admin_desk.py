@@ -1,0 +1,255 @@
+"""`tilelab admin`: what the desk of a course's staff can do, one thing at a time, by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import select
+
+from kernels.verdict import Verdict
+from server.audit.models import AuditEvent
+from server.courses.models import Course, Membership, Role
+from server.database.engine import Sessions
+from server.grading.models import Job, JobState
+from tests.server.commands.test_admin_staff import course, done, made, run
+from tests.server.course import ACourse
+from tests.server.staff.graded import handed_in
+from worker.broker import connect_redis
+from worker.commands.root import Exit
+from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.redis_fleet import RedisFleet
+
+__all__ = ["course", "made"]
+VERBS = [
+    ["course", "change"], ["course", "code"], ["course", "no-code"], ["roster", "change"], ["roster", "drop"],
+    ["roster", "back"], ["roster", "invitations"], ["regrades"], ["regrades", "list"], ["regrades", "show"],
+    ["regrades", "cancel"], ["submissions"], ["audit"], ["worker"], ["worker", "drain"], ["worker", "resume"],
+    ["assignment", "update"],
+]  # fmt: skip
+
+
+def told(*arguments: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(done(*arguments, "--json"))
+    return found
+
+
+def refused(*arguments: str) -> str:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (Exit.WRONG_USE, ""), result.output
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def deeds(made: Sessions) -> list[str]:
+    with made.begin() as session:
+        return list(session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)))
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_each_verb_shows_how_it_is_used(verb: list[str]) -> None:
+    shown = done(*verb, "--help")
+    assert "Example" in shown
+    assert " ".join(["tilelab admin", *verb]) in shown
+
+
+def test_a_course_is_changed(course: ACourse, made: Sessions) -> None:
+    assert done("course", "change", "gpu", "--title", "Tiles", "--zone", "Europe/Vienna") == (
+        "gpu is now: Tiles (Europe/Vienna).\n"
+    )
+    assert "already" in done("course", "change", "gpu", "--title", "Tiles")
+    assert told("course", "change", "gpu", "--archived") == {
+        "slug": "gpu", "title": "Tiles", "time_zone": "Europe/Vienna", "archived": True, "changed": True,
+    }  # fmt: skip
+    assert "(Europe/Vienna)." in done("course", "change", "gpu", "--open")
+    assert deeds(made) == ["course.changed"] * 3
+    assert "no such time zone" in refused("course", "change", "gpu", "--zone", "Mars/Base")
+    assert "--help" in refused("course", "change", "gpu")
+    assert "no course none" in refused("course", "change", "none", "--open")
+
+
+def test_a_code_for_enrolling_is_made_and_withdrawn(course: ACourse, made: Sessions) -> None:
+    code = done("course", "code", "gpu").strip()
+    with made.begin() as session:
+        assert session.scalars(select(Course.enrolment_code)).one() == code
+    assert told("course", "code", "gpu")["code"] != code
+    done("course", "no-code", "gpu")
+    assert told("course", "no-code", "gpu") == {"slug": "gpu", "code": None}
+    with made.begin() as session:
+        assert session.scalars(select(Course.enrolment_code)).one() is None
+    assert deeds(made) == ["course.code_made", "course.code_made", "course.code_withdrawn"]
+
+
+def test_a_member_is_changed_dropped_and_taken_back(course: ACourse, made: Sessions) -> None:
+    course.person("ina", Role.INSTRUCTOR)
+    course.person("ada")
+    ada = ["gpu", "ada@example.edu"]
+    assert done("roster", "change", *ada, "--section", "B2") == (
+        "ada@example.edu is now student, section B2 in gpu.\n"
+    )
+    assert told("roster", "change", *ada, "--role", "assistant") == {
+        "email": "ada@example.edu", "role": "assistant", "section": "B2", "dropped": False, "changed": True,
+    }  # fmt: skip
+    assert "no more" in done("roster", "drop", *ada)
+    assert told("roster", "drop", *ada)["dropped"] is True
+    done("roster", "back", *ada)
+    assert deeds(made) == ["member.changed", "member.changed", "member.dropped", "member.taken_back"]
+    with made.begin() as session:
+        assert session.scalars(select(Membership.role).order_by(Membership.id)).all() == [
+            Role.INSTRUCTOR, Role.ASSISTANT,
+        ]  # fmt: skip
+    assert "keeps at least one instructor" in refused("roster", "drop", "gpu", "ina@example.edu")
+    assert "--section" in refused("roster", "change", *ada)
+    course.person("eve", None)
+    assert "not in the course" in refused("roster", "drop", "gpu", "eve@example.edu")
+    assert "Nobody has the email" in refused("roster", "back", "gpu", "nobody@example.edu")
+
+
+def test_invitations_are_written_as_a_table(
+    course: ACourse, made: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course.person("ada")
+    assert run("roster", "invitations", "gpu").exit_code == Exit.SYSTEM_FAULT, (
+        "no address for the links is set"
+    )
+    monkeypatch.setenv("TILELAB_PUBLIC_URL", "https://tilelab.example")
+    head, line = done("roster", "invitations", "gpu").splitlines()
+    assert head == "email,name,link"
+    assert line.startswith("ada@example.edu,ada,https://tilelab.example/invitation/")
+    (one,) = json.loads(done("roster", "invitations", "gpu", "--json"))
+    assert one["email"] == "ada@example.edu"
+    assert one["link"] not in line
+    assert deeds(made) == ["invitation.created"] * 2
+
+
+def test_what_is_graded_again_is_followed_and_cancelled(course: ACourse, made: Sessions) -> None:
+    for name in ("ada", "bob"):
+        handed_in(course, name, source=name.encode())
+    assert "Nothing was graded again" in done("regrades", "list", "gpu")
+    queued = told("regrade", "gpu/tiled")
+    number = str(queued["regrade"])
+    (line,) = json.loads(done("regrades", "list", "gpu", "--json"))
+    assert (str(line["regrade"]), line["total"], line["waiting"]) == (number, 2, 2)
+    assert "command line" in done("regrades", "show", "gpu", number)
+    assert done("regrades", "cancel", "gpu", number) == "Cancelled: 2.\n"
+    assert told("regrades", "show", "gpu", number) | {"at": ""} == {
+        "regrade": int(number), "at": "", "by": None, "assignment": "tiled", "total": 2, "waiting": 0, "running": 0,
+        "done": 0, "cancelled": 2, "turned": [],
+    }  # fmt: skip
+    assert "waits any more" in refused("regrades", "cancel", "gpu", number)
+    assert "no regrade 4711" in refused("regrades", "show", "gpu", "4711")
+    assert deeds(made) == ["assignment.regraded", "regrade.cancelled"]
+    with made.begin() as session:
+        assert len(session.scalars(select(Job).where(Job.state == JobState.CANCELLED)).all()) == 2
+
+
+def test_where_nothing_fits_nothing_is_graded_again_or_noted(course: ACourse, made: Sessions) -> None:
+    there = handed_in(course, "ada", source=b"// 1")
+    assert done("regrade", "gpu/tiled", "--verdict", "data_race") == "Queued to be graded again: 0.\n"
+    assert "no submission ffff" in refused("regrade", "gpu/tiled", "--submission", "ffff")
+    assert deeds(made) == []
+    said = done("regrade", "gpu/tiled", "--submission", there)
+    assert said.startswith("Queued to be graded again: 1. `tilelab admin regrades show gpu ")
+    assert done("regrade", "gpu/tiled", "--submission", there) == (
+        "Queued to be graded again: 0; 1 wait to be graded anyway.\n"
+    )
+
+
+def test_submissions_are_listed_by_what_is_asked_for(course: ACourse) -> None:
+    first = handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1")
+    second = handed_in(course, "bob", source=b"// 2")
+
+    def listed(*words: str) -> list[str]:
+        return [
+            line["public_id"]
+            for line in json.loads(done("submissions", "gpu", "--json", *words))["submissions"]
+        ]
+
+    assert set(listed()) == {first, second}
+    assert listed("--verdict", "data_race") == listed("--student", "ada@") == [first]
+    assert listed("--late") == listed("--state", "queued") == listed("--mode", "check") == []
+    page = json.loads(done("submissions", "gpu", "--limit", "1", "--json"))
+    assert listed("--after", page["next"]) == [({first, second} - {page["next"]}).pop()]
+    shown = done("submissions", "gpu", "--assignment", "tiled", "--limit", "1")
+    assert shown.endswith(f"... and more: --after {page['next']}\n")
+    assert "There are no such submissions." in done("submissions", "gpu", "--in-time", "--student", "nobody")
+    assert "no submission ffff" in refused("submissions", "gpu", "--after", "ffff")
+    assert "no assignment gpu/none" in refused("submissions", "gpu", "--assignment", "none")
+
+
+def test_the_audit_is_read(course: ACourse) -> None:
+    assert "Nothing of that kind" in done("audit", "gpu")
+    course.person("ada")
+    done("course", "code", "gpu")
+    done("roster", "change", "gpu", "ada@example.edu", "--section", "B2")
+    lines = done("audit", "gpu").splitlines()
+    assert [line.split()[3:5] for line in lines[1:]] == [["command", "line"]] * 2
+    assert "member changed" in lines[1]
+    assert "section: none → B2" in lines[1]
+    (only,) = json.loads(done("audit", "gpu", "--area", "course", "--json"))["deeds"]
+    assert (only["action"], only["by"]) == ("course code made", None)
+    page = json.loads(done("audit", "gpu", "--limit", "1", "--json"))
+    assert json.loads(done("audit", "gpu", "--before", str(page["next"]), "--json"))["deeds"] == [only]
+    assert "Nobody has the email" in refused("audit", "gpu", "--by", "nobody@example.edu")
+
+
+def test_a_worker_is_drained_and_it_is_noted_before(
+    course: ACourse, made: Sessions, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    record = WorkerRecord(
+        "alpha-1", "host", 1, WorkerState.IDLE, (SlotRecord("cpu-0", "cpu", "cpu", WorkerState.IDLE),), 1.0
+    )
+    with connect_redis(redis_url) as client:
+        fleet = RedisFleet(client)
+        fleet.tell(record)
+        assert done("worker", "drain", "alpha") == "alpha-1: told to drain\n"
+        assert fleet.tell(record) is Wanted.DRAIN
+        assert told("worker", "resume", "--all") == {
+            "workers": [{"id": "alpha-1", "wanted": "work", "state": None}]
+        }
+        assert fleet.tell(record) is Wanted.WORK
+    assert "there is no such worker" in refused("worker", "drain", "beta")
+    assert deeds(made) == ["worker.drained", "worker.resumed"]
+    monkeypatch.setattr(RedisFleet, "want", lambda *_: 1 / 0)
+    assert run("worker", "drain", "alpha-1").exit_code == Exit.SYSTEM_FAULT
+    assert deeds(made)[-1] == "worker.drained"
+
+
+@pytest.mark.parametrize("verb", ["set", "change", "extend"])
+def test_times_are_on_the_courses_clock_and_said(course: ACourse, verb: str) -> None:
+    course.person("ada")
+    done("course", "change", "gpu", "--zone", "Europe/Vienna")
+    done("assignment", "change", "gpu/tiled", "--due", "2026-02-01")
+    words = {"set": ["gpu", "naive"], "change": ["gpu/tiled"], "extend": ["gpu/tiled", "ada@example.edu"]}[
+        verb
+    ]
+    said = done("assignment", verb, *words, "--due", "2026-03-01T23:59")
+    assert said.endswith("; due 2026-03-01 23:59 CET.\n")
+    if verb == "change":
+        zone = ["--due", "2026-03-01T23:59-06:00"]
+        assert told("assignment", verb, *words, *zone)["due_at"] == "2026-03-02T05:59:00+00:00"
+        assert "due none" in done("assignment", verb, *words, "--due", "none")
+
+
+@pytest.mark.parametrize(
+    ("time", "why"),
+    [
+        ("tomorrow", "no day and time"), ("0001-01-01T00:00+01:00", "from 2000 to 2200"), ("", "empty"),
+        ("9999-12-31T23:59-01:00", "from 2000 to 2200"), ("2026-03-29T02:30", "skip 02:30"),
+    ],
+)  # fmt: skip
+def test_a_time_that_is_none_is_said(course: ACourse, time: str, why: str) -> None:
+    done("course", "change", "gpu", "--zone", "Europe/Vienna")
+    for words in (["assignment", "change", "gpu/tiled"], ["course", "assign", "gpu", "naive"]):
+        assert why in refused(*words, "--due", time)
+    assert why in refused("regrade", "gpu/tiled", "--since", time)
+
+
+def test_two_names_set_an_exercise(course: ACourse) -> None:
+    for verb, exercise in (("course assign", "naive"), ("assignment set", "coarsened")):
+        shown = told(*verb.split(), "gpu", exercise, "--points", "5")
+        assert (shown["name"], shown["points"]) == (exercise, 5.0)
+    assert told("course", "add", "cs483", "Parallel")["slug"] == "cs483"
+    course.person("ada", None)
+    assert told("course", "enrol", "gpu", "ada@example.edu")["enrolled"] == ["ada@example.edu"]
