@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flask import request
 
-_LONGEST = 10_000
+LONGEST = 10_000
 """Of one field; a source comes by a reader of its own."""
 
 
@@ -40,7 +40,7 @@ def sent(*names: str) -> Form:
 
     No database keeps the character 0, and nobody can type it: it is left out.
     """
-    return Form({name: request.form.get(name, "").replace("\0", "")[:_LONGEST] for name in names})
+    return Form({name: request.form.get(name, "").replace("\0", "")[:LONGEST] for name in names})
 
 
 def filled(values: Mapping[str, str]) -> Form:
