@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any
 
 from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
 
+from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
 from server.grading.changes import NotPossible
 from server.submissions import allowance
@@ -17,7 +19,7 @@ from server.submissions.answers import AcceptedAnswer, ProgressAnswer, Submissio
 from server.submissions.cancelling import revoke, take_back
 from server.submissions.handing_in import KEY, NewSubmission, SubmissionRequest, read_new_submission
 from server.submissions.own import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
-from server.submissions.reading import read_submission, visible_submission
+from server.submissions.reading import may_still_see, read_submission, visible_submission
 from server.submissions.refusals import (
     Closed,
     IdempotencyConflict,
@@ -31,7 +33,7 @@ from server.submissions.result_page import watched
 from server.submissions.service import Accepted, HandedIn, accept
 from server.submissions.streams import stream_for_programs
 from server.web.bounded import arrived
-from server.web.identity import counted, person_asking
+from server.web.identity import counted, person_asking, token_shown
 from server.web.operation import EVENTS, Header, Text, operation
 from server.web.problems import Refused
 from server.web.query import read_query
@@ -154,7 +156,8 @@ def events(public_id: str) -> Response:
     if found is None:
         raise _no_submission()
     number, job = found
-    return stream_for_programs(number, person, job)
+    may_see = may_still_see(site().sessions, partial(_token_of, token_shown()), public_id)
+    return stream_for_programs(number, person, job, may_see)
 
 
 @submissions.get("/submissions/<public_id>/source")
@@ -200,6 +203,12 @@ def stop(public_id: str) -> Response:
             ) from error
     revoke(site().settings.redis_url, tickets)
     return look_up(public_id)
+
+
+def _token_of(token: str, session: Session) -> int | None:
+    """Whose token it is, as long as it is good."""
+    found = find_by_token(session, token)
+    return None if found is None else found.id
 
 
 def _no_submission() -> Refused:

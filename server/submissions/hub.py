@@ -62,7 +62,9 @@ class _Channel:
     until: float = 0.0
 
     def update(self, job: JobSeen) -> None:
-        """Take over what is known now."""
+        """Take over what is known now; nothing where more was known before, which others may have read meanwhile."""
+        if job.id < self.job.id or (job.id == self.job.id and self.job.over and not job.over):
+            return
         if job.id != self.job.id:
             self.trails.clear()
         self.job = job
@@ -133,7 +135,7 @@ class Hub:
         self._people: Counter[int] = Counter()
         self._thread: threading.Thread | None = None
         self._ends_when: Callable[[], bool] = lambda: False
-        self._away = False
+        self._failing = False
         self.closing = False
 
     @property
@@ -153,6 +155,7 @@ class Hub:
             if self.closing or self.streams >= self._most:
                 raise TooMany(of_person=False)
             channel = self._channel(submission, job)
+            channel.update(job)
             channel.streams += 1
             self._people[person] += 1
             return Watch(self, channel, person)
@@ -200,13 +203,19 @@ class Hub:
     # -- the hub's thread ----------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        listener = Listener(self._redis_url, self._heard)
         try:
-            while self._goes_on():
-                self._ask()
-                self._rest()
+            listener = Listener(self._redis_url, self._heard)
+            try:
+                while self._goes_on():
+                    self._ask()
+                    self._rest()
+            finally:
+                listener.stop()
         finally:
-            listener.stop()
+            with self._lock:
+                # once nobody watches another may have been begun meanwhile
+                if self._thread is threading.current_thread():
+                    self._thread = None
 
     def _goes_on(self) -> bool:
         """Whether anybody watches; forgets what nobody does."""
@@ -234,19 +243,22 @@ class Hub:
         try:
             with self._readers.begin() as session:
                 found = seen(session, numbers, datetime.now(UTC))
+            with self._lock:
+                for number, job in found.items():
+                    if number in self._channels:
+                        self._channels[number].update(job)
         except SQLAlchemyError as error:
-            if not self._away:
+            if not self._failing:
                 logger.warning(
                     "watched pages stay as they are, the database is away: %s", type(error).__name__
                 )
-            self._away = True
-            return
-        self._away = False
-        with self._lock:
-            for number, job in found.items():
-                channel = self._channels.get(number)
-                if channel is not None:
-                    channel.update(job)
+            self._failing = True
+        except Exception:
+            if not self._failing:
+                logger.exception("watched pages stay as they are until this works again")
+            self._failing = True
+        else:
+            self._failing = False
 
     def _heard(self, hint: Hint) -> None:
         with self._lock:

@@ -148,11 +148,16 @@ def _checking(job: JobSeen, step: StepSeen | None, trail: Trail | None) -> list[
             Phase("compiling", "Compiling", PhaseState.DONE, compiled),
             Phase("checking", "Checking", PhaseState.DONE, checked, detail=together),
         ]
-    if followed is None or followed.phase == "compiling":
-        began = step.started_at if followed is None else followed.begun.get("compiling")
+    if followed is None:  # its worker was not heard of: it is at one of the two
         return [
             queued,
-            Phase("compiling", "Compiling", PhaseState.NOW, began=began),
+            Phase("compiling", "Compiling", PhaseState.NOW, began=step.started_at),
+            Phase("checking", "Checking", PhaseState.NOW),
+        ]
+    if followed.phase == "compiling":
+        return [
+            queued,
+            Phase("compiling", "Compiling", PhaseState.NOW, began=followed.begun.get("compiling")),
             Phase("checking", "Checking", PhaseState.WAITING),
         ]
     detail = "counting what the kernel does" if followed.phase == "counting" else followed.detail
@@ -194,9 +199,12 @@ def _words(job: JobSeen, phases: Sequence[Phase], *, waits: bool) -> tuple[str, 
         return "Done", ""
     if job.state is JobState.CANCELLED:
         return "Taken back", "It was not graded to the end, and counts for nothing."
-    now = next((phase for phase in phases if phase.state is PhaseState.NOW), None)
-    if now is None:
+    present = [phase for phase in phases if phase.state is PhaseState.NOW]
+    if not present:
         return "Nearly done", "The result is being written."
+    if len(present) > 1:
+        return "At work", "A worker compiles and checks it."
+    now = present[0]
     if waits and job.place is not None:
         where = f"for a GPU of class {job.device_class}" if now.key == "measuring" else "to be checked"
         return f"Waiting {where}", _wait_text(job.place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.courses.service import role_in
+from server.database.engine import Sessions
 from server.grading.models import Job, Result
 from server.grading.queue import place_of
 from server.grading.reports import unpack
@@ -55,6 +56,22 @@ def visible_submission(session: Session, person_id: int, public_id: str) -> Subm
         return None
     role = role_in(session, person_id, found.assignment.course_id)
     return found if is_staff(role) or (role is not None and found.person_id == person_id) else None
+
+
+def may_still_see(
+    sessions: Sessions, who: Callable[[Session], int | None], public_id: str
+) -> Callable[[], bool]:
+    """Whether that one may see the submission whenever it is asked, which may be long after the request.
+
+    who: finds the person by what the request came with; None where that is no longer good
+    """
+
+    def may_see() -> bool:
+        with sessions.begin() as session:
+            person = who(session)
+            return person is not None and visible_submission(session, person, public_id) is not None
+
+    return may_see
 
 
 def _report(session: Session, job: Job, *, sees_seed: bool) -> Mapping[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +37,7 @@ class StepSeen:
 class JobSeen:
     """The last job of a submission.
 
+    verdict: that counts, as judged_job finds it; that of an earlier one as long as this one has none
     place: in the queue, of the step that is open; None where none is
     """
 
@@ -66,13 +67,15 @@ class JobSeen:
 def seen(session: Session, submissions: Collection[int], now: datetime) -> Mapping[int, JobSeen]:
     """The last job of each submission, by the submission's number; one that is gone is left out."""
     rows: dict[int, list[Row[*tuple[Any, ...]]]] = {}
+    verdicts: dict[int, Verdict | None] = {}
     for row in session.execute(_ROWS.where(Job.submission_id.in_(submissions))):
+        verdicts[row.submission_id] = _counts(verdicts.get(row.submission_id), row.verdict)
         known = rows.get(row.submission_id)
         if known is None or known[-1].job_id != row.job_id:
             rows[row.submission_id] = [row]  # a later job takes the place of the one before
         else:
             known.append(row)
-    jobs = {number: _job(found) for number, found in rows.items()}
+    jobs = {number: _job(found, verdicts[number]) for number, found in rows.items()}
     waiting = [
         OpenStep(step.id, step.queue, step.state)
         for job in jobs.values()
@@ -93,7 +96,12 @@ _ROWS = (
 )  # fmt: skip
 
 
-def _job(rows: list[Row[*tuple[Any, ...]]]) -> JobSeen:
+def _counts(earlier: Verdict | None, later: Verdict | None) -> Verdict | None:
+    """Which of two jobs' verdicts: a fault of ours takes none away."""
+    return earlier if later is None or (later is Verdict.SYSTEM_ERROR and earlier) else later
+
+
+def _job(rows: list[Row[*tuple[Any, ...]]], verdict: Verdict | None) -> JobSeen:
     first = rows[0]
     steps = tuple(
         StepSeen(
@@ -101,10 +109,10 @@ def _job(rows: list[Row[*tuple[Any, ...]]]) -> JobSeen:
         )
         for row in rows
     )
-    return JobSeen(first.job_id, first.job_kind, first.job_state, first.verdict, first.device_class, steps)
+    return JobSeen(first.job_id, first.job_kind, first.job_state, verdict, first.device_class, steps)
 
 
 def _placed(job: JobSeen, found: Mapping[int, Place]) -> JobSeen:
     step = job.open_step
     place = None if job.over or step is None else found.get(step.id)
-    return JobSeen(job.id, job.kind, job.state, job.verdict, job.device_class, job.steps, place)
+    return replace(job, place=place)

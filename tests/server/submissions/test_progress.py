@@ -73,9 +73,10 @@ def test_a_free_worker_is_told_of():
     assert progress_of(JOB, {}).explanation == "A worker is free: its turn comes at once."
 
 
-def test_without_hints_what_runs_is_compiled_first():
+def test_without_hints_nobody_can_tell_compiling_from_checking():
     progress = progress_of(at_work(RUNNING), {})
-    assert states(progress)["compiling"] == "now"
+    assert progress.headline == "At work"
+    assert (states(progress)["compiling"], states(progress)["checking"]) == ("now", "now")
     assert phase(progress, "queued").seconds == 4.0
 
 

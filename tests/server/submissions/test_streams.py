@@ -24,6 +24,7 @@ from server.submissions.seen import seen
 from server.submissions.streams import hub_of
 from tests.server.course import NOW, later, step_of
 from tests.server.submissions.graded import graded, handed_in, taken
+from tests.server.submissions.streaming import Stream, opened
 from tests.server.web.signed_in import client_of
 from worker.broker import connect_redis
 from worker.hints import channel
@@ -31,38 +32,9 @@ from worker.hints import channel
 LONG = 30.0
 
 
-class Stream:
-    """A stream of events, read piece by piece."""
-
-    def __init__(self, client, name, path="/submissions/{}/events", **more):
-        self.answer = client.get(path.format(name), buffered=False, **more)
-        assert self.answer.status_code == 200, self.answer.status
-        self.pieces = iter(self.answer.response)
-
-    def next(self):
-        """The next event but heartbeats; None at the end."""
-        for piece in self.pieces:
-            lines = dict(line.split(": ", 1) for line in piece.decode().strip().split("\n") if ": " in line)
-            if lines.get("event") == "state":
-                return json.loads(lines["data"])
-        return None
-
-    def close(self):
-        self.answer.close()
-
-
 @pytest.fixture
 def ada(portal):
     return client_of(portal, "ada")
-
-
-@contextmanager
-def opened(*args, **more):
-    stream = Stream(*args, **more)
-    try:
-        yield stream
-    finally:
-        stream.close()
 
 
 def test_a_stream_tells_what_is_what_happens_and_ends(portal, ada):
@@ -70,7 +42,7 @@ def test_a_stream_tells_what_is_what_happens_and_ends(portal, ada):
     with opened(ada, name) as stream:
         assert "Waiting" in stream.next()["html"]
         taken(portal.course, job)
-        assert "Compiling" in stream.next()["html"]
+        assert "At work" in stream.next()["html"]
     other, job = handed_in(portal.course, "ada", now=later(60))
     with opened(ada, other) as stream:
         stream.next()
@@ -158,11 +130,13 @@ def test_a_head_request_takes_no_place(portal, ada):
 
 
 def test_a_database_that_is_away_for_a_while_costs_nothing_but_that(portal, ada, monkeypatch):
+    monkeypatch.setattr(hub_module, "_POLL_SECONDS", 0.05)
     name, job = handed_in(portal.course, "ada")
-    away = threading.Event()
+    away, asked = threading.Event(), threading.Semaphore(0)
 
     def sometimes(*args):
         if away.is_set():
+            asked.release()
             raise OperationalError("SELECT", {}, Exception("away"))
         return seen(*args)
 
@@ -170,10 +144,11 @@ def test_a_database_that_is_away_for_a_while_costs_nothing_but_that(portal, ada,
     with opened(ada, name) as stream:
         stream.next()
         away.set()
-        time.sleep(1.5)
+        assert asked.acquire(timeout=LONG)
         taken(portal.course, job)
+        assert asked.acquire(timeout=LONG)
         away.clear()
-        assert "Compiling" in stream.next()["html"]
+        assert "At work" in stream.next()["html"]
 
 
 def written(progress: Progress) -> str:
@@ -191,7 +166,7 @@ def test_hints_of_workers_are_told_and_redis_may_come_later(portal, redis_url):
         found = seen(session, [number], datetime.now(UTC))[number]
     watch = hub.watch(number, 1, found)
     try:
-        assert watch.next(written, 1) == ("", False)
+        assert watch.next(written, 1) == ("A worker compiles and checks it.", False)
         hint = {"step": "check", "attempt": 1, "at": 5.0, "what": "checking 3 of 14: Width=17 real"}
         until = time.monotonic() + LONG
         told = None
