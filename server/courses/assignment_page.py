@@ -39,6 +39,7 @@ class Editor:
     """The form as it is shown.
 
     instead: what the server put there, in the words of a button that brings it back
+    asked: whether the text is what the reader asked for, which no draft is to replace
     kept: whether the text is what was just sent, newer than any draft
     """
 
@@ -47,7 +48,8 @@ class Editor:
     key: str
     draft_key: str
     instead: str
-    kept: bool
+    asked: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,6 @@ def _editor(
     if before is not None:
         marks = json.dumps([asdict(mark) for mark in before.marks])
         instead = "that submission" if came_from else "your last submission"
-        return Editor(before.text, marks, new_key(), draft_key, instead, kept=False)
+        return Editor(before.text, marks, new_key(), draft_key, instead, asked=came_from is not None)
     starter = material.starter if material else None
-    return Editor(starter or "", "[]", new_key(), draft_key, "the starter", kept=False)
+    return Editor(starter or "", "[]", new_key(), draft_key, "the starter")

@@ -14,6 +14,7 @@ from server.grading.models import SOURCE_BYTES
 from server.submissions.models import Mode
 
 _KEY = re.compile(r"[0-9a-f]{32}")
+_REQUEST_KEY = re.compile(rf"({_KEY.pattern})-{_KEY.pattern}")
 _SHOWN_NAME = 80
 
 TEXT, FILE = "source", "file"
@@ -46,6 +47,12 @@ class Sent:
         """One for each thing that is sent from one form: pressed twice it is one submission, changed it is another."""
         digest = hashlib.sha256(self.mode.value.encode() + b"\0" + (self.source or b"")).hexdigest()
         return f"{self.key}-{digest[:32]}"
+
+
+def form_of(request_key: str | None) -> str:
+    """The key of the form that a submission was sent from; "" where it came from none."""
+    found = _REQUEST_KEY.fullmatch(request_key or "")
+    return found[1] if found else ""
 
 
 def new_key() -> str:

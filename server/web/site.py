@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from flask import Flask, current_app
+from flask import Flask, current_app, request
 from sqlalchemy import Engine
 
 from server.database.engine import Sessions, connect, readers, sessions
@@ -29,9 +29,15 @@ def attach_site(app: Flask, settings: Settings) -> Site:
     engine = connect(settings.database_url)
     site = Site(settings, engine, sessions(engine), readers(engine))
     app.extensions[_KEY] = site
+    app.jinja_env.globals["site_address"] = site_address
     return site
 
 
 def site() -> Site:
     """That of the application that answers the present request."""
     return cast("Site", current_app.extensions[_KEY])
+
+
+def site_address() -> str:
+    """Where browsers find the portal, for links that leave it: as its operator set it, else where it was asked."""
+    return site().settings.public_url or request.host_url.rstrip("/")

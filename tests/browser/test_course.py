@@ -122,9 +122,16 @@ def test_a_draft_is_there_again_and_gone_when_it_is_handed_in(student, portal):
     expect(editor(student)).to_contain_text("half a thought")
     student.get_by_role("button", name="Check only").click()
     handed_in(student, portal)
+    first = student.url.rpartition("/")[2]
     open_assignment(student, portal, "naive")
     expect(editor(student)).to_contain_text("half a thought")
     expect(student.get_by_text("restored")).to_have_count(0)
+    write(student, "// the other half\n")
+    student.get_by_role("button", name="Check only").click()
+    handed_in(student, portal)
+    student.goto(f"{portal.url}{COURSE}naive/?from={first}#hand-in")
+    expect(editor(student)).to_contain_text("half a thought")
+    expect(student.get_by_text("draft of")).to_have_count(0)
 
 
 def test_what_was_wrong_is_marked_where_it_is_changed(student, portal):
@@ -156,9 +163,12 @@ def test_what_cannot_be_taken_comes_back_as_it_was_typed(student, portal, compla
     write(student, "// " + "x" * 66_000)
     student.get_by_role("button", name="Hand in").click()
     expect(student.get_by_role("alert")).to_contain_text("66,003 bytes")
+    expect(student.get_by_role("alert")).to_be_focused()
     expect(editor(student)).to_contain_text("// xxx")
     expect(editor(student)).to_have_attribute("aria-invalid", "true")
     assert_accessible(student)
+    student.get_by_role("alert").get_by_role("link").click()
+    expect(editor(student)).to_be_focused()
     write(student, " \n ")
     student.get_by_role("button", name="Hand in").click()
     expect(student.get_by_role("alert")).to_contain_text("nothing to hand in yet")

@@ -40,7 +40,7 @@ def lay_out(bench: Workbench, text: str = SOURCE, **attributes: str) -> str:
         f"data-{name.replace('_', '-')}='{value.replace(chr(39), '&#39;')}'"
         for name, value in attributes.items()
     )
-    bench.page('<p data-clear-draft="demo">Handed in.</p>', path="/handed-in")
+    bench.page('<p data-handed-in="f1">Handed in.</p>', path="/handed-in")
     return bench.page(FORM.format(text=text, more=more), "editor.js")
 
 
@@ -124,6 +124,16 @@ def test_a_link_goes_to_its_line(page, bench):
     expect(editor(page)).to_be_focused()
 
 
+def test_a_link_to_the_field_goes_to_the_editor_in_its_place(page, bench):
+    address = lay_out(bench)
+    bench.page(
+        FORM.format(text=SOURCE, more="data-editor") + '<a href="#source">The mistake</a>', "editor.js"
+    )
+    page.goto(address)
+    page.get_by_role("link", name="The mistake").click()
+    expect(editor(page)).to_be_focused()
+
+
 def test_tab_indents_and_after_escape_leaves(page, bench):
     page.goto(lay_out(bench, text=""))
     editor(page).focus()
@@ -149,12 +159,52 @@ def test_a_draft_comes_back_and_can_be_given_up(page, bench):
 
 
 def test_a_draft_ends_where_it_was_handed_in(page, bench):
-    address = lay_out(bench, draft_key="demo")
+    address = lay_out(bench, draft_key="demo", draft_form="f1")
     page.goto(address)
     type_at_end(page, "// mine")
     handed_in(page, bench)
     page.goto(address)
-    expect(page.get_by_role("textbox", name="Your kernel")).not_to_contain_text("// mine")
+    expect(editor(page)).not_to_contain_text("// mine")
+    expect(page.get_by_role("status")).to_have_count(0)
+
+
+def test_a_draft_does_not_end_with_what_was_sent_from_another_form(page, bench):
+    address = lay_out(bench, draft_key="demo", draft_form="f2")
+    page.goto(address)
+    type_at_end(page, "// mine")
+    handed_in(page, bench)
+    page.goto(address)
+    expect(editor(page)).to_contain_text("// mine")
+
+
+def test_what_was_typed_since_it_was_sent_is_a_draft_again(page, bench):
+    address = lay_out(bench, draft_key="demo", draft_form="f1")
+    page.goto(address)
+    type_at_end(page, "// sent")
+    handed_in(page, bench)
+    page.go_back()
+    type_at_end(page, "// and more")
+    page.goto(f"{bench.url}/handed-in")
+    page.goto(address)
+    expect(editor(page)).to_contain_text("// and more")
+
+
+def test_what_was_asked_for_stays_and_the_draft_is_offered(page, bench):
+    page.goto(lay_out(bench, draft_key="demo"))
+    type_at_end(page, "// mine")
+    asked = lay_out(
+        bench, text=f"{SOURCE}// asked for", draft_key="demo", draft_offered="", marks=json.dumps([RACE])
+    )
+    for _ in range(2):  # a look at it costs no draft
+        page.goto(asked)
+        expect(editor(page)).to_contain_text("// asked for")
+        expect(page.locator(".cm-mark-error")).to_have_count(1)
+        expect(page.get_by_role("status")).to_contain_text("is kept until you change this text")
+    page.get_by_role("button", name="Use the draft instead").click()
+    expect(editor(page)).to_contain_text("// mine")
+    expect(editor(page)).to_be_focused()
+    page.goto(lay_out(bench, draft_key="demo"))
+    expect(editor(page)).to_contain_text("// mine")
 
 
 def test_a_form_that_comes_back_has_what_was_sent_and_no_older_draft(page, bench):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -58,3 +59,9 @@ def test_a_time_is_told_on_this_computers_clock_too(page, bench):
     title = page.locator("time").get_attribute("title")
     assert "21 November 2026" in title
     assert "13:00:00" in title
+
+
+def test_times_are_told_also_where_the_system_names_its_language_oddly(page, bench):
+    page.add_init_script("Object.defineProperty(navigator, 'languages', {value: ['en-US@posix', 'de']})")
+    page.goto(bench.page('<time datetime="2026-03-02T09:00:00+00:00">Mon</time>'))
+    expect(page.locator("time")).to_have_attribute("title", re.compile(r"2 March 2026 at 10:00:00"))

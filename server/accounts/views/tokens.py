@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flask import Response, abort, request
+from flask import Response, abort
 
 from server.accounts import service
 from server.accounts.limits import Limit, TooOften, count
@@ -14,7 +14,7 @@ from server.accounts.views.blueprint import accounts, go, page, too_often
 from server.audit.service import note
 from server.web.access import viewer
 from server.web.forms import Form, filled, sent
-from server.web.site import site
+from server.web.site import site, site_address
 
 _PAGE = "tokens.html"
 _LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("120", "120 days, a term"), ("365", "365 days"))
@@ -80,8 +80,7 @@ def _made(form: Form, person_id: int) -> str:
 
 
 def _shown(form: Form, made: str = "", name: str = "") -> Response:
-    address = site().settings.public_url or request.host_url.rstrip("/")
-    return page(_PAGE, form, made=made, made_name=name, address=address, **_more())
+    return page(_PAGE, form, made=made, made_name=name, address=site_address(), **_more())
 
 
 def _more() -> dict[str, Any]:

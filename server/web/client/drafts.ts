@@ -9,9 +9,10 @@ export interface Draft {
   readonly at: Date;
 }
 
-export function keepDraft(key: string, text: string): void {
+/** sent: the form that it is just being sent from; "" where it is not. */
+export function keepDraft(key: string, text: string, sent = ""): void {
   try {
-    localStorage.setItem(PREFIX + key, JSON.stringify({ text, at: Date.now() }));
+    localStorage.setItem(PREFIX + key, JSON.stringify({ text, at: Date.now(), sent }));
   } catch {
     // full, or not allowed here
   }
@@ -39,11 +40,32 @@ export function dropDraft(key: string): void {
   }
 }
 
+/** What was sent from that form has arrived; what was typed since then stays. */
+export function dropSent(form: string): void {
+  try {
+    for (const key of draftKeys()) if (sentFrom(localStorage.getItem(key)) === form) localStorage.removeItem(key);
+  } catch {
+    // as above
+  }
+}
+
 /** For whoever signs out: the next one at this computer sees nothing. */
 export function dropAllDrafts(): void {
   try {
-    for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+    for (const key of draftKeys()) localStorage.removeItem(key);
   } catch {
     // as above
+  }
+}
+
+function draftKeys(): string[] {
+  return Object.keys(localStorage).filter((key) => key.startsWith(PREFIX));
+}
+
+function sentFrom(kept: string | null): unknown {
+  try {
+    return (JSON.parse(kept ?? "null") as { sent?: unknown } | null)?.sent;
+  } catch {
+    return undefined; // not what was written here
   }
 }

@@ -3,11 +3,13 @@
 //   <textarea data-editor id="source" name="source"
 //     data-marks='[{"line": 3, "kind": "data_race", "message": "…", "severity": "error"}]'
 //     data-draft-key="PERSON:COURSE/ASSIGNMENT"   what is typed is kept in this browser under this name
+//     data-draft-form="KEY"                       of this form: a draft that was sent from it ends where that is told of
 //     data-draft-instead="the starter"            what the server put there, in the notice that a draft came back
+//     data-draft-offered                          the text was asked for: a draft does not take its place by itself
 //     data-draft-ignored                          the text is newer than any draft: a form that came back with mistakes
 //     data-most-bytes="65536">
 //   <input type="file" data-editor-file="source">  fills the editor; without a script the server reads the file
-//   <a href="#…" data-editor-line="3">            goes to that line
+//   <a href="#source">                            goes to it, and with data-editor-line="3" to that line
 //
 // Everything works without it: then the text area is one.
 
@@ -22,7 +24,7 @@ import {
 } from "@codemirror/view";
 
 import { cuda } from "./cuda";
-import { draft, dropDraft, keepDraft } from "./drafts";
+import { type Draft, draft, dropDraft, keepDraft } from "./drafts";
 import { goToLine, marking, readMarks, showMarks } from "./marks";
 import { all, clock, make } from "./page";
 import { NotASource, readSource } from "./source-file";
@@ -36,9 +38,12 @@ class Editor {
   private readonly says = make("p", { className: "notice editor-says", hidden: true });
   private readonly hint: HTMLElement;
   private timer = 0;
+  /** Whether there is something here that is not in the draft yet. */
+  private unkept: boolean;
 
   constructor(private readonly area: HTMLTextAreaElement) {
     this.given = lines(area.value);
+    this.unkept = "draftIgnored" in area.dataset;
     this.hint = make("p", { className: "fine editor-hint", id: `${area.id}-keys` });
     this.hint.textContent = "Tab indents; Esc, then Tab, leaves the editor. A file can be dropped on it.";
     this.says.setAttribute("role", "status");
@@ -100,14 +105,17 @@ class Editor {
   private attend(): void {
     const { area } = this;
     area.labels[0]?.addEventListener("click", () => this.view.focus());
-    area.form?.addEventListener("submit", () => this.keep());
+    area.form?.addEventListener("submit", () => this.keep(area.dataset["draftForm"] ?? ""));
     area.form?.addEventListener("reset", () => window.setTimeout(() => this.replace(lines(area.value))));
     window.addEventListener("pagehide", () => this.keep());
     document.addEventListener("click", (event) => {
-      const link = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-editor-line]") : null;
+      const ways = `[data-editor-line], a[href="#${area.id}"]`;
+      const link = event.target instanceof Element ? event.target.closest<HTMLElement>(ways) : null;
       if (link === null) return;
       event.preventDefault();
-      goToLine(this.view, Number(link.dataset["editorLine"]));
+      const line = link.dataset["editorLine"];
+      if (line === undefined) this.view.focus();
+      else goToLine(this.view, Number(line));
     });
     for (const chooser of all<HTMLInputElement>("input[type=file][data-editor-file]")) {
       if (chooser.dataset["editorFile"] === area.id) chooser.addEventListener("change", () => void this.choose(chooser));
@@ -119,32 +127,56 @@ class Editor {
     window.clearTimeout(this.timer);
     // Not what this program put there.
     if (transactions.every((each) => each.annotation(Transaction.userEvent) === undefined)) return;
+    this.unkept = true;
     this.timer = window.setTimeout(() => this.keep(), DRAFT_MS);
   }
 
-  private keep(): void {
+  /** Bring the draft up to date. sent: the form that it is sent from, where it is. */
+  private keep(sent = ""): void {
     window.clearTimeout(this.timer);
     const key = this.area.dataset["draftKey"];
-    if (key === undefined) return;
-    if (this.text === this.given && !("draftIgnored" in this.area.dataset)) dropDraft(key);
-    else keepDraft(key, this.text);
+    if (key === undefined || (!this.unkept && sent === "")) return;
+    const asGiven = this.text === this.given && !("draftIgnored" in this.area.dataset);
+    if (!asGiven) keepDraft(key, this.text, sent);
+    else if (this.unkept) dropDraft(key);
+    this.unkept = false;
   }
 
   private bringBackDraft(): void {
-    const { draftKey, draftInstead, draftIgnored } = this.area.dataset;
+    const { draftKey, draftInstead, draftIgnored, draftOffered } = this.area.dataset;
     if (draftKey === undefined || draftIgnored !== undefined) return;
     const kept = draft(draftKey);
-    if (kept === null || kept.text === this.given) return;
+    if (kept === null) return;
+    if (kept.text === this.given) dropDraft(draftKey);
+    else if (draftOffered !== undefined) this.offer(kept);
+    else this.restore(draftKey, kept, draftInstead ?? "what was here");
+  }
+
+  private restore(key: string, kept: Draft, instead: string): void {
     this.replace(kept.text);
-    const instead = make("button", { type: "button", className: "button quiet" }, `Use ${draftInstead ?? "what was here"} instead`);
-    instead.addEventListener("click", () => {
-      dropDraft(draftKey);
+    this.say(`Draft of ${clock(kept.at)} restored. `, this.button(`Use ${instead} instead`, () => {
+      this.unkept = false;
+      dropDraft(key);
       this.replace(this.given);
       showMarks(this.view, readMarks(this.area.dataset["marks"]));
+    }));
+  }
+
+  private offer(kept: Draft): void {
+    this.say(`Your draft of ${clock(kept.at)} is kept until you change this text. `, this.button("Use the draft instead", () => {
+      this.replace(kept.text, "input.draft");
+    }));
+  }
+
+  /** For the notice, which it ends. */
+  private button(text: string, does: () => void): HTMLElement {
+    const made = make("button", { type: "button", className: "button quiet" }, text);
+    made.addEventListener("click", () => {
+      does();
       this.say("");
       this.view.focus();
     });
-    this.say(`Draft of ${clock(kept.at)} restored. `, instead);
+    return made;
   }
 
   /** Put another text there; undo brings the old one back. */

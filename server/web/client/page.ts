@@ -15,7 +15,16 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** How this reader writes dates, in the language of the page. */
-export const LOCALE = navigator.languages.find((language) => language.startsWith("en")) ?? "en-GB";
+export const LOCALE = navigator.languages.find((language) => language.startsWith("en") && isKnown(language)) ?? "en-GB";
+
+/** Where a system's own name of a language shines through, such as "en-US@posix", no date can be written with it. */
+function isKnown(language: string): boolean {
+  try {
+    return Intl.DateTimeFormat.supportedLocalesOf(language).length > 0;
+  } catch {
+    return false;
+  }
+}
 
 /** Hours and minutes of this browser's clock, with the day where it is another one. */
 export function clock(when: Date): string {

@@ -5,15 +5,15 @@
 //   <form data-confirm="Really?">            asks first; also on one button of a form
 //   <form data-once>                         is sent once, however often its button is pressed
 //   <time datetime="…">                      tells the time on this computer's clock as a tooltip
-//   <p data-clear-draft="key">               what was kept of this draft has been handed in
+//   <p data-handed-in="KEY">                 what was sent from the form with this key has been handed in: no draft now
 //   <form data-clear-drafts>                 signing out leaves no draft behind
 
-import { dropAllDrafts, dropDraft } from "./drafts";
+import { dropAllDrafts, dropSent } from "./drafts";
 import { LOCALE, all } from "./page";
 
 for (const element of all("[data-needs-script]")) element.hidden = false;
 for (const time of all<HTMLTimeElement>("time[datetime]:not([title])")) tellLocally(time);
-for (const element of all("[data-clear-draft]")) dropDraft(element.dataset["clearDraft"] ?? "");
+for (const element of all("[data-handed-in]")) dropSent(element.dataset["handedIn"] ?? "");
 
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-copy], [data-copy-text]") : null;

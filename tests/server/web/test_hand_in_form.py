@@ -121,8 +121,12 @@ def test_a_limit_is_told_with_what_was_typed(portal: Portal, ada: BrowserClient,
     assert answer.status_code == status
     assert said in words(page)
     assert ("Retry-After" in answer.headers) == (status == 429)
-    if "closes_at" not in values:
-        assert typed(page) == "// mine\n"
+    assert typed(page) == "// mine\n"
+    assert '<a href="#source">below</a>' in page
+    if "closes_at" in values:
+        assert "<form" not in page.partition("<main")[2], "it can only be copied"
+    else:
+        assert said in words(page.partition('id="hand-in"')[2]), "beside the button, too"
     assert len(handed_in(portal)) == 1
 
 
@@ -144,6 +148,21 @@ def test_what_was_handed_in_stands_in_the_form_the_next_time(portal: Portal, ada
     assert typed(page) == "// first\n"
     assert "wrong answer" in words(page)
     assert f'href="/submissions/{first}"' in page
+    assert "data-draft-offered" in page
+    assert "data-draft-offered" not in ada.page(PAGE)
+
+
+def test_the_page_of_what_was_sent_ends_the_draft_of_its_form_for_who_sent_it(
+    portal: Portal, ada: BrowserClient
+):
+    page = ada.page(PAGE)
+    key = key_of(page)
+    assert f'data-draft-form="{key}"' in page
+    address = ada.post_form(FORM, source=KERNEL, mode="check", key=key).headers["Location"]
+    assert f'data-handed-in="{key}"' in ada.page(address)
+    assert "data-handed-in" not in client_of(portal, "teacher", Role.INSTRUCTOR).page(address)
+    other = portal.post("ada", key="a-key-of-a-program").get_json()["id"]
+    assert "data-handed-in" not in ada.page(f"/submissions/{other}")
 
 
 def test_nobody_takes_up_what_somebody_else_handed_in(portal: Portal, ada: BrowserClient):
