@@ -9,10 +9,12 @@ from sqlalchemy.orm import Session
 
 from server.accounts.made_names import is_of_their_form
 from server.accounts.models import Person
+from server.accounts.service import normal_name
 
 SHORTEST, LONGEST = 3, 40
 
 _BETWEEN = " -_."
+_IN_NAMES = "'’,"
 _ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "KATAKANA-HIRAGANA": "CJK", "HANGUL": "CJK"}
 
 
@@ -36,42 +38,55 @@ BOARD_NAME: ColumnElement[str] = case(
 
 def free_pseudonym(session: Session, person: Person, text: str) -> str:
     """The pseudonym as it is kept; raises PseudonymError where it cannot be one, or could be taken for someone else."""
-    pseudonym = _normal(text)
-    key = _key(pseudonym)
-    others = session.execute(
-        select(Person.name, Person.pseudonym).where(Person.id != person.id, Person.erased_at.is_(None))
-    )
-    if any(key in {_key(name), _key(other or "")} for name, other in others):
-        raise PseudonymError("Somebody goes by that name, or by one that looks much like it. Choose another.")
-    return pseudonym
-
-
-def _normal(text: str) -> str:
     pseudonym = unicodedata.normalize("NFKC", " ".join(text.split()))
     if not SHORTEST <= len(pseudonym) <= LONGEST:
         raise PseudonymError(f"A pseudonym has {SHORTEST} to {LONGEST} characters.")
-    if not all(letter.isalpha() or letter in _BETWEEN or letter in "0123456789" for letter in pseudonym):
-        raise PseudonymError(
-            "A pseudonym has letters, the digits 0 to 9, spaces, hyphens, underscores and dots."
-        )
-    scripts = {_script(letter) for letter in pseudonym if letter.isalpha()}
-    if not scripts:
-        raise PseudonymError("A pseudonym has at least one letter.")
-    if len(scripts) > 1:
-        raise PseudonymError(
-            "Take the letters of a pseudonym from one alphabet: letters of two can look the same."
-        )
-    if is_of_their_form(pseudonym):
-        raise PseudonymError(
-            "Names of this form are made by Tilelab for those who choose none. Choose another."
-        )
+    _check_letters(pseudonym, _BETWEEN)
+    _check_others(session, person, pseudonym)
     return pseudonym
+
+
+def free_own_name(session: Session, person: Person, text: str) -> str:
+    """The name as it is kept that somebody gives themselves; raises PseudonymError as for a pseudonym, AccountError."""
+    name = normal_name(text)
+    _check_letters(name, _BETWEEN + _IN_NAMES)
+    _check_others(session, person, name)
+    return name
+
+
+def _check_letters(name: str, between: str) -> None:
+    letters = [letter for letter in name if letter.isalpha() or unicodedata.category(letter).startswith("M")]
+    if not set(name) <= {*letters, *between, *"0123456789"}:
+        raise PseudonymError(
+            f"Use letters, the digits 0 to 9, spaces, and {' '.join(between.strip())} alone."
+        )
+    scripts = {_script(letter) for letter in letters}
+    if not scripts:
+        raise PseudonymError("Use at least one letter.")
+    if len(scripts) > 1:
+        raise PseudonymError("Take the letters from one alphabet: letters of two can look the same.")
+    if is_of_their_form(name):
+        raise PseudonymError(
+            "Names of this form are drawn by Tilelab for those who choose none. Choose another."
+        )
+
+
+def _check_others(session: Session, person: Person, name: str) -> None:
+    """Of all on this server, as somebody of another course may come into this one tomorrow."""
+    key = _key(name)
+    others = session.execute(
+        select(Person.name, Person.pseudonym).where(Person.id != person.id, Person.erased_at.is_(None))
+    )
+    if any(key in {_key(other), _key(pseudonym or "")} for other, pseudonym in others):
+        raise PseudonymError("Somebody goes by that name, or by one that looks much like it. Choose another.")
 
 
 def _key(name: str) -> str:
     """What two names share that are read as one."""
     return "".join(
-        letter for letter in unicodedata.normalize("NFKC", name).casefold() if letter not in _BETWEEN
+        letter
+        for letter in unicodedata.normalize("NFKC", name).casefold()
+        if letter not in _BETWEEN + _IN_NAMES
     )
 
 

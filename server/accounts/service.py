@@ -6,6 +6,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -34,6 +35,15 @@ _EMAIL = re.compile(r"[^\s@<>\"(),:;\\\[\]\x00-\x1f]+@[^\s@<>\"(),:;\\\[\]\x00-\
 _ERASED = re.compile(r"erased-\d+@")
 
 _HASHER = PasswordHasher()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenShown:
+    """A token that is good, and whose it is. stale: whether its use should be noted again, at most once a minute."""
+
+    token_id: int
+    person: Person
+    stale: bool
 
 
 class AccountError(ValueError):
@@ -68,6 +78,17 @@ def create_person(
     session.add(person)
     session.flush()
     return person
+
+
+def change_email(session: Session, person: Person, email: str) -> None:
+    """Sign in with this one from now on; raises AccountError. Links that were handed out for the other one end."""
+    address = normal_email(email)
+    other = find_person(session, address)
+    if other is not None and other.id != person.id:
+        raise AccountError(f"There is someone with the email {address} already.")
+    person.email = address
+    end_links(session, person.id)
+    session.flush()
 
 
 def free_name(session: Session) -> str:
@@ -199,10 +220,13 @@ def create_token(
 
 
 def find_by_token(session: Session, token: str, *, now: datetime | None = None) -> Person | None:
-    """Whose token it is; None where it is unknown, expired or revoked, or its owner may not come in.
+    """Whose token it is; None where it is unknown, expired or revoked, or its owner may not come in."""
+    found = find_token(session, token, now=now)
+    return None if found is None else found.person
 
-    Its use is noted, at most once a minute: it takes a session that can write.
-    """
+
+def find_token(session: Session, token: str, *, now: datetime | None = None) -> TokenShown | None:
+    """The token that somebody shows, where it is good; writes nothing."""
     if not token.startswith(TOKEN_PREFIX):
         return None
     moment = now or datetime.now(UTC)
@@ -220,11 +244,15 @@ def find_by_token(session: Session, token: str, *, now: datetime | None = None) 
     )
     if found is None:
         return None
-    if found.used_at is None or found.used_at < moment - _USE_NOTED_EVERY:
-        # The condition again: of many requests at once one writes, and the others do not wait to write it anew.
-        stale = or_(ApiToken.used_at.is_(None), ApiToken.used_at < moment - _USE_NOTED_EVERY)
-        session.execute(update(ApiToken).where(ApiToken.id == found.id, stale).values(used_at=moment))
-    return found.person
+    stale = found.used_at is None or found.used_at < moment - _USE_NOTED_EVERY
+    return TokenShown(found.id, found.person, stale=stale)
+
+
+def note_token_use(session: Session, token_id: int, *, now: datetime | None = None) -> None:
+    """Write down that it is used: of many requests at once one writes, and the others do not wait to write it anew."""
+    moment = now or datetime.now(UTC)
+    stale = or_(ApiToken.used_at.is_(None), ApiToken.used_at < moment - _USE_NOTED_EVERY)
+    session.execute(update(ApiToken).where(ApiToken.id == token_id, stale).values(used_at=moment))
 
 
 def revoke_tokens(

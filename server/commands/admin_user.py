@@ -14,6 +14,7 @@ from server.accounts import service
 from server.accounts.admins import appoint, dismiss
 from server.accounts.links import LIFETIMES, create_link, path_of
 from server.accounts.models import LinkPurpose, Person
+from server.accounts.proving import prove
 from server.audit.service import note
 from server.commands.database import database_in_use
 from server.commands.revoking import revoke
@@ -22,6 +23,7 @@ from server.courses.service import enrol, find_course
 from server.settings import read_public_url
 from worker.commands.root import Exit, WrongUse, leave
 
+_TOKEN_LIFETIME = timedelta(days=120)
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -46,7 +48,9 @@ def user() -> None:
 @click.option(
     "--password", "with_password", is_flag=True, help="Ask for a password, or read a line of input."
 )
-@click.option("--token", "with_token", is_flag=True, help="Make a token too, and print it, this once.")
+@click.option(
+    "--token", "with_token", is_flag=True, help="Make a token for 120 days, and print it, this once."
+)
 @click.option("--admin", is_flag=True, help="Let them run the whole server.")
 @_as_json
 def add(
@@ -79,13 +83,42 @@ def add(
                 raise WrongUse(f"There is no course {course}; tilelab admin course list shows them.")
             enrol(session, found, person, Role(role))
             note(session, None, "member.added", _subject(person), course_id=found.id, role=role)
-        token = service.create_token(session, person, "command line") if with_token else None
+        token = None
+        if with_token:
+            token = service.create_token(session, person, "command line", lifetime=_TOKEN_LIFETIME)
+            note(session, None, "token.created", _subject(person))
     if as_json:
         click.echo(json.dumps(_shown(person) | ({} if token is None else {"token": token})))
     else:
         click.echo(f"Made {person.name} <{person.email}>, person {person.id}.")
         if token is not None:
-            click.echo(f"Token, shown this once: {token}")
+            click.echo(f"Token for {_TOKEN_LIFETIME.days} days, shown this once: {token}")
+    leave(Exit.ACCEPTED)
+
+
+@user.command()
+@click.argument("email")
+@click.option("--email", "new_email", help="Sign in with this one from now on; links for the other one end.")
+@click.option("--name", help="What staff, and boards that show it, call them.")
+def change(email: str, new_email: str | None, name: str | None) -> None:
+    """Correct someone's email or name.
+
+    \b
+    Example:
+      tilelab admin user change ada@univresity.edu --email ada@university.edu --name "Ada Lovelace"
+    """  # noqa: D301 - click reads the escape
+    given = {"email": new_email, "name": name}
+    changed = [what for what, value in given.items() if value is not None]
+    if not changed:
+        raise WrongUse("Say what to change: --email, --name, or both.")
+    with database_in_use() as sessions, sessions.begin() as session:
+        person = _found(session, email)
+        if new_email is not None:
+            service.change_email(session, person, new_email)
+        if name is not None:
+            person.name = service.normal_name(name)
+        note(session, None, "person.changed", _subject(person), changed=changed)
+    click.echo(f"They are {person.name} <{person.email}> now.")
     leave(Exit.ACCEPTED)
 
 
@@ -104,7 +137,11 @@ def list_people(as_json: bool) -> None:
         click.echo(json.dumps([_shown(person) for person in found]))
     else:
         for person in found:
-            marks = (("admin", person.admin), ("disabled", person.disabled_at is not None))
+            marks = (
+                ("admin", person.admin),
+                ("disabled", person.disabled_at is not None),
+                ("came with a code", person.proven_at is None),
+            )
             more = "".join(f"  ({mark})" for mark, applies in marks if applies)
             click.echo(f"{person.id:>6}  {person.email}  {person.name}{more}")
     leave(Exit.ACCEPTED)
@@ -128,6 +165,7 @@ def password(email: str) -> None:
         with sessions.begin() as session:
             person = _found(session, email)
             service.keep_password(session, person, kept)
+            prove(session, person)
             note(session, None, "person.password_set", _subject(person))
     click.echo("The password is set.")
     leave(Exit.ACCEPTED)
@@ -307,5 +345,6 @@ def _shown(person: Person) -> dict[str, Any]:
         "name": person.name,
         "disabled": person.disabled_at is not None,
         "admin": person.admin,
+        "proven": person.proven_at is not None,
         "created_at": person.created_at.isoformat(),
     }

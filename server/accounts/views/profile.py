@@ -1,19 +1,29 @@
-"""What somebody is called on the boards, and whose clock they read."""
+"""What somebody is called, by the staff and on the boards, and whose clock they read."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
 from flask import Response
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from server.accounts import pseudonyms, zones
+from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
-from server.accounts.views.blueprint import accounts, go, page
+from server.accounts.service import AccountError
+from server.accounts.views.blueprint import accounts, go, page, too_often
+from server.audit.service import note
 from server.web.access import viewer
 from server.web.forms import Form, filled, sent
 from server.web.site import site
 
 _PAGE = "profile.html"
 _NOT_YET = "The boards show your name once your course's staff stand for it. Choose a pseudonym."
+_OTHERWISE = "If it is your name all the same, ask those who run this server to set it."
+_NAMES = Limit("names tried", 20, timedelta(hours=1))
 _TAKEN = "Somebody has taken that name this very moment. Choose another."
 
 
@@ -22,6 +32,7 @@ def profile() -> Response:
     """The profile as it is."""
     person = _person()
     shown = {
+        "name": person.name,
         "shown": "name" if person.shows_name else "pseudonym",
         "pseudonym": person.pseudonym or "",
         "time_zone": person.time_zone,
@@ -32,27 +43,57 @@ def profile() -> Response:
 @accounts.post("/account")
 def save_profile() -> Response:
     """Change it."""
-    form = sent("shown", "pseudonym", "time_zone")
+    form = sent("name", "shown", "pseudonym", "time_zone")
     who = viewer()
     if form["time_zone"] and not zones.is_zone(form["time_zone"]):
         form.mistake("time_zone", "Choose a time zone from the list.")
     try:
+        _count_names(form, _person())
         with site().sessions.begin() as session:
-            person = session.get_one(Person, who.id)
-            pseudonym = None
-            if form["pseudonym"]:
-                pseudonym = pseudonyms.free_pseudonym(session, person, form["pseudonym"])
-            if form["shown"] == "name" and person.proven_at is None:
-                form.mistake("shown", _NOT_YET)
+            person = session.get_one(Person, who.id, with_for_update=True)
+            values = _wanted(session, person, form)
             if form.right:
-                person.pseudonym = pseudonym
-                person.shows_name = form["shown"] == "name"
-                person.time_zone = form["time_zone"]
-    except pseudonyms.PseudonymError as error:
-        form.mistake("pseudonym", str(error))
+                _change(session, person, values)
     except IntegrityError:
         form.mistake("pseudonym", _TAKEN)
+    except TooOften as error:
+        return too_often(_PAGE, form, error, **_more(_person()))
     return go("/account?notice=profile-saved") if form.right else _shown(form, _person())
+
+
+def _count_names(form: Form, person: Person) -> None:
+    """Whoever tries one name after another learns who is on this server."""
+    if form["name"] != person.name or form["pseudonym"] not in {"", person.pseudonym}:
+        count(site().sessions, _NAMES, f"person {person.id}")
+
+
+def _wanted(session: Session, person: Person, form: Form) -> dict[str, Any]:
+    """What to set of the person; says in the form what cannot be."""
+    values = {"shows_name": form["shown"] == "name", "time_zone": form["time_zone"]}
+    if values["shows_name"] and person.proven_at is None:
+        form.mistake("shown", _NOT_YET)
+    try:
+        if form["name"] != person.name:
+            values["name"] = pseudonyms.free_own_name(session, person, form["name"])
+    except (pseudonyms.PseudonymError, AccountError) as error:
+        form.mistake("name", f"{error} {_OTHERWISE}")
+    try:
+        pseudonym = form["pseudonym"]
+        values["pseudonym"] = pseudonyms.free_pseudonym(session, person, pseudonym) if pseudonym else None
+    except pseudonyms.PseudonymError as error:
+        form.mistake("pseudonym", str(error))
+    return values
+
+
+def _change(session: Session, person: Person, values: Mapping[str, Any]) -> None:
+    """Change what is otherwise; that others see it stands in the audit, by what it is and not by what it says."""
+    changed = [name for name, value in values.items() if getattr(person, name) != value]
+    for name in changed:
+        setattr(person, name, values[name])
+    session.flush()
+    seen = sorted(set(changed) - {"time_zone"})
+    if seen:
+        note(session, person, "person.changed", f"person {person.id}", changed=seen)
 
 
 def _person() -> Person:
@@ -61,4 +102,8 @@ def _person() -> Person:
 
 
 def _shown(form: Form, person: Person) -> Response:
-    return page(_PAGE, form, person=person, regions=zones.regions(person.time_zone))
+    return page(_PAGE, form, **_more(person))
+
+
+def _more(person: Person) -> dict[str, Any]:
+    return {"person": person, "regions": zones.regions(person.time_zone)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import select
@@ -11,6 +13,7 @@ from server.accounts.made_names import draw_name, is_of_their_form
 from server.accounts.models import ApiToken, Person
 from server.accounts.pseudonyms import BOARD_NAME, board_name
 from server.accounts.service import set_password
+from server.accounts.views import profile
 from server.audit.models import AuditEvent
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of, stranger
@@ -32,8 +35,13 @@ def shown(portal: Portal, name: str = "ada") -> str:
         return board_name(found)
 
 
-def save(client, shown="pseudonym", pseudonym="", time_zone=""):
-    return client.post_form("/account", shown=shown, pseudonym=pseudonym, time_zone=time_zone)
+def save(client, shown="pseudonym", pseudonym="", time_zone="", name=None):
+    """Send the form, with the name that stands in it where none is given."""
+    if name is None:
+        found = re.search(r'<input id="name"[^>]* value="([^"]*)"', client.page("/account"))
+        assert found
+        name = html.unescape(found[1])
+    return client.post_form("/account", name=name, shown=shown, pseudonym=pseudonym, time_zone=time_zone)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -101,6 +109,33 @@ class TestProfile:
         assert answer.status_code == 422
         assert "Somebody goes by that name" in answer.get_data(as_text=True)
         assert save(client_of(portal, "bob"), pseudonym="night owl").status_code == 303
+
+    def test_a_name_can_be_corrected_and_that_is_noted(self, portal):
+        client = client_of(portal, "ada")
+        assert save(client, name=" Ada  O’Brien-Lovelace, Jr. ").status_code == 303
+        assert person(portal).name == "Ada O’Brien-Lovelace, Jr."
+        save(client, pseudonym="Night Owl", time_zone="Europe/Vienna")
+        save(client, pseudonym="Night Owl", time_zone="UTC")
+        with portal.course.sessions.begin() as session:
+            events = session.scalars(select(AuditEvent).order_by(AuditEvent.id)).all()
+            assert [(event.action, event.detail) for event in events] == [
+                ("person.changed", {"changed": ["name"]}),
+                ("person.changed", {"changed": ["pseudonym"]}),
+            ]
+
+    @pytest.mark.parametrize("name", ["bob", "B.O.B", "b\u043eb", "Quiet Otter 417", "", "<b>x</b>"])
+    def test_nobody_calls_themselves_as_another(self, portal, name):
+        portal.course.person("bob")
+        answer = save(client_of(portal, "ada"), name=name)
+        assert answer.status_code == 422
+        assert 'id="name-error"' in answer.get_data(as_text=True)
+        assert person(portal).name == "ada"
+
+    def test_nobody_finds_out_who_is_here_by_trying_names(self, portal, monkeypatch):
+        monkeypatch.setattr(profile, "_NAMES", replace(profile._NAMES, count=2))
+        client = client_of(portal, "ada")
+        assert [save(client, pseudonym=f"Owl {number}").status_code for number in range(3)] == [303, 303, 429]
+        assert save(client, pseudonym="Owl 1").status_code == 303, "what is kept is not tried"
 
     def test_times_are_told_in_a_zone_of_choice(self, portal):
         client = client_of(portal, "ada")

@@ -10,7 +10,8 @@ from sqlalchemy import select
 
 from server.accounts import browser_sessions
 from server.accounts.links import find_link
-from server.accounts.models import LinkPurpose, OneTimeLink, Person
+from server.accounts.models import ApiToken, LinkPurpose, OneTimeLink, Person
+from server.accounts.service import create_person, sign_in
 from server.audit.models import AuditEvent
 from server.database.engine import Sessions
 from tests.server.commands.test_admin import PASSWORD, done, ready, refused, url
@@ -84,3 +85,37 @@ def test_a_password_from_the_command_line_ends_sessions_and_links(ready: Session
     with ready.begin() as session:
         assert find_link(session, LinkPurpose.RESET, token) is None
         assert browser_sessions.find(session, cookie) is None
+
+
+def test_an_email_and_a_name_are_corrected(ready: Sessions) -> None:
+    done("user", "add", "bob@example.edu", "Bob")
+    token = done("user", "reset-link", "ada@example.edu").strip().rpartition("/")[2]
+    changed = done(
+        "user", "change", "ada@example.edu", "--email", "ADA@new.example", "--name", "Ada Lovelace"
+    )
+    assert changed == "They are Ada Lovelace <ada@new.example> now.\n"
+    assert "already" in refused(
+        Exit.WRONG_USE, "user", "change", "ada@new.example", "--email", "bob@example.edu"
+    )
+    assert "--email" in refused(Exit.WRONG_USE, "user", "change", "ada@new.example")
+    with ready.begin() as session:
+        assert find_link(session, LinkPurpose.RESET, token) is None
+        event = session.scalars(select(AuditEvent).where(AuditEvent.action == "person.changed")).one()
+        assert event.detail == {"changed": ["email", "name"]}
+    assert sign_in(ready, "ada@new.example", PASSWORD)
+
+
+def test_a_token_with_an_account_ends_and_is_noted(ready: Sessions) -> None:
+    assert "120 days" in done("user", "add", "bob@example.edu", "Bob", "--token")
+    with ready.begin() as session:
+        token = session.scalars(select(ApiToken)).one()
+        assert token.expires_at == token.created_at + timedelta(days=120)
+    assert actions(ready)[-1] == "token.created"
+
+
+def test_who_came_with_a_code_is_marked_until_their_password_is_set(ready: Sessions) -> None:
+    with ready.begin() as session:
+        create_person(session, email="eve@example.edu", name="Eve", proven=False)
+    assert "Eve  (came with a code)" in done("user", "list")
+    done("user", "password", "eve@example.edu", stdin="two green teapots\n")
+    assert "code" not in done("user", "list")
