@@ -24,10 +24,14 @@ _LONGEST_USER_AGENT = 200
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A session that goes on, and whose it is."""
+    """A session that goes on, and whose it is.
+
+    stale: whether its use should be noted again: not with every request, so that reading a page writes nothing
+    """
 
     session_id: int
     person: Person
+    stale: bool
 
 
 def begin(session: Session, person: Person, user_agent: str, now: datetime | None = None) -> str:
@@ -66,7 +70,9 @@ def find(session: Session, token: str, now: datetime | None = None) -> SignedIn 
             Person.erased_at.is_(None),
         )
     )
-    return None if found is None else SignedIn(found.id, found.person)
+    if found is None:
+        return None
+    return SignedIn(found.id, found.person, stale=found.used_at < moment - _USE_NOTED_EVERY)
 
 
 def was_theirs(session: Session, person_id: int, token: str) -> bool:
@@ -77,13 +83,6 @@ def was_theirs(session: Session, person_id: int, token: str) -> bool:
         BrowserSession.digest == digest_of(token), BrowserSession.person_id == person_id
     )
     return session.scalar(kept) is not None
-
-
-def wants_note(session: Session, session_id: int, now: datetime | None = None) -> bool:
-    """Whether its use should be written down again: not with every request, so that reading a page writes nothing."""
-    moment = now or datetime.now(UTC)
-    used = session.scalar(select(BrowserSession.used_at).where(BrowserSession.id == session_id))
-    return used is not None and used < moment - _USE_NOTED_EVERY
 
 
 def note_use(session: Session, session_id: int, now: datetime | None = None) -> None:

@@ -165,10 +165,9 @@ def _look_up() -> Viewer | None:
         return None
     with site().readers.begin() as session:
         found = browser_sessions.find(session, token)
-        stale = found is not None and browser_sessions.wants_note(session, found.session_id)
     if found is None:
         return None
-    if stale:
+    if found.stale:
         with site().sessions.begin() as session:
             browser_sessions.note_use(session, found.session_id)
     return _viewer(found.person, found.session_id)

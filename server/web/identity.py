@@ -9,7 +9,7 @@ from flask import request
 from server.accounts import limits
 from server.accounts.limits import Limit, TooOften
 from server.accounts.models import Person
-from server.accounts.service import find_by_token
+from server.accounts.service import find_token, note_token_use
 from server.courses.models import Role
 from server.web.problems import Refused
 from server.web.site import site
@@ -25,15 +25,17 @@ def person_asking() -> Person:
     token = token_shown()
     if not token:
         raise _not_signed_in("No token came along. Send the header `Authorization: Bearer TOKEN`.")
-    # that a token is used is noted: it takes a transaction that can write
-    person = None
+    found = None
     if token.isascii() and len(token) <= _LONGEST_TOKEN:
-        with site().sessions.begin() as session:
-            person = find_by_token(session, token)
-    if person is None:
+        with site().readers.begin() as session:
+            found = find_token(session, token)
+    if found is None:
         counted(BAD_TOKENS, limits.by_address(request.remote_addr or ""))
         raise _not_signed_in(_NOT_GOOD)
-    return person
+    if found.stale:
+        with site().sessions.begin() as session:
+            note_token_use(session, found.token_id)
+    return found.person
 
 
 def token_shown() -> str:

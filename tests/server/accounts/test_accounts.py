@@ -165,8 +165,13 @@ def test_the_use_of_a_token_is_noted_once_a_minute(made: Sessions, ada: Person) 
     with made.begin() as session:
         token = service.create_token(session, ada, "laptop")
     noted = []
-    for seconds in (0, 59, 61, 70):
-        whose(made, token, NOW + timedelta(seconds=seconds))
+    for seconds, stale in ((0, True), (59, False), (61, True), (70, False)):
+        now = NOW + timedelta(seconds=seconds)
+        with made.begin() as session:
+            found = service.find_token(session, token, now=now)
+            assert found is not None
+            assert found.stale is stale
+            service.note_token_use(session, found.token_id, now=now)
         with made.begin() as session:
             noted.append(session.scalars(select(ApiToken.used_at)).one())
     assert noted == [NOW, NOW, NOW + timedelta(seconds=61), NOW + timedelta(seconds=61)]
