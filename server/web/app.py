@@ -29,6 +29,7 @@ from server.web.health import health
 from server.web.notices import attach_notices
 from server.web.numbers import attach_numbers
 from server.web.openapi import description
+from server.web.packing import attach_packing
 from server.web.pages import pages
 from server.web.problems import answer_errors, log_fault
 from server.web.proxies import attach_proxies
@@ -57,6 +58,7 @@ def create_app(settings: Settings) -> Flask:
     attach_proxies(app, settings)
     answer_errors(app)
     add_headers(app)
+    attach_packing(app)
     attach_assets(app)
     attach_form_guard(app)
     attach_numbers(app)

@@ -31,7 +31,7 @@ BODY_SECONDS = 20.0
 LARGE_BODIES = 8
 """Larger ones than a request may usually be, in memory at once. Only a form with a file that is too large is."""
 
-_ASKS_NOBODY = "/healthz"
+_NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they ask nobody, or one at a time
 _ARRIVED, _NOT_TAKEN = "tilelab.arrived", "tilelab.not_taken"
 
 
@@ -62,7 +62,7 @@ class Bounded:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
-        if environ.get("PATH_INFO") == _ASKS_NOBODY:
+        if environ.get("PATH_INFO") in _NEEDS_NO_PLACE:
             return self._app(environ, start_response)
         length = _length(environ)
         if not self._body_bytes < (length or 0) <= self._large_bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flask import Flask, Response, request
 
+from server.web.cookies import encrypted
+
 _ALWAYS = {
     # No script but our own files, no frame, nothing from elsewhere: what a student wrote can be shown, and never run.
     "Content-Security-Policy": (
@@ -19,6 +21,10 @@ _ALWAYS = {
 }
 
 
+_ENCRYPTED_FOR = f"max-age={180 * 24 * 3600}"
+"""How long a browser that came over an encrypted connection takes no other to this host."""
+
+
 def add_headers(app: Flask) -> None:
     """Set them on every answer, errors included."""
     app.after_request(_secure)
@@ -26,6 +32,8 @@ def add_headers(app: Flask) -> None:
 
 def _secure(response: Response) -> Response:
     response.headers.update(_ALWAYS)
+    if encrypted():
+        response.headers["Strict-Transport-Security"] = _ENCRYPTED_FOR
     if not request.path.startswith("/assets/"):
         response.headers.setdefault("Cache-Control", "no-store")
     return response
