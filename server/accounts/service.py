@@ -80,6 +80,17 @@ def create_person(
     return person
 
 
+def change_email(session: Session, person: Person, email: str) -> None:
+    """Sign in with this one from now on; raises AccountError. Links that were handed out for the other one end."""
+    address = normal_email(email)
+    other = find_person(session, address)
+    if other is not None and other.id != person.id:
+        raise AccountError(f"There is someone with the email {address} already.")
+    person.email = address
+    end_links(session, person.id)
+    session.flush()
+
+
 def free_name(session: Session) -> str:
     """A name for the boards that nobody else was given."""
     while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from sqlalchemy import Engine, text
 from server.database.engine import connect
 from server.web.app import create_app
 from tests.server.web.conftest import Portal, settings
+from tests.server.web.signed_in import client_of
 
 
 def test_every_answer_shuts_the_browser_in(portal: Portal):
@@ -41,6 +43,21 @@ def test_the_start_page_says_what_runs_here(portal: Portal):
     missing = portal.client.get("/none")
     assert missing.status_code == 404
     assert "start page" in missing.get_data(as_text=True)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_links_that_leave_the_portal_name_it_as_its_operator_does(portal: Portal):
+    ada, at = client_of(portal, "ada"), portal.app.extensions["tilelab"]
+    address = f"/submissions/{portal.post('ada').get_json()['id']}"
+    assert f'data-copy-text="http://localhost{address}"' in ada.page(address)
+    told = replace(at.settings, public_url="http://tilelab.example")
+    portal.app.extensions["tilelab"] = replace(at, settings=told)
+    assert f'data-copy-text="http://tilelab.example{address}"' in ada.page(address)
+    made = ada.post_form("/account/tokens", name="laptop", days="30").get_data(as_text=True)
+    assert "tilelab login http://tilelab.example" in made
+    start = portal.client.get("/", headers={"Host": "elsewhere.example"}).get_data(as_text=True)
+    assert "curl http://tilelab.example/api/v1/" in start
+    assert "elsewhere" not in start
 
 
 def test_it_is_ready_with_its_database_also_without_a_broker(portal: Portal, redis_url: str):
