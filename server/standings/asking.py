@@ -71,14 +71,14 @@ def read_query(given: Mapping[str, str]) -> Query:
     )
 
 
-def mark_of(row: Ranked, order: Order) -> str:
+def mark_of(row: Ranked, order: Order = Order.RANK) -> str:
     """A line's place in an order, for an address. It says no more of whose line it is than the board does."""
     at = position_of(row, order)
     value = at.value if isinstance(at.value, float) else 0.0
     return struct.pack(">dqq", value, _micros(at.reached_at), at.lot).hex()
 
 
-def position_at(mark: str, order: Order) -> Position | None:
+def position_at(mark: str, order: Order = Order.RANK) -> Position | None:
     """Where that is, also when the line has gone from there; None for what is no mark."""
     if _MARK.fullmatch(mark) is None:
         return None

@@ -152,7 +152,7 @@ def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> t
     return _ranked(session, board, Places(session, board), [*above[::-1], *self, *below], Asked())
 
 
-def position_of(row: Ranked, order: Order) -> Position:
+def position_of(row: Ranked, order: Order = Order.RANK) -> Position:
     """Where a line stands in an order."""
     values: dict[Order, float | datetime] = {
         Order.RANK: row.score,
@@ -214,7 +214,7 @@ def _found(
     ordering = _ordering(asked.order, least_first=least_first)
     lines = _lines(board)
     if not asked.text:
-        return session.execute(lines.where(beyond).order_by(*ordering).limit(asked.limit + 1)).all(), False
+        return list(session.execute(lines.where(beyond).order_by(*ordering).limit(asked.limit + 1))), False
     names = (
         select(Standing.person_id, BOARD_NAME, Person.name, Person.email)
         .join(Person, Person.id == Standing.person_id)
@@ -227,7 +227,7 @@ def _found(
     return [rows[person] for person in people], seen == SEARCHED
 
 
-def _named(session: Session, names: Select[Any], asked: Asked) -> tuple[list[int], int]:
+def _named(session: Session, names: Select[int, str, str, str], asked: Asked) -> tuple[list[int], int]:
     """Who goes by what is searched for, one more than asked for, and how many lines were looked at."""
     text, people, seen = asked.text.casefold(), [], 0
     for person, shown, *real in session.execute(names.execution_options(yield_per=_CHUNK)):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from kernels.exercise import read_exercise
 from kernels.exercise.model import Metric
+from kernels.measurement import numbers
 from server.grading.models import Exercise, Result
+
+UNITS: Mapping[str, str] = {**numbers.UNITS, Metric.TIME: "ms"}
 
 
 def metric_of(exercise: Exercise) -> Metric:

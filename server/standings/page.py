@@ -25,13 +25,8 @@ from server.standings.boards import (
     read_part,
 )
 from server.standings.finding import Reader
-from server.standings.metric import metric_of
-from server.standings.places import BoardKey, Places, classes
-
-CPU = "cpu"
-"""In addresses, the class of what is checked only."""
-
-UNITS = {Metric.GFLOPS: "GFLOPS", Metric.GBPS: "GB/s", Metric.TIME: "ms"}
+from server.standings.metric import UNITS, metric_of
+from server.standings.places import CPU, BoardKey, Places, class_of, classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +117,7 @@ class BoardPage:
 def read_page(session: Session, reader: Reader, assignment: Assignment, name: str, query: Query) -> BoardPage:
     """The part of a board that was asked for; name: the device class, as addresses have it."""
     now = datetime.now(UTC)
-    device_class = "" if name == CPU else name
+    device_class = class_of(name)
     frozen_at = assignment.board_frozen_at
     frozen = frozen_at is not None and frozen_at <= now
     frozen_view = frozen and (query.frozen or not reader.is_staff)
@@ -176,7 +171,7 @@ def own_class(assignment: Assignment) -> str:
 
 def has_board(session: Session, assignment: Assignment, name: str) -> bool:
     """Whether there is a board for that class: its own, or one on which somebody stands."""
-    return name == own_class(assignment) or ("" if name == CPU else name) in classes(session, assignment.id)
+    return name == own_class(assignment) or class_of(name) in classes(session, assignment.id)
 
 
 def device_title(name: str) -> str:
@@ -195,7 +190,7 @@ def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: R
         first = read_around(session, key, own, PAGE // 2)[0]
         if first.person_id != own.person_id:
             # the first of the neighbours is left out: the part begins behind it
-            return replace(asked, order=Order.RANK, turned=False, after=position_of(first, Order.RANK))
+            return replace(asked, order=Order.RANK, turned=False, after=position_of(first))
     return replace(
         asked,
         after=position_at(query.after, query.order),
@@ -220,7 +215,7 @@ def _tab_title(name: str) -> str:
 def _columns(path: str, query: Query, unit: str, *, measured: bool) -> tuple[Column, ...]:
     date = (Order.DATE, "Reached", "") if measured else (Order.DATE, "Right since", "")
     speeds = [(Order.RANK, unit, "measured"), (Order.SHARE, "Of cuBLAS", "measured")] if measured else []
-    given = [*speeds, (Order.OCCUPANCY, "Occupancy", "theoretical"), date]
+    given = [*speeds, (Order.OCCUPANCY, "Occupancy", "modelled"), date]
     return tuple(_column(path, query, *each) for each in given)
 
 

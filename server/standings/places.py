@@ -23,6 +23,9 @@ BEST_FIRST = (Standing.score.desc(), Standing.reached_at, Standing.lot)
 BEST_LAST = (Standing.score, Standing.reached_at.desc(), Standing.lot.desc())
 """The order of a board by rank: of two that are equal the earlier stands first."""
 
+CPU = "cpu"
+"""What addresses call the board of what is checked only."""
+
 _KEPT_BITS = 46
 _MAGNITUDE = 2**63 - 1
 
@@ -52,6 +55,11 @@ class BoardKey:
             StandingCount.device_class == self.device_class,
             StandingCount.before_freeze.is_(self.before_freeze),
         )
+
+
+def class_of(name: str) -> str:
+    """The device class that an address names; "" for what is checked only."""
+    return "" if name == CPU else name
 
 
 def bucket(score: float) -> int:

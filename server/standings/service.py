@@ -43,7 +43,7 @@ class Board:
 
     own: the line of the person who asked, wherever it is; None for one who has none
     around: own line with its neighbours, where it is not among `rows`
-    more: whether lines follow the last of `rows`; then `board(after=rows[-1])` gives them
+    more: whether lines follow the last of `rows`; then `board(after=position_of(rows[-1]))` gives them
     """
 
     rows: tuple[Ranked, ...]
@@ -146,18 +146,17 @@ def board(
     device_class: str,
     *,
     limit: int = 50,
-    after: Ranked | None = None,
+    after: Position | None = None,
     person: int | None = None,
     neighbours: int = 2,
     before_freeze: bool = False,
 ) -> Board:
-    """The best of an assignment on a device class, from the first or from after a line that was shown before.
+    """The best of an assignment on a device class, from the first or from after a place.
 
     person: whose own line and neighbours are wanted
     """
     key = BoardKey(assignment, device_class, before_freeze)
-    start = None if after is None else Position(after.score, after.reached_at, after.lot)
-    part: Part = read_part(session, key, Asked(after=start, limit=limit))
+    part: Part = read_part(session, key, Asked(after=after, limit=limit))
     own = None if person is None else read_own(session, key, person)
     around: tuple[Ranked, ...] = ()
     if own is not None and all(row.person_id != own.person_id for row in part.rows):

@@ -1,4 +1,4 @@
-"""`tilelab leaderboard`: who is how fast."""
+"""`tilelab leaderboard`: who is how fast, or where nothing is measured, who has a right kernel."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import click
 
 from kernels.text_safety import safe
 from worker.commands.portal import EXITS, chosen, portal
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.root import Exit, leave
 from worker.portal.portal import board_path
 
 
 @click.command(epilog=EXITS)
 @click.argument("assignment", metavar="[COURSE/ASSIGNMENT]", required=False)
 @click.option(
-    "--class", "device_class", help="A device class, such as h200; the assignment's own without it."
+    "--class",
+    "device_class",
+    help="A device class, such as h200, or cpu for what is checked only; the assignment's own without it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def leaderboard(assignment: str | None, device_class: str | None, as_json: bool) -> None:
@@ -28,18 +30,17 @@ def leaderboard(assignment: str | None, device_class: str | None, as_json: bool)
       tilelab leaderboard demo/tiled --class h200
       tilelab leaderboard demo/tiled --json
     """  # noqa: D301 - click reads the escape
-    from worker.commands.portal_text import board_text
+    from worker.commands.board_text import CPU, board_text
     from worker.commands.terminal import style_of
 
     with portal() as asked:
         name, kind = assignment, device_class
         if name is None or "/" not in name or kind is None:
             found = chosen(asked.assignments(), name)
-            name, kind = found.id, kind or found.device_class
-        if not kind:
-            raise WrongUse(f"{safe(name)} is checked only, so it has no board; --class names a device class.")
+            name, kind = found.id, kind or found.device_class or CPU
         if as_json:
             click.echo(json.dumps(asked.plain(board_path(name, kind)), ensure_ascii=True))
         else:
-            click.echo(board_text(asked.board(name, kind), style_of(sys.stdout)))
+            page = f"{asked.url}/courses/{name}/board/{kind}"
+            click.echo(board_text(asked.board(name, kind), style_of(sys.stdout), safe(page)))
     leave(Exit.ACCEPTED)

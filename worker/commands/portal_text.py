@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from kernels.report import Report
 from kernels.report.text import render
 from kernels.table import percent, table
-from kernels.text_safety import cut, safe, safe_lines
+from kernels.text_safety import safe, safe_lines
 from kernels.text_style import Style
 from worker.commands.device import DEFAULT_ARCH
 from worker.commands.portal import moment
-from worker.portal.answers import Assignment, Board, BoardLine, Line, Measured, Submission
+from worker.portal.answers import Assignment, Line, Measured, Submission
 from worker.portal.errors import Unreadable
 from worker.portal.phases import phase
 
@@ -21,7 +21,6 @@ USUAL_EXERCISE = "tiled"
 _MOST_PRINTED = 1_000
 _COLOURS = {"accepted": "32;1", "system_error": "33;1"}
 _RED, _BOLD, _DIM = "31;1", "1", "2"
-_UNITS = {"gflops": "GFLOPS", "gbps": "GB/s", "time": "ms"}
 
 
 def report_text(found: Submission, source: str, file: str, style: Style, page: str) -> str:
@@ -102,27 +101,6 @@ def log_text(report: Report, source: str, style: Style) -> str:
     return "\n\n".join("\n".join(part) for part in parts)
 
 
-def board_text(found: Board, style: Style) -> str:
-    """A board, with one's own line marked wherever it is."""
-    unit = _UNITS.get(found.metric, safe(found.metric))
-    title = f"{safe(found.assignment)} on {safe(found.device_class)}"
-    if not found.lines:
-        return f"{title}: nobody was measured yet."
-    rows = [_row(line) for line in found.lines]
-    own = found.own
-    if own is not None and all(not line.you for line in found.lines):
-        rows += [("...", "", "", ""), _row(own)]
-    head = ("rank", "who", unit, "")
-    first, *rest = table([head, *rows], "><><", indent=0)
-    more = ["... and more"] if found.more and (own is None or any(line.you for line in found.lines)) else []
-    return "\n".join([style.paint(title, _BOLD), style.paint(first, _DIM), *rest, *more])
-
-
-def _row(line: BoardLine) -> tuple[str, str, str, str]:
-    name = cut(safe(line.name), 40) if line.name else "-"
-    return f"{line.rank:,}", name, _figures(line.value), "<- you" if line.you else ""
-
-
 def assignments_text(found: Sequence[Assignment]) -> list[str]:
     """Assignments, each in a line."""
     return table([(safe(one.id), safe(one.title), safe(one.page)) for one in found], "<<<")
@@ -136,12 +114,12 @@ def _verdict(verdict: str | None, style: Style) -> str:
 def _measured(measured: Measured) -> str:
     share = "" if measured.cublas_share is None else f", {percent(measured.cublas_share)} of cuBLAS"
     if measured.gflops is not None:
-        return f"{_figures(measured.gflops)} GFLOPS{share}"
+        return f"{figures(measured.gflops)} GFLOPS{share}"
     if measured.gbps is not None:
-        return f"{_figures(measured.gbps)} GB/s"
-    return "" if measured.ms_median is None else f"{_figures(measured.ms_median)} ms"
+        return f"{figures(measured.gbps)} GB/s"
+    return "" if measured.ms_median is None else f"{figures(measured.ms_median)} ms"
 
 
-def _figures(value: float) -> str:
+def figures(value: float) -> str:
     """Four digits that count."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

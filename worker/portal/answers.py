@@ -165,10 +165,20 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class BoardLine:
-    """A line of a board; name: None for who is not to be named."""
+    """A line of a board; name: None for who is not to be named.
 
-    rank: int
-    value: float
+    rank, shared_rank, value, interval: None where nothing is measured, and modelled_bound where something is
+    """
+
+    rank: int | None = None
+    shared_rank: int | None = None
+    tied: bool = False
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    modelled_bound: float | None = None
+    cublas_share: float | None = None
+    occupancy: float | None = None
+    reached_at: str = ""
     you: bool = False
     name: str | None = None
 

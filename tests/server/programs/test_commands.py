@@ -349,9 +349,18 @@ def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str
     assert "GFLOPS" in shown.out
     assert "<- you" in shown.out
     assert json.loads(ada.tilelab("leaderboard", "tiled", "--class", "h200", "--json").out)["lines"]
-    assert "checked only" not in shown.out
+    (line,) = (line for line in shown.out.splitlines() if "<- you" in line)
+    assert "5,000 to 5,000" in line
+    assert "10 %" in line
     change(server, device_class="")
-    assert "has no board" in ada.tilelab("leaderboard").line
+    shown = ada.tilelab("leaderboard")
+    assert "nobody has a right kernel yet" in shown.out
+    ada.tilelab("submit", kernel)
+    grade(server.course, measure=False)
+    shown = ada.tilelab("leaderboard")
+    assert "right since" in shown.out
+    assert "<- you" in shown.out
+    assert "rank  " not in shown.out
 
 
 def test_several_open_assignments_have_to_be_told_apart(server: Server, ada: Student, kernel: str):

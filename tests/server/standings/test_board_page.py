@@ -233,6 +233,10 @@ def test_the_open_page_learns_what_happened_since(portal):
     told = client.get(html.unescape(state)).get_json()
     assert told["final"] is False
     assert "700" in told["html"]
+    seen = f"{html.unescape(state)}?seen={told['digest']}"
+    assert client.get(seen).get_json() == {"html": None, "final": False, "digest": told["digest"]}
+    ranked(portal.course, "ben", 800.0)
+    assert "800" in client.get(seen).get_json()["html"]
 
 
 def test_strangers_learn_nothing_and_hostile_addresses_give_the_first_part(portal):
@@ -245,6 +249,7 @@ def test_strangers_learn_nothing_and_hostile_addresses_give_the_first_part(porta
     assert client.get("/courses/gpu/%00/board/h200").status_code == 404
     for query in (
         "sort=x", "after=1_2_3", "after=nan_1_a", "after=9e999_1_a", "sort=date&after=1e5_1_a", "before=%00",
-        "after=1_9999999999999999_a", "q=%00%E2%80%AE", "turned=1", "sort=date&after=-9_1_a",
+        "after=1_9999999999999999_a", "q=%00%E2%80%AE", "turned=1", "sort=date&after=-9_1_a", f"after={'f' * 48}",
+        f"sort=date&before={'7' * 48}", f"sort=date&after={'0' * 48}", f"after={'0' * 16}{'f' * 32}",
     ):  # fmt: skip
         assert client.get(f"{BOARD}?{query}").status_code == 200, query

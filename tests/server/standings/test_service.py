@@ -16,6 +16,7 @@ from server.grading.changes import retry
 from server.grading.dispatch import take
 from server.grading.models import Exercise, Job
 from server.grading.record import Recorded, record
+from server.standings.boards import position_of
 from server.standings.models import Standing
 from server.standings.places import recount
 from server.standings.service import Board, board, rebuild, score_of
@@ -177,10 +178,10 @@ def test_a_board_in_pages_with_the_own_place_and_its_neighbours(course, made):
     assert first.own is not None
     assert (first.own.rank, first.own.person_id) == (8, people[7])
     assert [row.rank for row in first.around] == [6, 7, 8, 9]
-    second = shown(course, limit=4, after=first.rows[-1], person=people[7])
+    second = shown(course, limit=4, after=position_of(first.rows[-1]), person=people[7])
     assert [row.rank for row in second.rows] == [5, 6, 7, 8]
     assert second.around == ()
-    third = shown(course, limit=4, after=second.rows[-1])
+    third = shown(course, limit=4, after=position_of(second.rows[-1]))
     assert [row.rank for row in third.rows] == [9]
     assert not third.more
     assert len({row.person_id for part in (first, second, third) for row in part.rows}) == 9
