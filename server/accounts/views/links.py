@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flask import Response
+from sqlalchemy.orm import Session
 
 from server.accounts import entering, links, service
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
@@ -11,7 +12,7 @@ from server.accounts.proving import prove
 from server.accounts.views.blueprint import accounts, go, page, password_sent, user_agent
 from server.audit.service import note
 from server.web.access import viewer_or_none
-from server.web.forms import Form, filled
+from server.web.forms import Form, filled, sent
 from server.web.problems import Refused
 from server.web.site import site
 
@@ -22,7 +23,7 @@ _ADDRESS = "/<any(invitation, reset):purpose>/<token>"
 @accounts.get(_ADDRESS)
 def show_link(purpose: str, token: str) -> Response:
     """The form, whose account it is for; uses nothing up."""
-    return _shown(filled({}), _found(purpose, token))
+    return _shown(filled({"tokens": "yes"}), _found(purpose, token))
 
 
 @accounts.post(_ADDRESS)
@@ -30,7 +31,7 @@ def follow_link(purpose: str, token: str) -> Response:
     """Set the password, and sign in."""
     person = _found(purpose, token).person
     password = password_sent("password")
-    form = filled({})
+    form = sent("tokens")
     check_new(form, password, password_sent("again"), person.email, person.name)
     if not form.right:
         return _shown(form, _found(purpose, token))
@@ -43,9 +44,17 @@ def follow_link(purpose: str, token: str) -> Response:
         owner = used.person
         service.keep_password(session, owner, kept)
         prove(session, owner)
+        if form.checked("tokens") and used.purpose is LinkPurpose.RESET:
+            revoke_all(session, owner)
         note(session, owner, "password.set_by_link", f"person {owner.id}", purpose=purpose)
         cookie = entering.open_session(session, owner, user_agent(), before.session_id if before else None)
     return go("/?notice=password-set", cookie or "")
+
+
+def revoke_all(session: Session, person: Person) -> None:
+    """No token that anybody has of this account is good any more."""
+    count = service.revoke_tokens(session, person)
+    note(session, person, "token.revoked", f"person {person.id}", count=count)
 
 
 def check_new(form: Form, password: str, again: str, email: str, name: str) -> None:

@@ -10,10 +10,10 @@ from server.accounts import entering, service
 from server.accounts.limits import Limit, TooOften, count_all, take_back
 from server.accounts.models import Person
 from server.accounts.views.blueprint import accounts, go, page, password_sent, too_often, user_agent
-from server.accounts.views.links import check_new
+from server.accounts.views.links import check_new, revoke_all
 from server.audit.service import note
 from server.web.access import Viewer, sign_in_first, viewer
-from server.web.forms import Form, filled
+from server.web.forms import Form, filled, sent
 from server.web.site import site
 
 _PAGE = "password.html"
@@ -31,7 +31,7 @@ def password() -> Response:
 def change_password() -> Response:
     """Change it; every other browser is signed out, and this one gets a session of its own."""
     who = viewer()
-    form = filled({})
+    form = sent("tokens")
     new = password_sent("password")
     check_new(form, new, password_sent("again"), who.email, who.name)
     try:
@@ -47,6 +47,8 @@ def change_password() -> Response:
             raise sign_in_first()
         service.keep_password(session, current, kept)
         note(session, current, "password.changed", f"person {current.id}")
+        if form.checked("tokens"):
+            revoke_all(session, current)
         token = entering.open_session(session, current, user_agent())
     return go("/account/password?notice=password-changed", token or "")
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from server.accounts.made_names import draw_name, is_of_their_form
 from server.accounts.models import ApiToken, Person
 from server.accounts.pseudonyms import BOARD_NAME, board_name
-from server.accounts.service import set_password
+from server.accounts.service import good_tokens, set_password
 from server.accounts.views import profile
 from server.audit.models import AuditEvent
 from tests.server.web.conftest import Portal
@@ -174,6 +174,15 @@ class TestPassword:
         assert client.get("/account").status_code == 303
         signed_in = stranger(portal).post_form("/sign-in", email="ada@example.edu", password=NEW)
         assert signed_in.status_code == 303
+
+    def test_tokens_go_on_unless_it_is_ticked(self, portal, client):
+        portal.token("ada")
+        for ticked, left in (({}, 1), ({"tokens": "yes"}, 0)):
+            present, new = (OLD, NEW) if left else (NEW, OLD)
+            answer = client.post_form("/account/password", present=present, password=new, again=new, **ticked)
+            assert answer.status_code == 303
+            with portal.course.sessions.begin() as session:
+                assert len(good_tokens(session, portal.course.person("ada"))) == left
 
     def test_it_takes_the_present_one(self, portal, client):
         answer = self.change(client, present="wrong")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,8 @@ from sqlalchemy import select
 
 from server.accounts.links import LIFETIMES, create_link, path_of, use_link
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
-from server.accounts.service import disable, set_password
+from server.accounts.service import disable, good_tokens, set_password
+from server.courses.models import Membership, Role
 from server.operations.erase import erase_person
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of, stranger
@@ -50,6 +52,34 @@ def test_it_works_once(portal):
     assert stranger(portal).post_form(path, **other).status_code == 404
     assert stranger(portal).get(path).status_code == 404
     assert not can_sign_in(portal, "of somebody else")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"role": Role.ASSISTANT}, {"dropped_at": datetime.now(UTC)}, {"disabled_at": datetime.now(UTC)}],
+    ids=str,
+)
+def test_it_ends_with_the_right_of_who_handed_it_out(portal, change):
+    maker = portal.course.person("ina", Role.INSTRUCTOR)
+    path = link_for(portal, created_by=maker)
+    assert stranger(portal).get(path).status_code == 200
+    with portal.course.sessions.begin() as session:
+        row = session.scalars(select(Membership).where(Membership.person_id == maker)).one()
+        for name, value in change.items():
+            setattr(row.person if name == "disabled_at" else row, name, value)
+    assert stranger(portal).get(path).status_code == 404
+    assert stranger(portal).post_form(path, **TYPED).status_code == 404
+
+
+def test_a_reset_revokes_tokens_where_it_is_ticked(portal):
+    for ticked, left in (("", 1), ("yes", 0)):
+        path = link_for(portal)
+        portal.token("ada")
+        client = stranger(portal)
+        assert re.search(r'name="tokens" value="yes" checked', client.page(path))
+        assert client.post_form(path, **TYPED, tokens=ticked).status_code == 303
+        with portal.course.sessions.begin() as session:
+            assert len(good_tokens(session, portal.course.person("ada"))) == left
 
 
 def test_a_mistake_uses_nothing_up(portal):
