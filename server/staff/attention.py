@@ -47,6 +47,7 @@ class Attention:
 
     faults: submissions whose last verdict is a fault of ours; waiting: of the course, not yet graded
     recent: handed in within the last day; workers: that live
+    with_code: students whose account was made with a code, and with_code_lately: within the last day
     """
 
     deadlines: tuple[Deadline, ...]
@@ -55,6 +56,8 @@ class Attention:
     recent: int
     students: int
     uninvited: int
+    with_code: int
+    with_code_lately: int
     workers: int
     queues: tuple[QueueSeen, ...]
 
@@ -68,6 +71,7 @@ def attention(session: Session, course_id: int, now: datetime) -> Attention:
     """With a few queries, however much was handed in."""
     found = assignments_for(session, course_id, Role.INSTRUCTOR)
     students = _students(session, course_id)
+    with_code = [person for person in students if person.proven_at is None]
     numbers = [one.id for one in found]
     in_course = Submission.assignment_id.in_(numbers)
     recent = (
@@ -76,7 +80,8 @@ def attention(session: Session, course_id: int, now: datetime) -> Attention:
     return Attention(
         tuple(_deadlines(session, found, students, now)), _faults(session, numbers),
         _waiting(session, numbers), session.scalar(recent) or 0, len(students),
-        sum(person.password is None for person in students), len(known_workers(session, now)),
+        sum(person.password is None for person in students), len(with_code),
+        sum(person.created_at > now - RECENT for person in with_code), len(known_workers(session, now)),
         queues_known(session, now),
     )  # fmt: skip
 

@@ -37,12 +37,13 @@ class Member:
     joined_at: datetime
     dropped_at: datetime | None
     has_password: bool
+    came_with_code: bool
     last_submission: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which part of a roster; "" for any. state: "here", "dropped" or "all"."""
+    """Which part of a roster; "" for any. state: "here", "dropped", "code" or "all"."""
 
     text: str = ""
     role: str = ""
@@ -246,7 +247,7 @@ def _section(text: str) -> str:
 def _member(membership: Membership, person: Person, last: datetime | None) -> Member:
     return Member(
         person.id, person.name, person.email, membership.role, membership.section, membership.created_at,
-        membership.dropped_at, person.password is not None, last,
+        membership.dropped_at, person.password is not None, person.proven_at is None, last,
     )  # fmt: skip
 
 
@@ -264,4 +265,5 @@ def _is_wanted(member: Member, wanted: Wanted) -> bool:
         and wanted.role in {"", member.role.value}
         and wanted.section in {"", member.section}
         and (wanted.state == "all" or (member.dropped_at is not None) == (wanted.state == "dropped"))
+        and (wanted.state != "code" or member.came_with_code)
     )

@@ -33,7 +33,7 @@ from server.web.problems import Refused
 from server.web.site import site
 
 ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
-_STATES = (("here", "In the course"), ("dropped", "Dropped"), ("all", "All"))
+_STATES = (("here", "In the course"), ("code", "Came with a code"), ("dropped", "Dropped"), ("all", "All"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from server.accounts.admins import appoint
 from server.accounts.links import create_link, find_link
 from server.accounts.models import LinkPurpose, Person
+from server.accounts.proving import prove
 from server.accounts.service import create_token, find_by_token, find_person, sign_in
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Role
@@ -140,3 +141,16 @@ def test_following_a_link_ends_the_tokens_of_whoever_had_the_account(portal: Por
         token = create_link(session, person, LinkPurpose.RESET)
     stranger(portal).post_form(f"/reset/{token}", password="three red kettles", again="three red kettles")
     assert eve.is_in == set()
+
+
+def test_the_desk_shows_who_came_with_a_code(portal: Portal, ina: BrowserClient, eve: Impostor) -> None:
+    portal.course.person("ada")
+    page = ina.page("/staff/gpu/")
+    assert re.search(r"1 came with a code</a>, 1 of them in the last day", page)
+    page = ina.page(f"{ROSTER}?state=code")
+    assert TOM in page
+    assert "came with a code</span>" in page
+    assert "ada@example.edu" not in page
+    with portal.course.sessions.begin() as session:
+        prove(session, session.get_one(Person, eve.person))
+    assert "came with a code" not in ina.page("/staff/gpu/")
