@@ -21,7 +21,7 @@ def binding_text(report: Report, style: Style) -> list[str]:
         return []
     rows = [
         *(row for light in report.evidence.light for row in _bound(report.measurement, light)),
-        ("measured", _held(report)),
+        ("modelled", _held(report)),
         _held_back(report),
         ("counted", _open_points(report)),
     ]
@@ -30,13 +30,13 @@ def binding_text(report: Report, style: Style) -> list[str]:
 
 
 def _held(report: Report) -> str:
-    """Occupancy by the driver."""
+    """Occupancy, as the driver works it out: nobody counted warps at work."""
     held = report.measured_occupancy
     if held is None:
         return ""
     fit = f"{plural(held.blocks_per_sm, 'block')} of {plural(held.threads, 'thread')} fit on an SM at once"
     of = f", {share_text(held.share)} of what it can hold" if held.max_warps else ""
-    return f"by the driver, {fit}: {plural(held.warps_per_sm, 'warp')}{of}."
+    return f"by the driver's calculation, {fit}: {plural(held.warps_per_sm, 'warp')}{of}."
 
 
 def _held_back(report: Report) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def _held_back(report: Report) -> tuple[str, str]:
     if held is None:
         return "", ""
     if held.note:
-        return "measured against modelled", safe(held.note)
+        return "modelled", safe(held.note)
     if not held.limit or held.share >= 1:
         return "", ""
     return "modelled", f"what keeps one more block out: {_LIMITS.get(held.limit, safe(held.limit))}."

@@ -1,4 +1,4 @@
-"""What a GPU measured, as the page shows it. All of it is measured; what a ladder adds is told as what it is."""
+"""What a GPU measured, as the page shows it. What its driver works out and a ladder adds is told as what it is."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def measured_figures(report: Report) -> tuple[Figure, ...]:
             figures.append(Figure("Of cuBLAS", share, "at the same size, in the same run", "measured"))
     held = report.measured_occupancy
     if held is not None and held.max_warps:
-        note = f"{held.warps_per_sm} of {held.max_warps} warps, by the driver"
-        figures.append(Figure("Occupancy", numbers.percent(held.share), note, "measured"))
+        note = f"{held.warps_per_sm} of {held.max_warps} warps, by the driver’s calculation"
+        figures.append(Figure("Occupancy", numbers.percent(held.share), note, "modelled"))
     return tuple(figures)
 
 

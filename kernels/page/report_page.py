@@ -81,6 +81,7 @@ def _given(report: Report, source: str, around: Around) -> dict[str, Any]:
     analysis = analysis_of(report)
     lines = safe_lines(source.rstrip())
     measured = measured_view(report, around.ladder)
+    printed = report.printed.removesuffix("\n").split("\n") if report.printed else []
     return {
         **context(analysis, source),
         "figures": _figures(report, analysis),
@@ -92,7 +93,8 @@ def _given(report: Report, source: str, around: Around) -> dict[str, Any]:
         "wrong": any(finding.severity is Severity.ERROR for finding in report.findings),
         "cases": cases_view(report, around.file),
         "measured": measured,
-        "printed": report.printed.removesuffix("\n").split("\n")[:_PRINTED_LINES] if report.printed else [],
+        "printed": printed[:_PRINTED_LINES],
+        "printed_more": max(0, len(printed) - _PRINTED_LINES),
     }
 
 

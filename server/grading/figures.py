@@ -67,7 +67,7 @@ def _sides(sides: tuple[int, int, int]) -> str:
 
 
 def _occupancy(report: Report) -> float | None:
-    """Theoretical, by the driver where it was asked, else by the table."""
+    """Modelled, by the driver's calculation where it was asked, else by the table."""
     held = report.measured_occupancy
     if held is not None and held.max_warps:
         return held.share

@@ -226,7 +226,7 @@ class Result(Base):
     ms_low, ms_high: the 95 % interval of the median
     launch: grid and block of the measured launch, such as "64×64 · 16×16", else of the largest one that was run
     tile: 0 where there is no report on it
-    occupancy: theoretical, 0 to 1
+    occupancy: modelled, by the driver's calculation where there was one, 0 to 1
     bound_ms, bound_gflops: the modelled speed of light, for the device that the evidence was made for
     not_ranked: why a measurement stands on no board, in words; "" where it does
     """

@@ -1,0 +1,34 @@
+"""A whole report as a page."""
+
+from __future__ import annotations
+
+from kernels.occupancy.by_driver import MeasuredOccupancy
+from kernels.page.report_page import Around, render_report
+from kernels.report import Report
+from kernels.verdict import Verdict
+from tests.kernels.page.sample import SOURCE
+
+
+def page_of(**more: object) -> str:
+    given = {
+        "verdict": Verdict.ACCEPTED, "message": "So it is.", "exercise": "tiled", "device": "cpu", "arch": "sm_90",
+        "tile": 16, "seed": "0",
+    }  # fmt: skip
+    return render_report(Report(**(given | more)), SOURCE, Around())  # type: ignore[arg-type]
+
+
+def test_what_a_driver_works_out_is_modelled():
+    page = page_of(measured_occupancy=MeasuredOccupancy(256, 32, 0, 0, 8, 48, 64))
+    figure = page[page.index(">Occupancy<") :][:400]
+    assert "75" in figure
+    assert "by the driver’s calculation" in figure
+    assert ">modelled<" in figure
+    assert ">measured<" not in figure
+
+
+def test_output_that_is_cut_says_how_much_is_left_out_and_where_it_is():
+    page = page_of(printed="\n".join(f"line {i}" for i in range(1_700)) + "\n")
+    assert "line 399" in page
+    assert "line 400" not in page
+    assert "… and 1,300 more lines. The report as JSON has them all." in page
+    assert "more line" not in page_of(printed="one\n")
