@@ -14,9 +14,16 @@ def test_a_text_is_copied_and_the_button_says_so(page, context, bench):
             '<code id="key">tl_1</code><button hidden data-needs-script data-copy="#key">Copy</button>'
         )
     )
+    page.clock.install()
+    said = page.locator("[aria-live]")
+    expect(said).to_have_text("")
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button")).to_have_text("Copied")
+    expect(said).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == "tl_1"
+    page.get_by_role("button").click()
+    page.clock.run_for(3_000)
+    expect(page.get_by_role("button")).to_have_text("Copy")
 
 
 @pytest.mark.parametrize("agreed", [True, False], ids=["yes", "no"])
@@ -54,9 +61,30 @@ def test_a_form_is_sent_once(page, bench):
     assert len(bench.sent) == 1
 
 
+def test_a_form_without_an_answer_can_be_sent_again_after_a_while(page, bench):
+    bench.answers["/nothing"] = lambda exchange: exchange.give("", status=204)
+    page.goto(
+        bench.page('<form method="post" action="/nothing" data-once><button>Hand <b>in</b></button></form>')
+    )
+    page.clock.install()
+    with page.expect_response("**/nothing"):
+        page.get_by_role("button").click()
+    expect(page.get_by_role("button")).to_have_text("Sending…")
+    page.get_by_role("button").click()
+    page.clock.run_for(11_000)
+    with page.expect_response("**/nothing"):
+        page.get_by_role("button", name="Hand in").click()
+    assert len(bench.sent) == 2
+
+
 def test_a_time_is_told_on_this_computers_clock_too(page, bench):
-    page.goto(bench.page('<time datetime="2026-11-21T12:00:00Z">21 Nov, 07:00 EST</time>'))
+    page.goto(
+        bench.page(
+            '<time datetime="2026-11-21T12:00:00Z" title="Sat 21 Nov 2026, 07:00 EST">21 Nov, 07:00 EST</time>'
+        )
+    )
     title = page.locator("time").get_attribute("title")
+    assert title.startswith("Sat 21 Nov 2026, 07:00 EST\n")
     assert "21 November 2026" in title
     assert "13:00:00" in title
 

@@ -3,6 +3,7 @@
 
 const PREFIX = "tilelab-draft:";
 const DAYS = 30;
+const GONE = "draftsGone";
 
 export interface Draft {
   readonly text: string;
@@ -11,6 +12,7 @@ export interface Draft {
 
 /** sent: the form that it is just being sent from; "" where it is not. */
 export function keepDraft(key: string, text: string, sent = ""): void {
+  if (GONE in document.documentElement.dataset) return;
   try {
     localStorage.setItem(PREFIX + key, JSON.stringify({ text, at: Date.now(), sent }));
   } catch {
@@ -49,8 +51,9 @@ export function dropSent(form: string): void {
   }
 }
 
-/** For whoever signs out: the next one at this computer sees nothing. */
+/** For whoever signs out: the next one at this computer sees nothing. This page, which is on its way out, keeps no more. */
 export function dropAllDrafts(): void {
+  document.documentElement.dataset[GONE] = "";
   try {
     for (const key of draftKeys()) localStorage.removeItem(key);
   } catch {

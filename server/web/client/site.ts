@@ -3,16 +3,26 @@
 //   <button hidden data-needs-script …>      shown here only: without a script it could do nothing
 //   <button data-copy="#id">, data-copy-text="…"   copies the element's text, or that one
 //   <form data-confirm="Really?">            asks first; also on one button of a form
-//   <form data-once>                         is sent once, however often its button is pressed
-//   <time datetime="…">                      tells the time on this computer's clock as a tooltip
+//   <form data-once>                         is sent once, however often its button is pressed, which says so meanwhile
+//   <time datetime="…">                      tells the time on this computer's clock as a tooltip, below its title if any
 //   <p data-handed-in="KEY">                 what was sent from the form with this key has been handed in: no draft now
 //   <form data-clear-drafts>                 signing out leaves no draft behind
 
 import { dropAllDrafts, dropSent } from "./drafts";
-import { LOCALE, all } from "./page";
+import { LOCALE, all, make } from "./page";
+
+const COPIED_MS = 2500;
+const SENDING_MS = 10_000;
+
+/** Ends of what buttons say for a while. */
+const saying = new Map<Element, () => void>();
+/** What is said of a button, for those who do not see it; there from the start, for only changes are told. */
+const told = make("p", { className: "unseen" });
+told.setAttribute("aria-live", "polite");
+document.body.append(told);
 
 for (const element of all("[data-needs-script]")) element.hidden = false;
-for (const time of all<HTMLTimeElement>("time[datetime]:not([title])")) tellLocally(time);
+for (const time of all<HTMLTimeElement>("time[datetime]")) tellLocally(time);
 for (const element of all("[data-handed-in]")) dropSent(element.dataset["handedIn"] ?? "");
 
 document.addEventListener("click", (event) => {
@@ -28,36 +38,58 @@ document.addEventListener("submit", (event) => {
     return;
   }
   if ("clearDrafts" in form.dataset) dropAllDrafts();
-  if (!("once" in form.dataset)) return;
-  if (form.dataset["once"] === "sent") event.preventDefault();
-  else form.dataset["once"] = "sent";
+  if ("once" in form.dataset) sendOnce(event, form);
 });
 
 // A page that comes back from the browser's memory may be sent again.
 window.addEventListener("pageshow", () => {
-  for (const form of all("form[data-once]")) form.dataset["once"] = "";
+  for (const end of [...saying.values()]) end();
 });
+
+/** A form whose answer does not come, since the reader stopped it say, can be sent again after a while. */
+function sendOnce(event: SubmitEvent, form: HTMLFormElement): void {
+  if (form.dataset["once"] === "sent") {
+    event.preventDefault();
+    return;
+  }
+  form.dataset["once"] = "sent";
+  say(event.submitter ?? form.querySelector("button"), "Sending…", SENDING_MS, () => {
+    form.dataset["once"] = "";
+  });
+}
+
+/** Let a button say something else for a while. */
+function say(button: Element | null, text: string, ms: number, then?: () => void): void {
+  if (button === null) return;
+  saying.get(button)?.();
+  const label = [...button.childNodes];
+  const end = (): void => {
+    window.clearTimeout(timer);
+    saying.delete(button);
+    button.replaceChildren(...label);
+    told.textContent = "";
+    then?.();
+  };
+  const timer = window.setTimeout(end, ms);
+  saying.set(button, end);
+  button.replaceChildren(text);
+  told.textContent = text;
+}
 
 function tellLocally(time: HTMLTimeElement): void {
   const when = new Date(time.dateTime);
   if (Number.isNaN(when.getTime())) return;
-  const told = when.toLocaleString(LOCALE, { dateStyle: "full", timeStyle: "long" });
-  time.title = `${told} on this computer’s clock`;
+  const here = `${when.toLocaleString(LOCALE, { dateStyle: "full", timeStyle: "long" })} on this computer’s clock`;
+  time.title = time.title === "" ? here : `${time.title}\n${here}`;
 }
 
 async function copy(button: HTMLElement): Promise<void> {
   const from = button.dataset["copy"];
   const text = from === undefined ? button.dataset["copyText"] : document.querySelector(from)?.textContent;
-  const label = button.textContent;
   try {
     await navigator.clipboard.writeText(text?.trim() ?? "");
-    button.textContent = "Copied";
+    say(button, "Copied", COPIED_MS);
   } catch {
-    button.textContent = "Not allowed here";
+    say(button, "Not allowed here", COPIED_MS);
   }
-  // the same button says so, in a place that is announced
-  button.setAttribute("aria-live", "polite");
-  window.setTimeout(() => {
-    button.textContent = label;
-  }, 2500);
 }
