@@ -8,11 +8,14 @@ from pathlib import Path
 import click
 
 from server.commands.grading_process import database_from, redis_address
+from worker.commands.root import SystemFault
 
 logger = logging.getLogger(__name__)
 
 
-@click.command(epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting cannot be used.")
+@click.command(
+    epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting cannot be used, or the database refuses for good."
+)
 @click.option(
     "--heartbeat",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -21,14 +24,15 @@ logger = logging.getLogger(__name__)
 def dispatcher(heartbeat: Path | None) -> None:
     """Send queued steps to workers, and take back what they lost, until SIGTERM or Ctrl-C.
 
-    Waits for a database or a broker that is away. More than one may run.
+    Waits for a database or a broker that is away. What the database would refuse each time ends it. More than one may
+    run.
 
     \b
     Example:
       tilelab serve dispatcher --heartbeat /run/tilelab/dispatcher
     """  # noqa: D301 - click reads the escape
     from server.grading.dispatcher import Dispatcher
-    from server.grading.running import Rounds, on_signals
+    from server.grading.running import CannotGoOn, Rounds, on_signals
     from server.grading.wires import wires_to
     from server.operations.presence import Presence
     from worker.broker import connect_redis
@@ -40,5 +44,9 @@ def dispatcher(heartbeat: Path | None) -> None:
     rounds = Rounds(Dispatcher(engine, wires_to(address), settings), Heartbeat(heartbeat, presence.tell))
     on_signals(rounds.stop)
     logger.info("dispatching")
-    rounds.run()
-    engine.dispose()
+    try:
+        rounds.run()
+    except CannotGoOn as error:
+        raise SystemFault(str(error)) from error
+    finally:
+        engine.dispose()

@@ -23,7 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from server.database.engine import DatabaseUnavailable, Sessions, sessions
 from server.database.faults import Outlook, explained, outlook
 from server.grading.record import Recorded, Unread, give_back, read_result, record, record_fault
-from server.grading.running import Outage
+from server.grading.running import Outage, hope_of, named
 from worker.broker import RECORD_TASK
 from worker.claims import Claims
 from worker.heartbeat import Heartbeat
@@ -42,7 +42,6 @@ RETURN_PAUSE = timedelta(seconds=30)
 enough to end an upgrade. After that it costs attempts."""
 
 _MOST_KNOWN = 10_000
-_LONGEST_REASON = 300
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +91,7 @@ class Recorder:
                 with explained(self.engine):
                     self._write(read, last=tries >= TRIES)
             except (DatabaseUnavailable, DBAPIError) as error:
-                tries += not _passes(error)
+                tries += hope_of(error) is not Outlook.PASSES
                 if tries >= 2 * TRIES:
                     logger.exception("a result can be written in no way, and is dropped")
                     return True
@@ -117,7 +116,7 @@ class Recorder:
                     raise
             # whatever it is, it would come again with every copy of the message
             logger.exception("the result of job %d cannot be recorded: its attempt is over", read.ticket.job)
-            record_fault(self._sessions, read.ticket, f"its result cannot be recorded: {_named(error)}")
+            record_fault(self._sessions, read.ticket, f"its result cannot be recorded: {named(error)}")
         else:
             if outcome is Recorded.FENCED:
                 self.late()
@@ -153,15 +152,3 @@ class Recorder:
 
 def _step(read: Unread) -> tuple[int, StepKind]:
     return read.ticket.job, read.ticket.kind
-
-
-def _passes(error: Exception) -> bool:
-    """Whether the database itself is away or busy; DatabaseUnavailable tells by what it was made of."""
-    found = error if isinstance(error, DBAPIError) else error.__cause__
-    return not isinstance(found, DBAPIError) or outlook(found) is Outlook.PASSES
-
-
-def _named(error: Exception) -> str:
-    """For staff: what it is, without the statement and what was to be written."""
-    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    return f"{type(cause).__name__}: {' '.join(str(cause).split())}"[:_LONGEST_REASON].rstrip(": ")

@@ -9,8 +9,10 @@ import time
 from dataclasses import dataclass, field
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
 
 from server.database.engine import DatabaseUnavailable
+from server.database.faults import Outlook, outlook
 from server.database.schema import check
 from server.grading.dispatcher import Dispatcher
 from worker.heartbeat import Heartbeat
@@ -19,8 +21,25 @@ TICK_SECONDS = 0.1
 BUSY_SECONDS = 0.02
 """After a round that moved something: a slot may have room already for what waits behind it."""
 LONGEST_WAIT = 5.0
+_LONGEST_REASON = 300
 
 logger = logging.getLogger(__name__)
+
+
+class CannotGoOn(RuntimeError):
+    """The database refuses something, and would refuse it again; the text says in a line what it said."""
+
+
+def hope_of(error: DatabaseUnavailable | DBAPIError) -> Outlook:
+    """What another try would bring; DatabaseUnavailable tells by what it was made of."""
+    found = error if isinstance(error, DBAPIError) else error.__cause__
+    return outlook(found) if isinstance(found, DBAPIError) else Outlook.PASSES
+
+
+def named(error: Exception) -> str:
+    """What it is, in a line, without the statement and what was to be written."""
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    return f"{type(cause).__name__}: {' '.join(str(cause).split())}"[:_LONGEST_REASON].rstrip(": ")
 
 
 @dataclass(slots=True)
@@ -74,7 +93,7 @@ class Rounds:
     _broker: Outage = field(default_factory=lambda: Outage("the broker"))
 
     def run(self) -> None:
-        """Until `stop` is set."""
+        """Until `stop` is set; raises CannotGoOn."""
         wait_for_database(self.dispatcher.engine, self.stop, self.heartbeat)
         while not self.stop.is_set():
             wait = self._round()
@@ -85,7 +104,11 @@ class Rounds:
         """One round; returns the seconds to wait after it."""
         try:
             moved = self.dispatcher.tick()
-        except DatabaseUnavailable as error:
+        except (DatabaseUnavailable, DBAPIError) as error:
+            wrong = isinstance(error, DBAPIError)  # what was asked of it, and not the database
+            if wrong or hope_of(error) is Outlook.LASTS:
+                why = named(error) if wrong else str(error)
+                raise CannotGoOn(f"The database refuses what the dispatcher needs of it: {why}") from error
             return self._database.failed(error)
         except ConnectionError as error:
             return self._broker.failed(error)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from sqlalchemy import Engine, select
+from click.testing import CliRunner
+from sqlalchemy import Engine, select, text
+from sqlalchemy.exc import OperationalError
 
 from kernels.verdict import Verdict
-from server.database.engine import DatabaseUnavailable, Sessions
+from server.database.engine import DatabaseUnavailable, Sessions, connect
 from server.fleet.models import Worker
 from server.grading.attempts import locked_current
 from server.grading.changes import cancel
@@ -17,10 +19,13 @@ from server.grading.dispatcher import Dispatcher
 from server.grading.models import Attempt, AttemptOutcome, Job, JobState, Step, StepState
 from server.grading.record import Recorded, record
 from server.grading.reports import unpack
+from server.grading.running import CannotGoOn, Rounds
 from server.settings import Settings
 from tests.server.course import NOW, ACourse, check_result, result_of, step_of
 from tests.server.grading.redis_stand_in import StandIn
 from worker.claims import Stand
+from worker.commands.root import tilelab
+from worker.heartbeat import Heartbeat
 from worker.messages import CPU_QUEUE, StepKind, Ticket
 
 LEASE = 20.0
@@ -328,3 +333,35 @@ def test_a_claim_of_an_unknown_attempt_is_no_concern(scene):
     scene.redis.claim(Ticket(5, StepKind.CHECK, "x"), "w", LEASE)
     scene.tick()
     assert {claim.stand for claim in scene.redis.held.values()} == {Stand.CLAIMED}
+
+
+def test_what_the_database_refuses_for_good_ends_the_process_in_a_line(sqlite_url, monkeypatch):
+    engine = connect(sqlite_url)
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE steps RENAME TO gone"))
+    engine.dispose()
+    monkeypatch.setenv("DATABASE_URL", sqlite_url)
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr("server.grading.running.on_signals", lambda _: None)
+    ended = CliRunner().invoke(tilelab, ["serve", "dispatcher"])
+    assert ended.exit_code == 3
+    assert ended.stderr.splitlines()[-1] == (
+        "tilelab: The database refuses what the dispatcher needs of it: OperationalError: no such table: steps"
+    )
+
+
+@pytest.mark.parametrize(("code", "waits"), [("54000", False), ("57P01", True), ("57014", True)])
+def test_what_may_pass_is_waited_for(scene, monkeypatch, code, waits):
+    class Refused(Exception):
+        sqlstate = code
+
+    def refuse(*_):
+        raise OperationalError("SELECT", {}, Refused("so it is"))
+
+    monkeypatch.setattr(Dispatcher, "_rows", refuse)
+    rounds = Rounds(scene.dispatcher, Heartbeat(None))
+    if waits:
+        assert rounds._round() > 0
+    else:
+        with pytest.raises(CannotGoOn, match="so it is"):
+            rounds._round()
