@@ -18,7 +18,7 @@ from kernels.verdict import Verdict
 _PAGES = 50
 _AWAY_SECONDS = 4.0
 _ENDS_SECONDS = 120
-_LAST = "<strong>Done</strong>"
+_LAST = ">Done</strong>"
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:

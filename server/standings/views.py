@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from flask import Blueprint, Response, jsonify, redirect, render_template, request
 
 from server.standings.asking import read_query
@@ -31,8 +33,11 @@ def show_board(slug: str, assignment: str, device_class: str) -> str:
 @standings_pages.get("/courses/<slug>/<assignment>/board/<device_class>/lines")
 def show_lines(slug: str, assignment: str, device_class: str) -> Response:
     """The same part as it is now, for a page that is open."""
-    html = render_template("standings/_lines.html", board=_page(slug, assignment, device_class))
-    return jsonify({"html": html, "final": False})
+    board = _page(slug, assignment, device_class)
+    digest = hashlib.sha256(repr(board).encode()).hexdigest()[:16]
+    same = request.args.get("seen") == digest
+    html = None if same else render_template("standings/_lines.html", board=board)
+    return jsonify({"html": html, "final": False, "digest": digest})
 
 
 def _page(slug: str, assignment: str, device_class: str) -> BoardPage:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,6 +14,7 @@ from tests.browser.workbench import Exchange, Workbench, workbench
 # That a page notices that its server is away, and that it is back.
 LONG = 60_000
 ADDRESSES = 'data-state="/state" data-events="/events"'
+IMPATIENT = f'{ADDRESSES} data-every="100"'
 
 
 @dataclass
@@ -91,7 +92,7 @@ def test_what_happens_is_shown_while_it_happens(page, bench, progress):
 
 
 def test_without_a_stream_the_state_is_asked_for(page, bench, progress):
-    page.goto(lay_out(bench, progress, 'data-state="/state"'))
+    page.goto(lay_out(bench, progress, 'data-state="/state" data-every="100"'))
     expect(live(page)).to_have_text("Waiting.")
     progress.tell("<p>Compiling.</p>")
     expect(live(page)).to_have_text("Compiling.")
@@ -101,7 +102,7 @@ def test_where_the_stream_is_refused_the_state_is_asked_for_until_it_is_back(
     page, bench, progress, complaints
 ):
     complaints.allow("503|MIME type")
-    address = lay_out(bench, progress)
+    address = lay_out(bench, progress, IMPATIENT)
     bench.answers["/events"] = refuse
     page.goto(address)
     expect(live(page)).to_have_text("Waiting.")
@@ -154,7 +155,7 @@ def test_the_last_state_loads_the_page_anew_once(page, bench, progress):
     with page.expect_event("load"):
         progress.tell("<p>Done.</p>", final=True)
     expect(live(page)).to_have_text("Done.")
-    page.wait_for_timeout(1000)
+    expect(page.get_by_role("link", name="Load the page again.")).to_be_visible()
     assert bench.asked.count("/") == 2
 
 
@@ -169,13 +170,91 @@ def test_what_stays_keeps_focus_and_what_was_opened_stays_open(page, bench, prog
     expect(page.get_by_role("button", name="Stop")).to_be_focused()
 
 
-def test_who_is_signed_out_meanwhile_is_sent_to_the_server(page, bench, progress, complaints):
-    complaints.allow("401|MIME type")
-    answer: Callable[[Exchange], None] = lambda exchange: exchange.give_json({}, 401)  # noqa: E731
-    address = lay_out(bench, progress)
-    bench.answers["/events"] = bench.answers["/state"] = answer
+@pytest.mark.parametrize(
+    ("status_code", "told"), [(401, "not signed in"), (403, "not open to you"), (404, "not here")]
+)
+def test_who_may_see_it_no_longer_is_sent_to_the_server_once(
+    page, bench, progress, complaints, status_code, told
+):
+    complaints.allow("40[134]|MIME type")
+    address = lay_out(bench, progress, IMPATIENT)
+    bench.answers["/events"] = bench.answers["/state"] = answer(status_code)
     page.goto(address)
-    end = time.monotonic() + 30
-    while bench.asked.count("/") < 2:
-        assert time.monotonic() < end, bench.asked
-        page.wait_for_timeout(50)
+    expect(status(page)).to_contain_text(f"{told} any more. Load the page again.", timeout=LONG)
+    assert bench.asked.count("/") == 2
+
+
+@pytest.mark.parametrize("status_code", [429, 503])
+def test_a_server_that_refuses_is_busy_and_not_away(page, bench, progress, complaints, status_code):
+    complaints.allow("429|503|MIME type")
+    address = lay_out(bench, progress, IMPATIENT)
+    bench.answers["/events"] = bench.answers["/state"] = answer(status_code)
+    page.goto(address)
+    expect(status(page)).to_contain_text("The server is busy")
+    bench.answers["/state"] = progress.state
+    expect(live(page)).to_have_text("Waiting.")
+    assert bench.asked.count("/") == 1
+
+
+def answer(status_code: int) -> Callable[[Exchange], None]:
+    return lambda exchange: exchange.give_json({}, status_code)
+
+
+def test_what_is_graded_again_loads_the_page_anew_again(page, bench, progress):
+    first, second = (f'{ADDRESSES} data-of="{number}"' for number in (1, 2))
+    page.goto(lay_out(bench, progress, first))
+    expect(live(page)).to_have_text("Waiting.")
+    lay_out(bench, progress, second)
+    with page.expect_event("load"):
+        progress.tell("<p>Done.</p>", final=True)
+        progress.tell("<p>Waiting again.</p>")
+    expect(live(page)).to_have_text("Waiting again.")
+    with page.expect_event("load"):
+        progress.tell("<p>Done again.</p>", final=True)
+    assert bench.asked.count("/") == 3
+
+
+def test_a_browser_that_remembers_nothing_says_how_to_go_on(page, bench, progress):
+    page.add_init_script("Storage.prototype.setItem = () => { throw new Error('no'); };")
+    page.goto(lay_out(bench, progress))
+    progress.tell("<p>Done.</p>", final=True)
+    expect(page.get_by_role("link", name="Load the page again.")).to_be_visible()
+    assert bench.asked.count("/") == 1
+
+
+def test_where_nobody_waits_for_news_each_question_comes_late_and_tells_what_was_seen(page, bench, progress):
+    page.add_init_script(_HURRIED)
+    seen = []
+
+    def state(exchange: Exchange) -> None:
+        seen.append(parse_qs(urlsplit(exchange.path).query).get("seen"))
+        exchange.give_json({"html": None if seen[-1] else "<p>1.</p>", "final": False, "digest": "d1"})
+
+    address = lay_out(bench, progress, 'data-state="/state?q=a" data-every="10000"')
+    bench.answers["/state"] = state
+    page.goto(address)
+    expect(live(page)).to_have_text("1.")
+    while len(seen) < 3:
+        page.wait_for_timeout(20)
+    assert all(5_000 <= wait <= 15_000 for wait in page.evaluate("window.waits"))
+    assert seen[:3] == [None, ["d1"], ["d1"]]
+
+
+_HURRIED = """
+  window.waits = [];
+  const slow = window.setTimeout;
+  window.setTimeout = (act, wait) => {
+    const isLimit = wait === 10_000;
+    if (!isLimit) window.waits.push(wait);
+    return slow(act, isLimit ? wait : wait / 100);
+  };
+"""
+
+
+def test_the_title_says_what_happens_and_no_notice_outlasts_what_it_was_about(page, bench, progress):
+    address = lay_out(bench, progress)
+    page.goto(f"{address}?notice=tried-again&x=1")
+    assert page.url == f"{address}?x=1"
+    page.evaluate("document.title = 'Waiting · Tiled · Tilelab'")
+    progress.tell("<p><strong data-live-title>Checking</strong></p>")
+    expect(page).to_have_title("Checking · Tiled · Tilelab")

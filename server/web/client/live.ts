@@ -2,27 +2,39 @@
 //
 //   <div data-live data-now="…" data-state="/submissions/17/state" data-events="/submissions/17/events">…</div>
 //                                            data-every="10000" asks every ten seconds or so, where nobody waits for news
+//                                            data-of="17" names what it tells of, where the page may tell of another later
 //   <span data-live-status></span>           says when nothing has come for a while
 //   <span data-since="…"></span>             within the element: counts the seconds since then, by the server's clock
+//   <strong data-live-title></strong>        within the element: stands first in the title of the page, too
 //
-// Both addresses give {"html": …, "final": …, "now": …}: the element's new content or null where nothing changed, whether
-// this was the last change, and the server's time, which is what `data-now` has, too, in seconds since 1970. Events are named `state`; any event at all, `beat` too, shows that the stream lives. Without
-// data-events, or while the stream is away, the state is asked for again and again. A page whose state is final is
-// loaded anew once: then it is as everybody else sees it.
+// Both addresses give {"html": …, "final": …, "now": …, "digest": …}: the element's new content, whether this was the last
+// change, and the server's time, which is what `data-now` has, too, in seconds since 1970. Where a digest comes along it
+// is sent with the next question, as `seen`, and html is null as long as nothing changed. Events are named `state`; any
+// event at all, `beat` too, shows that the stream lives. Without data-events, or while the stream is away, the state is
+// asked for again and again. A page whose state is final is loaded anew once: then it is as everybody else sees it.
 
-import { all } from "./page";
+import { all, make } from "./page";
 import { morph } from "./morph";
 
 interface State {
   readonly html: string | null;
   readonly final: boolean;
   readonly now?: number;
+  readonly digest?: string;
 }
 
 const SILENCE_MS = 45_000;
 const DOZE_MS = 20_000;
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 15_000;
+const RELOADED_MS = 60_000;
+
+/** What is told to who may see the page no longer. */
+const GONE: ReadonlyMap<number, string> = new Map([
+  [401, "You are not signed in any more."],
+  [403, "This is not open to you any more."],
+  [404, "This is not here any more."],
+]);
 
 class Live {
   private stream: EventSource | null = null;
@@ -35,6 +47,7 @@ class Live {
   private over = false;
   /** How far this computer's clock is ahead of the server's. */
   private ahead = 0;
+  private digest = "";
 
   constructor(
     private readonly place: HTMLElement,
@@ -101,7 +114,7 @@ class Live {
     window.setTimeout(() => {
       if (this.over || !document.hidden) return;
       this.hush();
-      this.wait = LONGEST_WAIT_MS;
+      this.wait = this.usual();
       this.later();
     }, DOZE_MS);
   }
@@ -119,6 +132,10 @@ class Live {
     this.timer = window.setTimeout(() => void this.ask(), this.wait * (0.5 + Math.random()));
   }
 
+  private usual(): number {
+    return document.hidden ? Math.max(this.pace, LONGEST_WAIT_MS) : this.pace;
+  }
+
   private notLater(): void {
     window.clearTimeout(this.timer);
     this.timer = 0;
@@ -133,30 +150,51 @@ class Live {
     this.asking = asking;
     const limit = window.setTimeout(() => asking.abort(), 10_000);
     try {
-      const answer = await fetch(this.state, { headers: { Accept: "application/json" }, signal: asking.signal });
-      if (answer.status === 401 || answer.redirected) return this.finish();
-      if (!answer.ok) throw new Error(`${answer.status}`);
+      const answer = await fetch(this.address(), { headers: { Accept: "application/json" }, signal: asking.signal });
+      const status = answer.redirected ? 401 : answer.status;
+      const gone = GONE.get(status);
+      if (gone !== undefined) return this.finish(`${status}`, gone);
+      if (!answer.ok) return this.failed("The server is busy. This page goes on by itself.");
       this.take((await answer.json()) as State);
-      this.wait = document.hidden ? LONGEST_WAIT_MS : FIRST_WAIT_MS;
+      this.wait = this.usual();
       this.tell("");
       if (this.events === undefined || document.hidden) this.later();
       else if (this.stream === null) this.listen();
     } catch {
       if (this.asking !== asking) return; // a later one asks
-      this.tell("No connection. This page goes on by itself as soon as there is one.");
-      this.wait = Math.min(this.wait * 1.5, LONGEST_WAIT_MS);
-      this.later();
+      this.failed("No connection. This page goes on by itself as soon as there is one.");
     } finally {
       window.clearTimeout(limit);
     }
+  }
+
+  private address(): string {
+    const address = new URL(this.state, location.href);
+    if (this.digest !== "") address.searchParams.set("seen", this.digest);
+    return address.href;
+  }
+
+  private failed(why: string): void {
+    this.tell(why);
+    this.wait = Math.min(this.wait * 1.5, LONGEST_WAIT_MS);
+    this.later();
   }
 
   private take(state: State): void {
     if (this.over) return;
     this.set(state.now);
     if (state.html !== null) morph(this.place, state.html);
+    this.digest = state.digest ?? "";
     this.count();
-    if (state.final) this.finish();
+    this.retitle();
+    if (state.final) this.finish(`final ${this.place.dataset["of"] ?? ""}`, "Done.");
+  }
+
+  /** A tab that nobody looks at says in its title what there is to see. */
+  private retitle(): void {
+    const title = this.place.querySelector("[data-live-title]")?.textContent ?? "";
+    const rest = document.title.indexOf(" · ");
+    if (title !== "" && rest >= 0) document.title = title + document.title.slice(rest);
   }
 
   private set(now: number | undefined): void {
@@ -171,24 +209,39 @@ class Live {
     }
   }
 
-  private finish(): void {
+  /** Load the page anew; where that was done for this reason a moment ago, say why it is to be done. */
+  private finish(reason: string, why: string): void {
     this.over = true;
     this.notLater();
     this.hush();
-    const key = `tilelab-final:${location.pathname}`;
-    try {
-      // A page that is still not final after it was loaded anew must not load itself for ever.
-      if (Date.now() - Number(sessionStorage.getItem(key)) < 60_000) return;
-      sessionStorage.setItem(key, String(Date.now()));
-    } catch {
-      return;
-    }
-    location.reload();
+    if (isFirst(`tilelab-loaded:${location.pathname}:${reason}`)) location.reload();
+    else this.tell(`${why} `, make("a", { href: location.pathname + location.search }, "Load the page again."));
   }
 
-  private tell(text: string): void {
-    for (const element of all("[data-live-status]")) if (element.textContent !== text) element.textContent = text;
+  private tell(text: string, ...more: Node[]): void {
+    for (const element of all("[data-live-status]")) {
+      if (element.textContent !== text) element.replaceChildren(text, ...more.map((node) => node.cloneNode(true)));
+    }
   }
+}
+
+/** A page that comes back as it was must not load itself for ever, nor one of which no browser remembers anything. */
+function isFirst(key: string): boolean {
+  try {
+    if (Date.now() - Number(sessionStorage.getItem(key)) < RELOADED_MS) return false;
+    sessionStorage.setItem(key, String(Date.now()));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What became of a form is told now. Loaded anew by itself, the page must not tell it again beside what came of it. */
+function forgetNotice(): void {
+  const address = new URL(location.href);
+  if (!address.searchParams.has("notice")) return;
+  address.searchParams.delete("notice");
+  history.replaceState(history.state, "", address);
 }
 
 function spent(seconds: number): string {
@@ -196,6 +249,7 @@ function spent(seconds: number): string {
   return seconds < 7200 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 }
 
+forgetNotice();
 for (const place of all("[data-live][data-state]")) {
   new Live(place, place.dataset["state"] ?? "", place.dataset["events"]).start();
 }

@@ -61,7 +61,8 @@ def test_a_line_has_its_interval_share_launch_and_moment(portal):
     ranked(portal.course, "ada", 7_000.0, now=later(60))
     (line,) = lines(client_of(portal, "ada").page(BOARD))
     assert "7,000 GFLOPS 6,993 to 7,007 10 %" in line
-    assert "02 Mar 09:01" in line
+    assert "02 Mar" in line
+    assert "09:01" in line
     assert line.endswith("tile 16 · 128×128 · 16×16")
 
 
@@ -216,7 +217,8 @@ def test_what_is_checked_only_shows_who_is_right_since_when_and_never_a_rank(por
     assert client.get("/courses/gpu/tiled/board/").headers["Location"].endswith("/board/cpu")
     page = client.page("/courses/gpu/tiled/board/cpu")
     ben, ada = lines(page)
-    assert "02 Mar 09:01" in ben
+    assert "02 Mar" in ben
+    assert "09:01" in ben
     assert "4,000 GFLOPS" in ben
     assert "8,000 GFLOPS" in ada
     assert "modelled" in page

@@ -105,10 +105,10 @@ def test_events_give_the_verdict_that_counts_as_everything_else_does(portal: Por
 def test_a_page_that_is_loaded_again_knows_what_its_worker_said(portal: Portal, ada: BrowserClient) -> None:
     name, job = handed_in(portal.course, "ada")
     taken(portal.course, job)
-    assert "<strong>At work</strong>" in ada.page(f"/submissions/{name}")
+    assert ">At work</strong>" in ada.page(f"/submissions/{name}")
     hub_of(portal.app)._heard(Hint(job, StepKind.CHECK, 1, 5.0, "checking", "3 of 14: Width=17 real"))
     page = ada.page(f"/submissions/{name}")
-    assert "<strong>Checking</strong>" in page
+    assert ">Checking</strong>" in page
     assert "3 of 14: Width=17 real" in page
 
 
