@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import click
-from sqlalchemy.orm import Session
 
 from server.accounts import service
 from server.accounts.admins import appoint, dismiss
@@ -16,10 +15,11 @@ from server.accounts.links import LIFETIMES, create_link, path_of
 from server.accounts.models import LinkPurpose, Person
 from server.accounts.proving import prove
 from server.audit.service import note
+from server.commands.asking import course_named, person_named
 from server.commands.database import database_in_use
 from server.commands.revoking import revoke
 from server.courses.models import Role
-from server.courses.service import enrol, find_course
+from server.courses.service import enrol
 from server.settings import read_public_url
 from worker.commands.root import Exit, WrongUse, leave
 
@@ -78,9 +78,7 @@ def add(
         if admin:
             appoint(session, person)
         if course is not None:
-            found = find_course(session, course)
-            if found is None:
-                raise WrongUse(f"There is no course {course}; tilelab admin course list shows them.")
+            found = course_named(session, course)
             enrol(session, found, person, Role(role))
             note(session, None, "member.added", _subject(person), course_id=found.id, role=role)
         token = None
@@ -112,7 +110,7 @@ def change(email: str, new_email: str | None, name: str | None) -> None:
     if not changed:
         raise WrongUse("Say what to change: --email, --name, or both.")
     with database_in_use() as sessions, sessions.begin() as session:
-        person = _found(session, email)
+        person = person_named(session, email)
         if new_email is not None:
             service.change_email(session, person, new_email)
         if name is not None:
@@ -149,7 +147,8 @@ def list_people(as_json: bool) -> None:
 
 @user.command()
 @click.argument("email")
-def password(email: str) -> None:
+@_as_json
+def password(email: str, as_json: bool) -> None:
     """Set someone's password: asked for twice on a terminal, else one line of standard input.
 
     Browsers in which they are signed in are signed out, and links of theirs work no more.
@@ -160,14 +159,15 @@ def password(email: str) -> None:
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions:
         with sessions.begin() as session:
-            _found(session, email)
+            person_named(session, email)
         kept = service.hash_password(_asked_password())
         with sessions.begin() as session:
-            person = _found(session, email)
+            person = person_named(session, email)
             service.keep_password(session, person, kept)
             prove(session, person)
             note(session, None, "person.password_set", _subject(person))
-    click.echo("The password is set.")
+            shown = _shown(person)
+    click.echo(json.dumps(shown) if as_json else "The password is set.")
     leave(Exit.ACCEPTED)
 
 
@@ -186,7 +186,7 @@ def token(email: str, name: str, days: int | None, revoke: bool, as_json: bool) 
       tilelab admin user token ada@university.edu --revoke
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
-        person = _found(session, email)
+        person = person_named(session, email)
         if revoke:
             count = service.revoke_tokens(session, person)
             note(session, None, "token.revoked", _subject(person), count=count)
@@ -204,7 +204,8 @@ def token(email: str, name: str, days: int | None, revoke: bool, as_json: bool) 
 @user.command()
 @click.argument("email")
 @click.option("--enable", is_flag=True, help="Let them in again.")
-def disable(email: str, enable: bool) -> None:
+@_as_json
+def disable(email: str, enable: bool, as_json: bool) -> None:
     """Let someone in no more, neither with a password nor with a token; all they did stays.
 
     Browsers in which they are signed in are signed out at once.
@@ -214,10 +215,11 @@ def disable(email: str, enable: bool) -> None:
       tilelab admin user disable bob@university.edu
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
-        person = _found(session, email)
+        person = person_named(session, email)
         (service.enable if enable else service.disable)(session, person)
         note(session, None, "person.enabled" if enable else "person.disabled", _subject(person))
-    click.echo(f"{person.email} is {'let in again' if enable else 'shut out'}.")
+    line = f"{person.email} is {'let in again' if enable else 'shut out'}."
+    click.echo(json.dumps(_shown(person)) if as_json else line)
     leave(Exit.ACCEPTED)
 
 
@@ -254,7 +256,8 @@ def reset_link(email: str, as_json: bool) -> None:
 @user.command("make-admin")
 @click.argument("email")
 @click.option("--end", is_flag=True, help="Let them run the server no more.")
-def make_admin(email: str, end: bool) -> None:
+@_as_json
+def make_admin(email: str, end: bool, as_json: bool) -> None:
     """Let someone run the whole server: the fleet, and every course as its instructor.
 
     \b
@@ -263,12 +266,13 @@ def make_admin(email: str, end: bool) -> None:
       tilelab admin user make-admin ops@university.edu --end
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
-        person = _found(session, email)
+        person = person_named(session, email)
         if end:
             dismiss(session, person)
         else:
             appoint(session, person)
-    click.echo(f"{person.email} runs this server{' no more' if end else ''}.")
+    line = f"{person.email} runs this server{' no more' if end else ''}."
+    click.echo(json.dumps(_shown(person)) if as_json else line)
     leave(Exit.ACCEPTED)
 
 
@@ -291,7 +295,7 @@ def erase(email: str, yes: bool, as_json: bool) -> None:
 
     with database_in_use() as sessions:
         with sessions.begin() as session:
-            person = _found(session, email)
+            person = person_named(session, email)
         if not yes:
             click.confirm(f"Erase {person.name} <{person.email}> for good?", abort=True, err=True)
         done = erase_person(sessions, person.id)
@@ -303,18 +307,11 @@ def erase(email: str, yes: bool, as_json: bool) -> None:
     leave(Exit.ACCEPTED)
 
 
-def _found(session: Session, email: str) -> Person:
-    person = service.find_person(session, email)
-    if person is None:
-        raise WrongUse(f"Nobody has the email {email}; tilelab admin user list shows everyone.")
-    return person
-
-
 def _print_link(email: str, purpose: LinkPurpose, *, as_json: bool) -> None:
     with database_in_use() as sessions:
         portal = read_public_url()
         with sessions.begin() as session:
-            person = _found(session, email)
+            person = person_named(session, email)
             if person.disabled_at is not None:
                 raise WrongUse(
                     f"{person.email} is shut out; tilelab admin user disable --enable lets them in."

@@ -77,6 +77,14 @@ def test_who_runs_the_server_is_said_and_noted(ready: Sessions) -> None:
     assert "Example:\n" in done("user", "make-admin", "--help")
 
 
+def test_programs_read_how_somebody_stands_then(ready: Sessions) -> None:
+    told = json.loads(done("user", "password", "ada@example.edu", "--json", stdin="two green teapots\n"))
+    assert (told["email"], told["disabled"]) == ("ada@example.edu", False)
+    assert json.loads(done("user", "disable", "ada@example.edu", "--json"))["disabled"] is True
+    assert json.loads(done("user", "disable", "ada@example.edu", "--enable", "--json"))["disabled"] is False
+    assert json.loads(done("user", "make-admin", "ada@example.edu", "--json"))["admin"] is True
+
+
 def test_a_password_from_the_command_line_ends_sessions_and_links(ready: Sessions) -> None:
     token = done("user", "reset-link", "ada@example.edu").strip().rpartition("/")[2]
     with ready.begin() as session:
