@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
+from server.audit.service import note
 from server.commands.asking import course_named, person_named
 from server.commands.database import database_in_use
+from server.courses.locking import hold_course
 from server.courses.models import Course, Membership, Role
 from server.settings import read_public_url
 from server.staff.cells import written
@@ -44,8 +47,11 @@ def roster() -> None:
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--drop-others", is_flag=True, help="Drop students who are not in the file; staff stay.")
+@click.option("--yes", is_flag=True, help="Do not ask before somebody is dropped.")
 @_as_json
-def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, as_json: bool) -> None:
+def import_roster(
+    course: str, file: Path, dry_run: bool, drop_others: bool, yes: bool, as_json: bool
+) -> None:
     """Take the people in FILE into COURSE, all of them or none; `-` reads standard input.
 
     The first line names the columns: email,name,role,section, of which the last two may be left out. Nobody is
@@ -54,12 +60,17 @@ def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, as_
     \b
     Example:
       tilelab admin roster import cs483 students.csv --dry-run
-      tilelab admin roster import cs483 students.csv --drop-others
+      tilelab admin roster import cs483 students.csv --drop-others --yes
     """  # noqa: D301 - click reads the escape
     read = _read(file)
     with database_in_use() as sessions, sessions.begin() as session:
         found = course_named(session, course)
         plan = make_plan(session, found, read, drop_others=drop_others)
+    if plan.drops and not plan.problems and not dry_run and not yes:
+        _ask(plan, course, file)
+    with database_in_use() as sessions, sessions.begin() as session:
+        hold_course(session, found.id)
+        plan = _as_shown(make_plan(session, found, read, drop_others=drop_others), plan)
         if not plan.problems and not dry_run:
             carry_out(session, found, plan, None)
     if as_json:
@@ -83,7 +94,11 @@ def export_roster(course: str, as_json: bool) -> None:
       tilelab admin roster export cs483 > roster.csv
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
-        members = read_members(session, course_named(session, course).id)
+        found = course_named(session, course)
+        members = read_members(session, found.id)
+        note(
+            session, None, "roster.exported", f"course {found.slug}", course_id=found.id, people=len(members)
+        )
     if as_json:
         click.echo(json.dumps([_member(one) for one in members if one.dropped_at is None]))
     else:
@@ -190,6 +205,22 @@ def _read(file: Path) -> Read:
         raise WrongUse(f"{file}: {error}") from error
     except OSError as error:
         raise WrongUse(f"{file} cannot be read: {error.strerror or error}.") from error
+
+
+def _ask(plan: Plan, course: str, file: Path) -> None:
+    """Before anybody is dropped; where nobody can answer, --yes has to be given."""
+    who = f"{plan.drops:,} {'student' if plan.drops == 1 else 'students'} of {course}"
+    if str(file) == "-" or not sys.stdin.isatty():
+        raise WrongUse(
+            f"This would drop {who}, and nobody is here to be asked: look with --dry-run, then give --yes."
+        )
+    click.confirm(f"Drop {who}, who are not in the file?", abort=True, err=True)
+
+
+def _as_shown(plan: Plan, shown: Plan) -> Plan:
+    if plan.digest != shown.digest:
+        raise WrongUse("The course has changed meanwhile; nothing was imported. Run this again.")
+    return plan
 
 
 def _shown(plan: Plan, *, done: bool) -> dict[str, Any]:

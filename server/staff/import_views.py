@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from flask import Response, render_template, request
 
+from server.courses.locking import hold_course
 from server.courses.models import Role
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.roster_csv import MOST_BYTES, MOST_LINES, Read, Unreadable, decoded, read_roster
@@ -53,6 +54,7 @@ def apply_roster(slug: str) -> str | Response | tuple[str, int]:
     if read is None:
         return _page(ImportPage(desk_of(course, "roster"), form)), 422
     with site().sessions.begin() as session:
+        hold_course(session, course.course_id)
         row = the_course(session, course)
         plan = make_plan(session, row, read, drop_others=form.checked("drop"), actor_id=viewer().id)
         shown = request.form.get("digest", "")

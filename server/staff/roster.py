@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from server.accounts.models import Person
 from server.accounts.proving import before_reaching_further
 from server.accounts.service import create_person, find_person
 from server.audit.service import note
+from server.courses.locking import hold_course
 from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import CourseError
 from server.staff.cells import written
@@ -23,11 +25,7 @@ from server.submissions.models import Submission
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One line of a roster.
-
-    invited: whether they have ever set a password
-    last_submission: when they last handed something in, for this course
-    """
+    """One line of a roster. has_password: whether they have ever set one."""
 
     person_id: int
     name: str
@@ -38,7 +36,6 @@ class Member:
     dropped_at: datetime | None
     has_password: bool
     came_with_code: bool
-    last_submission: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +50,27 @@ class Wanted:
 
 def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> list[Member]:
     """Staff first, then by name; without those that were erased."""
-    last = (
-        select(Submission.person_id, func.max(Submission.created_at).label("at"))
-        .join(Assignment, Assignment.id == Submission.assignment_id)
-        .where(Assignment.course_id == course_id)
-        .group_by(Submission.person_id)
-        .subquery()
-    )
     query = (
-        select(Membership, Person, last.c.at)
+        select(Membership, Person)
         .join(Person, Person.id == Membership.person_id)
-        .outerjoin(last, last.c.person_id == Membership.person_id)
         .where(Membership.course_id == course_id, Person.erased_at.is_(None))
     )
     found = [_member(*row) for row in session.execute(query).all()]
     given = wanted or Wanted(state="all")
-    return sorted((one for one in found if _is_wanted(one, given)), key=_order)
+    return sorted((one for one in found if is_wanted(one, given)), key=_order)
+
+
+def last_submissions(session: Session, course_id: int, members: Sequence[Member]) -> Mapping[int, datetime]:
+    """When each of these handed something in for the last time, for this course, by the person's number."""
+    query = (
+        select(Submission.person_id, func.max(Submission.created_at))
+        .join(Assignment, Assignment.id == Submission.assignment_id)
+        .where(
+            Assignment.course_id == course_id, Submission.person_id.in_([one.person_id for one in members])
+        )
+        .group_by(Submission.person_id)
+    )
+    return dict(session.execute(query).all())
 
 
 def sections(session: Session, course_id: int) -> list[str]:
@@ -144,6 +146,7 @@ def change(
     now: datetime | None = None,
 ) -> bool:
     """Give a member another role or section; says whether anything changed."""
+    hold_course(session, course.id)
     member = membership_of(session, course, person_id)
     to = _section(section)
     changed = {
@@ -168,6 +171,7 @@ def drop(
 ) -> None:
     """Someone is in the course no more; all that they did stays, and they can be taken back."""
     moment = now or datetime.now(UTC)
+    hold_course(session, course.id)
     member = membership_of(session, course, person_id)
     if member.dropped_at is not None:
         return
@@ -192,6 +196,18 @@ def take_back(
     _note(session, actor, "member.taken_back", person_id, course, now or datetime.now(UTC))
 
 
+def enrol(session: Session, course: Course, actor: Person | None, person: Person, role: Role) -> None:
+    """Take in who has an account, take back who dropped, or give who is there that role; raises CourseError."""
+    found = session.scalar(
+        select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)
+    )
+    if found is None:
+        add(session, course, actor, email=person.email, name=person.name, role=role)
+        return
+    take_back(session, course, actor, person.id)
+    change(session, course, actor, person.id, role=role, section=found.section)
+
+
 def make_code(session: Session, course: Course, actor: Person | None) -> str:
     """A new code with which students enrol themselves; the one before works no more."""
     course.enrolment_code = new_code()
@@ -210,7 +226,7 @@ def withdraw_code(session: Session, course: Course, actor: Person | None) -> Non
 
 
 def keep_an_instructor(session: Session, course: Course, but: int) -> None:
-    """Raises CourseError where nobody else is the course's instructor."""
+    """Raises CourseError where nobody else is the course's instructor; by whoever holds the course."""
     others = session.scalar(
         select(func.count())
         .select_from(Membership)
@@ -244,10 +260,10 @@ def _section(text: str) -> str:
     return section
 
 
-def _member(membership: Membership, person: Person, last: datetime | None) -> Member:
+def _member(membership: Membership, person: Person) -> Member:
     return Member(
         person.id, person.name, person.email, membership.role, membership.section, membership.created_at,
-        membership.dropped_at, person.password is not None, person.proven_at is None, last,
+        membership.dropped_at, person.password is not None, person.proven_at is None,
     )  # fmt: skip
 
 
@@ -258,12 +274,18 @@ def _order(member: Member) -> tuple[int, str, str]:
     return _RANK[member.role], member.name.casefold(), member.email
 
 
-def _is_wanted(member: Member, wanted: Wanted) -> bool:
-    text = wanted.text.casefold()
+def is_wanted(member: Member, wanted: Wanted) -> bool:
+    """Whether that part of a roster holds this line."""
     return (
-        (not text or text in member.name.casefold() or text in member.email)
+        is_called(wanted.text, member.name, member.email)
         and wanted.role in {"", member.role.value}
         and wanted.section in {"", member.section}
         and (wanted.state == "all" or (member.dropped_at is not None) == (wanted.state == "dropped"))
         and (wanted.state != "code" or member.came_with_code)
     )
+
+
+def is_called(text: str, name: str, email: str) -> bool:
+    """Whether a name or an email holds that, in whatever letters."""
+    wanted = unicodedata.normalize("NFC", text).casefold()
+    return wanted in name.casefold() or wanted in email.casefold()

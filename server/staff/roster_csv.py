@@ -18,6 +18,7 @@ MOST_LINES = 3_000
 LONGEST_SECTION = 60
 _LONGEST_NAME = 200
 _DELIMITERS = ",;\t"
+_BLANK = f'{_DELIMITERS} "'
 _MOST_PROBLEMS = 100
 
 
@@ -87,10 +88,14 @@ def read_roster(text: str) -> Read:
     problems: list[Problem] = []
     seen: dict[str, int] = {}
     began = 1
+    header_read = False
     try:
-        for number, cells in enumerate(reader):
+        for cells in reader:
             line, began = began, reader.line_num + 1
-            if number == 0 or not any(cell.strip() for cell in cells):
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not header_read:
+                header_read = True
                 continue
             if len(rows) + len(problems) >= MOST_LINES:
                 problems.append(Problem(line, f"No more than {MOST_LINES:,} people are read at once."))
@@ -113,11 +118,11 @@ def one_line(text: str) -> str:
 
 
 def _header(text: str) -> tuple[list[str], str]:
-    first = text.lstrip("\r\n").splitlines()[:1]
-    if not first:
+    first = next((line for line in text.splitlines() if line.strip(_BLANK)), None)
+    if first is None:
         raise Unreadable("The file is empty.")
     for delimiter in _DELIMITERS:
-        names = [name.strip().strip('"').strip().lower() for name in first[0].split(delimiter)]
+        names = [name.strip().strip('"').strip().lower() for name in first.split(delimiter)]
         if "email" in names:
             break
     else:

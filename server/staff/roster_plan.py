@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.accounts.proving import before_reaching_further, must_prove
-from server.accounts.service import create_person
+from server.accounts.service import normal_name
 from server.audit.service import note
 from server.courses.models import Course, Membership, Role
 from server.staff.roster_csv import Problem, Read, Row
@@ -75,6 +75,11 @@ class Plan:
         return sum(entry.must_prove for entry in self.entries)
 
     @property
+    def drops(self) -> int:
+        """How many would be dropped."""
+        return self.counts[Change.DROPPED]
+
+    @property
     def changes(self) -> tuple[Entry, ...]:
         """Those of whom something changes."""
         return tuple(entry for entry in self.entries if entry.change is not Change.UNCHANGED)
@@ -88,10 +93,7 @@ def make_plan(
     drop_others: students who are not in the file drop; staff stay, whatever it holds
     """
     people = _people(session, [row.email for row in read.rows])
-    present = {
-        member.person_id: member
-        for member in session.scalars(select(Membership).where(Membership.course_id == course.id))
-    }
+    present = _present(session, course)
     problems = list(read.problems)
     entries: list[Entry] = []
     for row in read.rows:
@@ -104,6 +106,8 @@ def make_plan(
         if why:
             problems.append(Problem(row.line, why))
         entries.append(entry)
+    if drop_others and not read.rows and not problems:
+        problems.append(Problem(0, "The file names nobody, so every student would be dropped."))
     if drop_others:
         named = {entry.person_id for entry in entries}
         entries += _dropped(session, [number for number in present if number not in named], present)
@@ -116,25 +120,30 @@ def make_plan(
 def carry_out(
     session: Session, course: Course, plan: Plan, actor: Person | None, now: datetime | None = None
 ) -> None:
-    """Do all that is planned, in the caller's transaction."""
+    """Do all that is planned, in the caller's transaction, which holds the course since before it was planned."""
     assert not plan.problems, "a plan with a problem is for looking at"
     moment = now or datetime.now(UTC)
+    numbers = _made(session, course, plan, actor, moment)
+    present = _present(session, course)
     for entry in plan.changes:
-        number = entry.person_id
-        if number is None:
-            number = create_person(session, email=entry.email, name=entry.name, now=moment).id
-        elif entry.role is not Role.STUDENT and entry.change is not Change.DROPPED:
+        number = numbers[entry.email] if entry.person_id is None else entry.person_id
+        if entry.change in _REACH_FURTHER and entry.role is not Role.STUDENT:
             person = session.get_one(Person, number)
             before_reaching_further(session, person, actor, course_id=course.id, now=moment)
-        _put(session, course, number, entry, moment)
-        detail: dict[str, Any] = {"role": entry.role.value, "section": entry.section}
+        was = present.get(number)
+        detail = _detail(entry, was)
+        if was is None:
+            was = Membership(course_id=course.id, person_id=number, created_at=moment)
+            session.add(was)
+        was.role, was.section = entry.role, entry.section
+        was.dropped_at = moment if entry.change is Change.DROPPED else None
         action = _ACTIONS[entry.change]
         note(session, actor, action, f"person {number}", now=moment, course_id=course.id, **detail)
-    session.flush()
     counts = {change: count for change, count in plan.counts.items() if count}
     note(
         session, actor, "roster.imported", f"course {course.slug}", now=moment, course_id=course.id, **counts
     )
+    session.flush()
 
 
 _ACTIONS = {
@@ -146,16 +155,39 @@ _ACTIONS = {
 }
 
 
-def _put(session: Session, course: Course, person_id: int, entry: Entry, now: datetime) -> None:
-    which = (Membership.course_id == course.id, Membership.person_id == person_id)
-    member = session.scalar(select(Membership).where(*which))
-    if member is None:
-        member = Membership(course_id=course.id, person_id=person_id, created_at=now)
-        session.add(member)
+_REACH_FURTHER = frozenset({Change.ADDED, Change.BACK, Change.CHANGED})
+
+
+def _made(
+    session: Session, course: Course, plan: Plan, actor: Person | None, now: datetime
+) -> Mapping[str, int]:
+    """Accounts for those who have none, all at once; their numbers by email."""
+    people = [
+        Person(email=entry.email, name=normal_name(entry.name), created_at=now)
+        for entry in plan.entries
+        if entry.change is Change.NEW
+    ]
+    session.add_all(people)
+    session.flush()
+    for person in people:
+        note(session, actor, "person.created", f"person {person.id}", now=now, course_id=course.id)
+    return {person.email: person.id for person in people}
+
+
+def _detail(entry: Entry, was: Membership | None) -> dict[str, Any]:
+    """What is noted: as of whoever is added or dropped one by one, or from what to what it changes."""
     if entry.change is Change.DROPPED:
-        member.dropped_at = now
-        return
-    member.role, member.section, member.dropped_at = entry.role, entry.section, None
+        return {}
+    if was is None:
+        return {"role": entry.role.value, "section": entry.section}
+    pairs = {"role": (was.role.value, entry.role.value), "section": (was.section, entry.section)}
+    return {name: [old, new] for name, (old, new) in pairs.items() if old != new}
+
+
+def _present(session: Session, course: Course) -> Mapping[int, Membership]:
+    """Who is in the course or was, by number."""
+    query = select(Membership).where(Membership.course_id == course.id)
+    return {member.person_id: member for member in session.scalars(query)}
 
 
 def _people(session: Session, emails: Sequence[str]) -> dict[str, Person]:
@@ -183,7 +215,7 @@ def _entry(row: Row, person: Person | None, member: Membership | None) -> Entry:
     else:
         same = role is member.role and section == member.section
         change = Change.UNCHANGED if same else Change.CHANGED
-    was = _what(member) if change is Change.CHANGED else ""
+    was = "" if change is Change.UNCHANGED else _what(member)
     # a name is its owner's: who has an account keeps it, however a file spells it
     return Entry(change, row.email, person.name, role, section, person.id, was, row.line)
 

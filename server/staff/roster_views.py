@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
 
 from flask import Response, render_template, request
 
 from server.accounts.models import Person
 from server.accounts.service import AccountError
+from server.audit.service import note
 from server.courses.models import Role
 from server.courses.service import CourseError
 from server.staff.cells import written
@@ -19,6 +23,8 @@ from server.staff.roster import (
     add,
     change,
     drop,
+    is_wanted,
+    last_submissions,
     make_code,
     membership_of,
     roster,
@@ -32,17 +38,33 @@ from server.web.forms import Form, filled, sent
 from server.web.problems import Refused
 from server.web.site import site
 
+PAGE = 200
 ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
 _STATES = (("here", "In the course"), ("code", "Came with a code"), ("dropped", "Dropped"), ("all", "All"))
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A page of a roster. fit: how many there are on all pages; number: 1 for the first page."""
+
+    members: Sequence[Member]
+    fit: int
+    number: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
 class RosterPage:
-    """code: for enrolling oneself; None for none. uninvited: how many never had a password."""
+    """code: for enrolling oneself; None for none. uninvited: how many never had a password.
+
+    last: when each handed in something for the last time; query: the filter, for addresses
+    """
 
     desk: Desk
-    members: list[Member]
+    part: Part
+    last: Mapping[int, datetime]
     wanted: Form
+    query: str
     sections: list[str]
     form: Form
     code: str | None
@@ -63,7 +85,18 @@ def export_roster(slug: str) -> Response:
     """The roster as it can be imported again."""
     course = staff_of(slug)
     with site().readers.begin() as session:
-        text = roster_csv(roster(session, course.course_id))
+        members = roster(session, course.course_id)
+    with site().sessions.begin() as session:
+        subject = f"course {course.slug}"
+        note(
+            session,
+            acting(session),
+            "roster.exported",
+            subject,
+            course_id=course.course_id,
+            people=len(members),
+        )
+    text = roster_csv(members)
     return csv_answer(text, f"{course.slug}-roster.csv")
 
 
@@ -180,13 +213,15 @@ def _page(course: Membership, form: Form, link: HandedOut | None = None) -> str:
     )
     with site().readers.begin() as session:
         everybody = roster(session, course.course_id)
-        members = roster(session, course.course_id, Wanted(*(wanted[name] for name in _FILTERS)))
+        fits = Wanted(*(wanted[name] for name in _FILTERS))
+        part = part_of([one for one in everybody if is_wanted(one, fits)], asked("page", 6))
+        last = last_submissions(session, course.course_id, part.members)
         there_are = sections(session, course.course_id)
         code = the_course(session, course).enrolment_code
     here = [one for one in everybody if one.dropped_at is None]
     counts = {role.value: sum(one.role is role for one in here) for role in Role}
     page = RosterPage(
-        desk_of(course, "roster"), members, wanted, there_are, form, code,
+        desk_of(course, "roster"), part, last, wanted, _query(wanted), there_are, form, code,
         counts | {"dropped": len(everybody) - len(here)}, sum(not one.has_password for one in here), link, _host(),
     )  # fmt: skip
     return render_template(
@@ -196,6 +231,18 @@ def _page(course: Membership, form: Form, link: HandedOut | None = None) -> str:
         states=_STATES,
         sections=[(one, one) for one in there_are],
     )
+
+
+def part_of(members: Sequence[Member], asked_for: str) -> Part:
+    """A page of them, as its address names it; the first or the last where there is none of that number."""
+    pages = max(1, -(-len(members) // PAGE))
+    number = int(asked_for) if asked_for.isascii() and asked_for.isdecimal() else 1
+    number = min(max(1, number), pages)
+    return Part(members[PAGE * (number - 1) : PAGE * number], len(members), number, pages)
+
+
+def _query(wanted: Form) -> str:
+    return urlencode({name: value for name, value in wanted.values.items() if value})
 
 
 _FILTERS = ("text", "role", "section", "state")

@@ -1,9 +1,13 @@
-"""Submissions with a verdict, without a worker."""
+"""Submissions with a verdict, without a worker; and what a page asks of the database."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
+
+from sqlalchemy import Engine, event
 
 from kernels.verdict import Verdict
 from server.grading.dispatch import take
@@ -35,3 +39,16 @@ def handed_in(
 def newest_job(course: ACourse, submission: int) -> int:
     with course.sessions.begin() as session:
         return latest_job(session, submission).id
+
+
+@contextmanager
+def counted_queries(engine: Engine) -> Iterator[list[str]]:
+    """The statements of all connections meanwhile."""
+    seen: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        seen.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    yield seen
+    event.remove(engine, "before_cursor_execute", note)

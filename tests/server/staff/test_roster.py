@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 
 from server.accounts.links import find_link
 from server.accounts.models import LinkPurpose, Person
 from server.accounts.service import find_person, set_password
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
-from server.courses.service import create_course, enrol, role_in
+from server.courses.service import CourseError, create_course, enrol, role_in
+from server.staff.roster import drop
 from tests.server.course import NOW
+from tests.server.staff.graded import counted_queries
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -97,6 +100,45 @@ def test_the_last_instructor_stays(portal: Portal, ina: BrowserClient) -> None:
     assert memberships(portal)["ina@example.edu"] == ("instructor", "", False)
 
 
+def test_two_instructors_who_drop_each_other_at_once_do_not_both_succeed(
+    portal: Portal, ina: BrowserClient
+) -> None:
+    course = portal.course
+    both = course.people["ina"], course.person("max", Role.INSTRUCTOR)
+    refused: list[CourseError] = []
+
+    def drop_one(person: int) -> None:
+        try:
+            with course.sessions.begin() as session:
+                drop(session, session.get_one(Course, course.course), None, person)
+        except CourseError as error:
+            refused.append(error)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(drop_one, both))
+    assert len(refused) == 1
+    here = [
+        email for email, (role, _, left) in memberships(portal).items() if role == "instructor" and not left
+    ]
+    assert len(here) == 1
+
+
+def test_a_long_roster_comes_in_pages_and_is_searched_as_a_whole(
+    portal: Portal, ina: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.staff.roster_views.PAGE", 2)
+    for name in ("ada", "bob", "eve", "zoe"):
+        portal.course.person(name)
+    first, last = ina.page(ROSTER), ina.page(f"{ROSTER}?page=3")
+    assert "Page 1 of 3, 5 people" in first
+    assert "zoe@example.edu" not in first
+    assert "zoe@example.edu" in last
+    assert "zoe@example.edu" in ina.page(f"{ROSTER}?text=ZOE")
+    assert "Page 3 of 3" in ina.page(f"{ROSTER}?page=99")
+    assert len(ina.get(f"{ROSTER}.csv").get_data(as_text=True).splitlines()) == 6
+    assert "roster.exported course gpu" in deeds(portal)
+
+
 def test_a_file_is_shown_first_and_then_done_as_it_was_shown(portal: Portal, ina: BrowserClient) -> None:
     client_of(portal, "ada")
     client_of(portal, "bob")
@@ -121,8 +163,13 @@ def test_a_file_is_shown_first_and_then_done_as_it_was_shown(portal: Portal, ina
         "eve@example.edu": ("student", "B2", False),
     }  # fmt: skip
     with portal.course.sessions.begin() as session:
-        names = dict(session.execute(select(Person.email, Person.name)).all())
-    assert (names["eve@example.edu"], names["ada@example.edu"]) == ("Éve", "ada")
+        eve, ada = (find_person(session, f"{name}@example.edu") for name in ("eve", "ada"))
+        assert eve
+        assert ada
+        changed = session.scalars(select(AuditEvent).where(AuditEvent.action == "member.changed")).one()
+    assert (eve.name, ada.name) == ("Éve", "ada")
+    assert changed.detail == {"section": ["", "A1"]}
+    assert {f"person.created person {eve.id}", f"member.added person {eve.id}"} < set(deeds(portal))
     assert deeds(portal)[-1] == "roster.imported course gpu"
 
 
@@ -156,6 +203,7 @@ def test_what_changed_meanwhile_is_shown_anew_and_nothing_is_done(portal: Portal
         ("email,name,section\na@b.c,A," + "x" * 61 + "\n", "at most 60 characters"),
         ("email,name\n\n\na@b.c,Ada\n,Bob\n", "Line 5.</strong> The email is missing"),
         ("email,name\n" + "a@b.c,Ada\n" * 20_000, "at most 131,072"),
+        (" \r\n,\nemail,name\na@b.c,\n", "Line 4.</strong> The name of a@b.c is missing"),
         ("email,name,role\nina@example.edu,Ina,student\n", "your own role"),
         ("email,name\n<script>@x,<script>alert(1)</script>\n", "&lt;script&gt;"),
     ],
@@ -168,6 +216,25 @@ def test_each_line_s_problem_is_named_and_nothing_is_changed(
     assert told in page
     assert "<script>" not in page
     assert list(memberships(portal)) == ["ina@example.edu"]
+
+
+def test_a_file_that_names_nobody_drops_nobody(portal: Portal, ina: BrowserClient) -> None:
+    portal.course.person("ada")
+    status, page = preview(ina, "email,name\n", drop="yes")
+    assert status == 422
+    assert "names nobody" in page
+    _, page = preview(ina, "\nemail,name\nina@example.edu,Ina\n", drop="yes")
+    assert "1 student is dropped" in page
+
+
+def test_a_large_file_takes_few_statements(portal: Portal, ina: BrowserClient) -> None:
+    engine: Engine = portal.app.extensions["tilelab"].engine
+    lines = "".join(f"s{n}@example.edu,S {n}\n" for n in range(120))
+    _, page = preview(ina, f"email,name\n{lines}")
+    with counted_queries(engine) as seen:
+        assert ina.post_form(f"{ROSTER}/apply", drop="", **carried(page)).status_code == 303
+    assert len(seen) < 60
+    assert len(memberships(portal)) == 121
 
 
 @pytest.mark.parametrize(
