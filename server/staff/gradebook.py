@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from server.courses.counting import Counted, counted, due_for
-from server.courses.models import Assignment, Extension, Role
+from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.staff.cells import written
 from server.staff.roster import Member, Wanted, roster
-from server.submissions.entries import entries
+from server.submissions.entries import ranked_entries
+from server.submissions.models import Submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +76,21 @@ class Gradebook:
 def gradebook(session: Session, course_id: int, section: str = "", *, dropped: bool = False) -> Gradebook:
     """With a few queries, and one for each assignment, however many students there are.
 
+    An assignment that students do not see is left out until one of them has handed in something.
+
     dropped: with those who left, too
     """
-    assignments = assignments_for(session, course_id, Role.INSTRUCTOR)
     wanted = Wanted(role=Role.STUDENT.value, section=section, state="all" if dropped else "here")
     members = roster(session, course_id, wanted)
-    numbers = [assignment.id for assignment in assignments]
-    granted = {
-        (one.assignment_id, one.person_id): one
-        for one in session.scalars(select(Extension).where(Extension.assignment_id.in_(numbers)))
-    }
-    columns = [_column(session, assignment, members, granted) for assignment in assignments]
+    people = _students(course_id, dropped=dropped)
+    everything = assignments_for(session, course_id, Role.INSTRUCTOR)
+    tries = _tries(session, [one.id for one in everything], people)
+    assignments = [one for one in everything if one.listed or one.id in tries]
+    granted = _granted(session, [one.id for one in assignments])
+    columns = [
+        _column(session, assignment, members, people, tries.get(assignment.id, {}), granted)
+        for assignment in assignments
+    ]
     lines = (Line(member, tuple(column[place] for column in columns)) for place, member in enumerate(members))
     return Gradebook(tuple(assignments), tuple(lines))
 
@@ -102,20 +108,48 @@ def grades_csv(book: Gradebook) -> str:
     return written(header, rows)
 
 
+def _students(course_id: int, *, dropped: bool) -> Select[int]:
+    query = select(Membership.person_id).where(
+        Membership.course_id == course_id, Membership.role == Role.STUDENT
+    )
+    return query if dropped else query.where(Membership.dropped_at.is_(None))
+
+
+def _tries(
+    session: Session, assignments: Sequence[int], people: Select[int]
+) -> Mapping[int, Mapping[int, int]]:
+    """How many each of them handed in, by assignment and person."""
+    query = (
+        select(Submission.assignment_id, Submission.person_id, func.count())
+        .where(Submission.assignment_id.in_(assignments), Submission.person_id.in_(people))
+        .group_by(Submission.assignment_id, Submission.person_id)
+    )
+    found: dict[int, dict[int, int]] = defaultdict(dict)
+    for assignment, person, count in session.execute(query):
+        found[assignment][person] = count
+    return found
+
+
+def _granted(session: Session, assignments: Sequence[int]) -> Mapping[tuple[int, int], Extension]:
+    query = select(Extension).where(Extension.assignment_id.in_(assignments))
+    return {(one.assignment_id, one.person_id): one for one in session.scalars(query)}
+
+
 def _column(
     session: Session,
     assignment: Assignment,
     members: Sequence[Member],
-    granted: dict[tuple[int, int], Extension],
+    people: Select[int],
+    tries: Mapping[int, int],
+    granted: Mapping[tuple[int, int], Extension],
 ) -> list[Cell]:
-    handed_in = entries(session, assignment)
-    made = []
-    for member in members:
-        own = handed_in.get(member.person_id, ())
-        extension = granted.get((assignment.id, member.person_id))
-        worth = counted(assignment, due_for(assignment, extension), own)
-        made.append(Cell(worth, len(own), extension is not None))
-    return made
+    worth: dict[int, Counted | None] = {}
+    for person, own in ranked_entries(session, assignment, people):
+        worth[person] = counted(assignment, due_for(assignment, granted.get((assignment.id, person))), own)
+    return [
+        Cell(worth.get(one.person_id), tries.get(one.person_id, 0), (assignment.id, one.person_id) in granted)
+        for one in members
+    ]
 
 
 def _number(points: float) -> float | int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Row, Select, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Row, Select, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from kernels.exercise import read_exercise
 from kernels.exercise.model import Metric
@@ -17,44 +19,61 @@ from server.courses.counting import Entry
 from server.courses.models import Assignment
 from server.grading.models import Exercise, Job, JobState, Result
 from server.standings.service import score_of
-from server.submissions.models import Submission
+from server.submissions.models import Mode, Submission
 
+_AT_ONCE = 2_000
 _NOT_RELIED_ON = "This measurement cannot be relied on."
 
 
 def entries_of(session: Session, assignment: Assignment, person_id: int) -> Sequence[Entry]:
     """What one person handed in, the first one first."""
-    return entries(session, assignment, person_id).get(person_id, ())
+    return own_entries(session, [assignment], person_id).get(assignment.id, ())
 
 
 def own_entries(
     session: Session, assignments: Iterable[Assignment], person_id: int
 ) -> Mapping[int, Sequence[Entry]]:
-    """What one person handed in for each of these assignments, by its number, the first one first."""
+    """What one person handed in for each of these assignments, by its number, the first one first.
+
+    Of a submission that was graded again the last verdict counts; a fault of ours counts only where there is nothing
+    else.
+    """
     metrics = {assignment.id: metric_of(assignment.exercise) for assignment in assignments}
-    query = _ROWS.where(Submission.assignment_id.in_(metrics), Submission.person_id == person_id)
+    query = (
+        select(*_COLUMNS)
+        .join(Job, Job.id == func.coalesce(_judged_id(), _latest_id()))
+        .outerjoin(Result, Result.job_id == Job.id)
+        .where(Submission.assignment_id.in_(metrics), Submission.person_id == person_id)
+        .order_by(Submission.created_at, Submission.id)
+    )
     found: dict[int, list[Entry]] = defaultdict(list)
-    for row in _last(session, query):
+    for row in session.execute(query):
         found[row.assignment_id].append(_entry(row, metrics[row.assignment_id]))
     return dict(found)
 
 
-def entries(
-    session: Session, assignment: Assignment, person_id: int | None = None
-) -> Mapping[int, Sequence[Entry]]:
-    """What each person handed in, the first one first, by the person's number.
+def ranked_entries(
+    session: Session, assignment: Assignment, people: Select[int]
+) -> Iterator[tuple[int, list[Entry]]]:
+    """What may count of each of these people, one after the other: for the ranking, with a verdict that is no fault.
 
-    Of a submission that was graded again the last verdict counts; a fault of ours counts only where there is nothing
-    else. person_id: None for everybody
+    It comes in pieces: a course's attempts may be more than should lie in memory at once.
     """
-    query = _ROWS.where(Submission.assignment_id == assignment.id)
-    if person_id is not None:
-        query = query.where(Submission.person_id == person_id)
+    query = (
+        select(*_COLUMNS)
+        .join(Job, Job.id == _judged_id())
+        .outerjoin(Result, Result.job_id == Job.id)
+        .where(
+            Submission.assignment_id == assignment.id,
+            Submission.mode == Mode.RANK,
+            Submission.person_id.in_(people),
+        )
+        .order_by(Submission.person_id, Submission.created_at, Submission.id)
+        .execution_options(yield_per=_AT_ONCE)
+    )
     metric = metric_of(assignment.exercise)
-    found: dict[int, list[Entry]] = defaultdict(list)
-    for row in _last(session, query):
-        found[row.person_id].append(_entry(row, metric))
-    return dict(found)
+    for person, rows in groupby(session.execute(query), key=attrgetter("person_id")):
+        yield person, [_entry(row, metric) for row in rows]
 
 
 def metric_of(exercise: Exercise) -> Metric:
@@ -67,31 +86,26 @@ def _metric(name: str, definition: str) -> Metric:
     return read_exercise(name, definition).metric
 
 
-# Each submission with its jobs in the order in which they were queued; the index gives the first order.
-_ROWS: Select[*tuple[Any, ...]] = (
-    select(
-        Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
-        Submission.created_at, Submission.mode, Submission.chosen_at, Job.state, Job.verdict,
-        Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
-        Result.ranked, Result.not_ranked,
-    )
-    .join(Job, Job.submission_id == Submission.id)
-    .outerjoin(Result, Result.job_id == Job.id)
-    .order_by(Submission.created_at, Submission.id, Job.id)
+_COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
+    Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
+    Submission.created_at, Submission.mode, Submission.chosen_at, Job.state, Job.verdict,
+    Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
+    Result.ranked, Result.not_ranked,
 )  # fmt: skip
 
 
-def _last(session: Session, query: Select[*tuple[Any, ...]]) -> Iterable[Row[*tuple[Any, ...]]]:
-    """One row of each submission: with the job that has its verdict."""
-    last: dict[int, Row[*tuple[Any, ...]]] = {}
-    for row in session.execute(query):
-        if row.id not in last or _judged(row) or not _judged(last[row.id]):
-            last[row.id] = row
-    return last.values()
+def _judged_id() -> ColumnElement[int | None]:
+    """Of the last job of a submission that says something about the kernel."""
+    query = select(func.max(Job.id)).where(
+        Job.submission_id == Submission.id, Job.state == JobState.DONE, Job.verdict != Verdict.SYSTEM_ERROR
+    )
+    return query.correlate(Submission).scalar_subquery()
 
 
-def _judged(row: Row[*tuple[Any, ...]]) -> bool:
-    return row.state is JobState.DONE and row.verdict is not Verdict.SYSTEM_ERROR
+def _latest_id() -> ColumnElement[int | None]:
+    """Of its last job."""
+    query = select(func.max(Job.id)).where(Job.submission_id == Submission.id)
+    return query.correlate(Submission).scalar_subquery()
 
 
 def _entry(row: Row[*tuple[Any, ...]], metric: Metric) -> Entry:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine, event, insert
+from sqlalchemy import Engine, insert
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment, Membership, Role
+from server.courses.models import Assignment, Course, Membership, Role
+from server.courses.service import Terms, create_assignment
 from server.staff.gradebook import gradebook, grades_csv
 from tests.server.course import NOW
-from tests.server.staff.graded import handed_in
+from tests.server.staff.graded import counted_queries, handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -31,18 +30,6 @@ def tom(portal: Portal) -> BrowserClient:
         assignment.device_class, assignment.points, assignment.due_at = "", 10.0, NOW + DAY
         assignment.late_percent_per_day = 20.0
     return client_of(portal, "tom", Role.ASSISTANT)
-
-
-@contextmanager
-def counted_queries(engine: Engine) -> Iterator[list[str]]:
-    seen: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        seen.append(statement)
-
-    event.listen(engine, "before_cursor_execute", note)
-    yield seen
-    event.remove(engine, "before_cursor_execute", note)
 
 
 def test_each_has_what_counts_and_a_link_to_it(portal: Portal, tom: BrowserClient) -> None:
@@ -91,6 +78,21 @@ def test_it_is_sorted_and_filtered(portal: Portal, tom: BrowserClient) -> None:
     assert "bob@example.edu" not in tom.page(f"{PAGE}?dropped=yes&section=A1")
     assert 'aria-sort="descending"' in tom.page(f"{PAGE}?by=total&down=yes")
     assert tom.get(f"{PAGE}?by=nonsense&section=%00").status_code == 200
+
+
+def test_what_students_never_saw_is_no_column(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    with course.sessions.begin() as session:
+        create_assignment(
+            session, session.get_one(Course, course.course), "naive", Terms(slug="draft", points=99.0)
+        )
+        session.query(Assignment).filter_by(slug="draft").one().listed = False
+    handed_in(course, "ada")
+    assert "draft" not in tom.get(f"{PAGE}.csv").get_data(as_text=True)
+    with course.sessions.begin() as session:
+        session.get_one(Assignment, course.assignment).listed = False
+    assert "email,name,section,tiled,total" in tom.get(f"{PAGE}.csv").get_data(as_text=True)
+    assert "grades.csv?dropped=yes" in tom.page(f"{PAGE}?dropped=yes")
 
 
 def test_two_hundred_students_cost_no_more_queries_than_two(portal: Portal) -> None:

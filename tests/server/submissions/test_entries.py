@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
+from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.grading.accept import Work, queue_job
 from server.grading.models import Job, JobKind, JobState, Priority, Result
-from server.submissions.entries import entries, entries_of
+from server.submissions.entries import entries_of, ranked_entries
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, later
 
@@ -61,15 +62,19 @@ def test_each_persons_own_stand_in_the_order_in_which_they_came(course, made):
     end(course, second, Verdict.ACCEPTED, gflops=7.0, ms_median=2.0, ms_low=1.9, ms_high=2.1)
     with made.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
-        found = entries(session, assignment)
-        assert entries_of(session, assignment, course.people["bob"]) == found[course.people["bob"]]
+        (waiting,) = entries_of(session, assignment, course.people["bob"])
+        checked, ranked = entries_of(session, assignment, course.people["ada"])
         assert entries_of(session, assignment, 4711) == ()
+        everybody = select(Person.id)
+        assert [
+            (person, [one.public_id for one in own])
+            for person, own in ranked_entries(session, assignment, everybody)
+        ] == [(course.people["ada"], [ranked.public_id])]
+        assert list(ranked_entries(session, assignment, everybody.where(Person.name == "bob"))) == []
         ids = session.scalars(select(Submission.public_id).order_by(Submission.id)).all()
-    checked, ranked = found[course.people["ada"]]
     assert (checked.mode, checked.verdict, checked.score) == (Mode.CHECK, Verdict.WRONG_ANSWER, None)
     assert (ranked.score, ranked.gflops, ranked.ms_low, ranked.ms_high) == (7.0, 7.0, 1.9, 2.1)
     assert ranked.created_at == later(5)
-    (waiting,) = found[course.people["bob"]]
     assert waiting.verdict is None
     assert [checked.public_id, ranked.public_id, waiting.public_id] == list(ids)
 
