@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
+from server.courses.locking import hold_course
 from server.courses.models import Assignment
 from server.grading.accept import Work, queue_job
 from server.grading.attempts import cancelled, locked_job, locked_step
@@ -20,10 +22,23 @@ from server.submissions.models import Submission
 from worker.messages import CPU_QUEUE, StepKind, Ticket
 
 _OVER = frozenset({JobState.DONE, JobState.CANCELLED})
+_AT_ONCE = 1_000
 
 
 class NotPossible(ValueError):
     """The job is not in a state for that; the text says in which it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Graded:
+    """A submission that can be graded again. arch: of its last job."""
+
+    submission: int
+    created_at: datetime
+    person: int
+    source: str
+    device_class: str
+    arch: str
 
 
 def retry(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> Job:
@@ -71,39 +86,45 @@ def regrade(
     """Grade submissions to an assignment again, as the assignment is now; returns the numbers of the new jobs.
 
     Left out is what waits to be graded in just this way. What is noted names the first and the last of the new jobs:
-    those of kind "regrade" between them, for this assignment, are what was asked for here.
+    those of kind "regrade" between them, for this assignment, are what was asked for here. Two that are asked for at
+    once come one after the other, so that their numbers do not mingle, and the second finds what the first one queued.
 
     only: the numbers of the submissions; None for all
     """
     moment = now or datetime.now(UTC)
+    hold_course(session, assignment.course_id)
     turns = Turns(session, CPU_QUEUE, Priority.REGRADE)
-    made: list[Job] = []
-    for submission, job in _latest_jobs(session, assignment):
-        if only is not None and submission.id not in only:
-            continue
-        if job.state not in _OVER and job.exercise_digest == assignment.exercise_digest:
-            continue
-        same_device = submission.device_class in {"", assignment.device_class}
-        work = Work(
-            kind=JobKind.REGRADE,
-            priority=Priority.REGRADE,
-            person=submission.person_id,
-            source=submission.source_digest,
-            exercise=assignment.exercise_digest,
-            arch=assignment.arch if same_device else job.arch,
-            device_class=submission.device_class,
-            tile=assignment.tile,
-            submission=submission.id,
-        )
+    made: list[int] = []
+    found = _to_grade(session, assignment, only)
+    turns.know({one.person for one in found})
+    for start in range(0, len(found), _AT_ONCE):
         with session.no_autoflush:
-            made.append(queue_job(session, work, moment, turns))
-    session.flush()
-    numbers = [job.id for job in made]
-    note(
-        session, actor, "assignment.regraded", f"assignment {assignment.id}", now=moment,
-        course_id=assignment.course_id, jobs=len(made), first=min(numbers, default=0), last=max(numbers, default=0),
-    )  # fmt: skip
-    return numbers
+            some = found[start : start + _AT_ONCE]
+            jobs = [queue_job(session, _again(assignment, one), moment, turns) for one in some]
+        session.flush()
+        made += [job.id for job in jobs]
+    if made:
+        name = f"assignment {assignment.course.slug}/{assignment.slug}"
+        note(
+            session, actor, "assignment.regraded", name, now=moment, course_id=assignment.course_id,
+            assignment=assignment.id, jobs=len(made), first=min(made), last=max(made),
+        )  # fmt: skip
+    return made
+
+
+def _again(assignment: Assignment, graded: _Graded) -> Work:
+    same_device = graded.device_class in {"", assignment.device_class}
+    return Work(
+        kind=JobKind.REGRADE,
+        priority=Priority.REGRADE,
+        person=graded.person,
+        source=graded.source,
+        exercise=assignment.exercise_digest,
+        arch=assignment.arch if same_device else graded.arch,
+        device_class=graded.device_class,
+        tile=assignment.tile,
+        submission=graded.submission,
+    )
 
 
 def cancel(
@@ -143,14 +164,29 @@ def _course_of(session: Session, job: Job) -> int | None:
     )
 
 
-def _latest_jobs(session: Session, assignment: Assignment) -> list[tuple[Submission, Job]]:
-    latest = (
-        select(func.max(Job.id))
-        .join(Submission, Submission.id == Job.submission_id)
-        .where(Submission.assignment_id == assignment.id)
-        .group_by(Job.submission_id)
-    )
+def _to_grade(session: Session, assignment: Assignment, only: Collection[int] | None) -> list[_Graded]:
+    """The submissions in question, as they came; no more of each than is needed, as they may be all of a course."""
+    if only is None:
+        found = _graded(session, assignment, Submission.assignment_id == assignment.id)
+    else:
+        chosen = sorted(only)
+        found = [
+            one
+            for start in range(0, len(chosen), _AT_ONCE)
+            for one in _graded(session, assignment, Submission.id.in_(chosen[start : start + _AT_ONCE]))
+        ]
+    return sorted(found, key=lambda one: (one.created_at, one.submission))
+
+
+def _graded(session: Session, assignment: Assignment, which: ColumnElement[bool]) -> list[_Graded]:
+    latest = select(func.max(Job.id)).where(Job.submission_id == Submission.id)
     query = (
-        select(Submission, Job).join(Job, Job.submission_id == Submission.id).where(Job.id.in_(latest))
-    ).order_by(Submission.created_at, Submission.id)
-    return [(submission, job) for submission, job in session.execute(query).all()]
+        select(
+            Submission.id, Submission.created_at, Submission.person_id, Submission.source_digest,
+            Submission.device_class, Job.arch,
+        )
+        .join(Job, Job.id == latest.correlate(Submission).scalar_subquery())
+        .where(which, Submission.assignment_id == assignment.id)
+        .where(or_(Job.state.in_(_OVER), Job.exercise_digest != assignment.exercise_digest))
+    )  # fmt: skip
+    return [_Graded(*row) for row in session.execute(query)]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import exists, func, select
+from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
@@ -15,7 +15,7 @@ from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.fleet.looking import QueueSeen, queues_known
 from server.fleet.service import known_workers
-from server.grading.models import Job, Result, Step
+from server.grading.models import Job, JobState, Result, Step
 from server.grading.turns import IN_FLIGHT, QUEUED
 from server.submissions.models import Mode, Submission
 
@@ -104,14 +104,7 @@ def _deadlines(
     session: Session, assignments: Sequence[Assignment], students: Sequence[Person], now: datetime
 ) -> list[Deadline]:
     near = [one for one in assignments if one.listed and _is_near(one, now)]
-    handed_in: dict[int, set[int]] = {one.id: set() for one in near}
-    pairs = (
-        select(Submission.assignment_id, Submission.person_id)
-        .where(Submission.assignment_id.in_(handed_in), Submission.mode == Mode.RANK)
-        .distinct()
-    )
-    for assignment, person in session.execute(pairs):
-        handed_in[assignment].add(person)
+    handed_in = {one.id: _handed_in(session, one) for one in near}
     later = select(Extension.assignment_id, Extension.person_id).where(
         Extension.assignment_id.in_(handed_in), Extension.due_at > now
     )
@@ -133,6 +126,17 @@ def _deadlines(
             )
         )
     return made
+
+
+def _handed_in(session: Session, assignment: Assignment) -> set[int]:
+    """Which of the course did, for the ranking: a look into the index for each, however much they handed in."""
+    any_of_theirs = exists().where(
+        Submission.assignment_id == assignment.id,
+        Submission.person_id == Membership.person_id,
+        Submission.mode == Mode.RANK,
+    )
+    query = select(Membership.person_id).where(Membership.course_id == assignment.course_id, any_of_theirs)
+    return set(session.scalars(query))
 
 
 def _is_near(assignment: Assignment, now: datetime) -> bool:
@@ -159,6 +163,12 @@ def _waiting(session: Session, numbers: Sequence[int]) -> int:
 def _faults(session: Session, numbers: Sequence[int]) -> int:
     """Submissions that have no verdict but a fault of ours, and that nobody has graded again since."""
     last = select(func.max(Job.id)).where(Job.submission_id == Submission.id).correlate(Submission)
+    other = aliased(Job)
+    judged = exists().where(
+        other.submission_id == Submission.id,
+        other.state == JobState.DONE,
+        other.verdict != Verdict.SYSTEM_ERROR,
+    )
     query = (
         select(func.count())
         .select_from(Result)
@@ -168,6 +178,7 @@ def _faults(session: Session, numbers: Sequence[int]) -> int:
             Result.verdict == Verdict.SYSTEM_ERROR,
             Submission.assignment_id.in_(numbers),
             Job.id == last.scalar_subquery(),
+            ~judged,
         )
     )
     return session.scalar(query) or 0

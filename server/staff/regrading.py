@@ -33,7 +33,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What would be graded again. waiting: left out, as it is to be graded anyway; more: there are more than MOST."""
+    """What would be graded again. more: whether others fit, which come after these."""
 
     submissions: tuple[Chosen, ...]
     more: bool
@@ -48,6 +48,11 @@ class Planned:
         """How many are graded again."""
         return len(self.submissions) - self.waiting
 
+    @property
+    def last(self) -> int:
+        """The number of the last one."""
+        return self.submissions[-1].number if self.submissions else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -56,6 +61,7 @@ class Run:
     number: int
     at: datetime
     by: str | None
+    course: str
     assignment_id: int
     assignment: str
     title: str
@@ -84,10 +90,19 @@ class Turned:
 
 
 def plan(
-    session: Session, course_id: int, asked: Asked, until: int | None = None, *, most: int | None = MOST
+    session: Session,
+    course_id: int,
+    asked: Asked,
+    newest: int | None = None,
+    *,
+    after: int = 0,
+    most: int | None = None,
 ) -> Planned:
-    """What a filter fits. most: how many at once; None for all, where nobody waits for an answer."""
-    found = chosen(session, course_id, asked, until, None if most is None else most + 1)
+    """What a filter fits. most: how many at once; None for all, where nobody waits for an answer.
+
+    after, newest: numbers of submissions: only those between them; newest: None for any
+    """
+    found = chosen(session, course_id, asked, after, newest, None if most is None else most + 1)
     return Planned(tuple(found[:most]), most is not None and len(found) > most)
 
 
@@ -116,11 +131,16 @@ def runs(session: Session, course_id: int, limit: int = 10, number: int | None =
 
 
 def turned(session: Session, run: Run) -> list[Turned]:
-    """Whose verdict came out otherwise than before, the first hundred."""
+    """Whose verdict came out otherwise than before, the first hundred; a fault of ours is no verdict."""
     before = aliased(Job)
     earlier = (
         select(before.verdict)
-        .where(before.submission_id == Job.submission_id, before.id < Job.id, before.state == JobState.DONE)
+        .where(
+            before.submission_id == Job.submission_id,
+            before.id < Job.id,
+            before.state == JobState.DONE,
+            before.verdict != Verdict.SYSTEM_ERROR,
+        )
         .order_by(before.id.desc())
         .limit(1)
         .correlate(Job)
@@ -130,7 +150,10 @@ def turned(session: Session, run: Run) -> list[Turned]:
         select(Submission.public_id, Person.name, earlier, Job.verdict)
         .join(Submission, Submission.id == Job.submission_id)
         .join(Person, Person.id == Submission.person_id)
-        .where(*_of(run.first, run.last, run.assignment_id), Job.state == JobState.DONE, Job.verdict != earlier)
+        .where(
+            *_of(run.first, run.last, run.assignment_id), Job.state == JobState.DONE,
+            Job.verdict != Verdict.SYSTEM_ERROR, Job.verdict != earlier,
+        )
         .order_by(Job.id)
         .limit(_SHOWN)
     )  # fmt: skip
@@ -155,7 +178,7 @@ def cancel_waiting(sessions: Sessions, run: Run, course_id: int, actor_id: int |
             count += ended
     with sessions.begin() as session:
         actor = None if actor_id is None else session.get_one(Person, actor_id)
-        subject = f"assignment {run.assignment_id}"
+        subject = f"assignment {run.course}/{run.assignment}"
         note(
             session, actor, "regrade.cancelled", subject, course_id=course_id, regrade=run.number, jobs=count
         )
@@ -183,16 +206,10 @@ def _waiting(run: Run) -> Select[int]:
 
 
 def _run(session: Session, event: AuditEvent, by: str | None) -> Run | None:
-    word, _, number = event.subject.partition(" ")
-    first, last = event.detail.get("first"), event.detail.get("last")
-    if (
-        word != "assignment"
-        or not number.isdecimal()
-        or not isinstance(first, int)
-        or not isinstance(last, int)
-    ):
+    number, first, last = (event.detail.get(name) for name in ("assignment", "first", "last"))
+    if not (isinstance(number, int) and isinstance(first, int) and isinstance(last, int)):
         return None
-    assignment = session.get(Assignment, int(number))
+    assignment = session.get(Assignment, number)
     if assignment is None or assignment.course_id != event.course_id:
         return None
     counted = (
@@ -203,7 +220,7 @@ def _run(session: Session, event: AuditEvent, by: str | None) -> Run | None:
     )
     states: dict[JobState, int] = {state: count for state, count in session.execute(counted)}  # noqa: C416 - typed so
     return Run(
-        event.id, event.at, by, assignment.id, assignment.slug, assignment.title, first, last,
+        event.id, event.at, by, assignment.course.slug, assignment.id, assignment.slug, assignment.title, first, last,
         sum(states.values()), states.get(JobState.QUEUED, 0), states.get(JobState.RUNNING, 0),
         states.get(JobState.DONE, 0), states.get(JobState.CANCELLED, 0),
     )  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlencode
 
 from flask import Response, jsonify, render_template, request, url_for
@@ -14,6 +15,7 @@ from server.courses.service import assignments_for
 from server.grading.models import JobState
 from server.staff import regrading
 from server.staff.desk import Desk, acting, asked, back, desk_of, printable, staff
+from server.staff.local_time import MomentError, read_moment, zone_named
 from server.staff.regrading import Planned, Run, Turned, begin, cancel_waiting, plan, runs, turned
 from server.staff.submissions import Asked, Part, listing, newest
 from server.submissions.cancelling import revoke
@@ -23,7 +25,8 @@ from server.web.forms import Form, filled
 from server.web.problems import Refused
 from server.web.site import site
 
-_FIELDS = ("assignment", "student", "verdict", "state", "mode", "late", "one")
+_FIELDS = ("assignment", "student", "verdict", "state", "mode", "late", "one", "worker", "since", "until")
+_TIMES = ("since", "until")
 _CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
     "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
     "state": (("", "Any state"), *((one.value, one.value) for one in JobState)),
@@ -47,14 +50,19 @@ class SubmissionsPage:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmPage:
-    """What would be graded again. until: the number of the last submission that is meant."""
+    """What would be graded again.
+
+    after, newest: numbers of submissions, between which those are that are meant; rest: where those are that come after
+    """
 
     desk: Desk
     form: Form
     planned: Planned
     words: list[str]
-    until: int
+    after: int
+    newest: int
     most: int
+    rest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,32 +102,39 @@ def confirm_regrade(slug: str) -> str:
     """How many would be graded again, before any is."""
     course = staff_of(slug)
     form = filled({name: asked(name) for name in _FIELDS})
+    after, until = _number(asked("after")) or 0, _number(asked("newest"))
+    given = _asked(form, course)
     with site().readers.begin() as session:
-        until = newest(session)
-        planned = plan(session, course.course_id, _asked(form), until)
-    desk = desk_of(course, "submission")
-    page = ConfirmPage(desk, form, planned, _words(form), until, regrading.MOST)
+        until = newest(session) if until is None else until
+        planned = plan(session, course.course_id, given, until, after=after, most=regrading.MOST)
+    page = ConfirmPage(
+        desk_of(course, "submission"), form, planned, _words(form), after, until, regrading.MOST,
+        url_for("staff.confirm_regrade", slug=slug, **_rest(form, planned, until)),
+    )  # fmt: skip
     return render_template("staff/confirm_regrade.html", page=page)
 
 
 @staff.post("/regrade")
 def regrade_all(slug: str) -> Response:
-    """Do it."""
+    """Do it; where there is more than is done at once, on to the rest."""
     course = staff_of(slug)
     form = filled({name: printable(request.form.get(name, ""))[:200] for name in _FIELDS})
-    until = request.form.get("until", "")
-    if not until.isdecimal() or len(until) > 18:
+    after, until = (_number(request.form.get(name, "")) for name in ("after", "newest"))
+    if until is None:
         raise Refused(
             422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again."
         )
+    given = _asked(form, course)
     with site().sessions.begin() as session:
-        planned = plan(session, course.course_id, _asked(form), int(until))
+        planned = plan(session, course.course_id, given, until, after=after or 0, most=regrading.MOST)
         if planned.count:
             begin(session, planned, acting(session), datetime.now(UTC))
+    if planned.more:
+        return back("staff.confirm_regrade", slug, "regrade-begun", **_rest(form, planned, until))
     if not planned.count:
         return back("staff.show_submissions", slug)
     with site().readers.begin() as session:
-        made = runs(session, course.course_id, 2)
+        made = runs(session, course.course_id, 1)
     if len({one.assignment_id for one in planned.submissions}) == 1 and made:
         return back("staff.show_regrade", slug, "regrade-begun", number=made[0].number)
     return back("staff.show_regrades", slug, "regrade-begun")
@@ -168,28 +183,54 @@ def _regrade(course: Membership, number: int) -> RegradePage:
 def _listed(course: Membership) -> SubmissionsPage:
     form = filled({name: asked(name) for name in _FIELDS})
     after = asked("after", 40)
+    given = _asked(form, course)
     with site().readers.begin() as session:
-        part = listing(session, course.course_id, _asked(form), after)
+        part = listing(session, course.course_id, given, after)
         found = assignments_for(session, course.course_id, Role.INSTRUCTOR)
         names = [("", "All assignments"), *((one.slug, one.title) for one in found)]
-    given = {name: form[name] for name in _FIELDS if form[name]}
-    query = urlencode(given)
+    filters = _filters(form)
+    query = urlencode(filters)
     state = "" if after else f"{url_for('staff.submissions_state', slug=course.slug)}?{query}"
     return SubmissionsPage(
-        desk_of(course, "submission"), form, part, names, query, state, bool(given) or bool(after)
+        desk_of(course, "submission"), form, part, names, query, state, bool(filters) or bool(after)
     )
 
 
-def _asked(form: Form) -> Asked:
-    """What an address asks for; a word that is no choice asks for nothing in particular."""
+def _asked(form: Form, course: Membership) -> Asked:
+    """What an address asks for; a word that is no choice, and a time that is none, asks for nothing in particular."""
     for name, choices in _CHOICES.items():
         if form[name] not in {value for value, _ in choices}:
             form.values[name] = ""
-    return Asked(**{name: form[name] for name in _FIELDS})
+    words = {name: form[name] for name in _FIELDS if name not in _TIMES}
+    since, until = (_moment(form, name, course) for name in _TIMES)
+    return Asked(**words, since=since, until=until)
+
+
+def _moment(form: Form, name: str, course: Membership) -> datetime | None:
+    try:
+        return read_moment(form[name], zone_named(course.time_zone))
+    except MomentError:
+        form.values[name] = ""
+        return None
+
+
+def _filters(form: Form) -> dict[str, str]:
+    return {name: form[name] for name in _FIELDS if form[name]}
+
+
+def _rest(form: Form, planned: Planned, until: int) -> dict[str, Any]:
+    """Which of a filter's submissions come after those that are planned."""
+    return {**_filters(form), "after": planned.last, "newest": until}
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 def _words(form: Form) -> list[str]:
     """The filter in words."""
-    given = asdict(_asked(form))
-    labels = {"one": "submission", "late": "late"}
-    return [f"{labels.get(name, name)}: {value.replace('_', ' ')}" for name, value in given.items() if value]
+    labels = {"one": "submission", "since": "handed in from", "until": "handed in until"}
+    return [
+        f"{labels.get(name, name)}: {value.replace('_', ' ') if name in _CHOICES else value}"
+        for name, value in _filters(form).items()
+    ]

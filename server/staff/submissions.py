@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, or_, select, tuple_, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    bindparam,
+    case,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    tuple_,
+    union_all,
+)
 from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
@@ -15,11 +27,11 @@ from server.accounts.models import Person
 from server.courses.counting import due_for
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
-from server.grading.models import Job, JobKind, JobState, Result
+from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
+from server.staff.roster import is_called
 from server.submissions.models import Mode, Submission
 
 PAGE = 50
-_MOST_PEOPLE = 200
 
 _Latest = aliased(Job)
 _Judged = aliased(Job)
@@ -31,6 +43,8 @@ class Asked:
 
     assignment: its name in addresses; student: a part of a name or email; late: "yes" or "no"
     one: the public id of a single one
+    worker: how the name begins of one that had a part in the present verdict
+    since, until: when it was handed in
     """
 
     assignment: str = ""
@@ -40,6 +54,9 @@ class Asked:
     mode: str = ""
     late: str = ""
     one: str = ""
+    worker: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +115,30 @@ def listing(session: Session, course_id: int, asked: Asked, after: str = "", lim
 
 
 def chosen(
-    session: Session, course_id: int, asked: Asked, until: int | None, most: int | None
+    session: Session, course_id: int, asked: Asked, after: int, newest: int | None, most: int | None
 ) -> list[Chosen]:
-    """Every one that a filter fits, up to so many; until: none that was handed in after this number."""
+    """Those that a filter fits, the first handed in first, up to so many.
+
+    after, newest: numbers of submissions, between which they are; newest: None for any
+    """
+    parts = _parts(session, course_id, asked)
+    if not parts:
+        return []
+    numbers = union_all(*(select(query.subquery().c.id) for query in parts)).subquery()
+    latest = (
+        select(Submission.id, Submission.assignment_id, Job.state, Job.exercise_digest, Assignment.exercise_digest)
+        .join(Job, Job.submission_id == Submission.id)
+        .join(Assignment, Assignment.id == Submission.assignment_id)
+        .where(Submission.id.in_(select(numbers.c.id)), Job.id == _latest_id(), Submission.id > after)
+        .order_by(Submission.id)
+        .limit(most)
+    )  # fmt: skip
+    if newest is not None:
+        latest = latest.where(Submission.id <= newest)
     found: list[Chosen] = []
-    for query in _parts(session, course_id, asked):
-        numbers = query.subquery()
-        latest = (
-            select(Submission.id, Submission.assignment_id, Job.state, Job.exercise_digest, Assignment.exercise_digest)
-            .join(Job, Job.submission_id == Submission.id)
-            .join(Assignment, Assignment.id == Submission.assignment_id)
-            .where(Submission.id.in_(select(numbers.c.id)), Job.id == _latest_id())
-            .order_by(Submission.id)
-            .limit(None if most is None else most - len(found))
-        )  # fmt: skip
-        if until is not None:
-            latest = latest.where(Submission.id <= until)
-        for number, assignment, state, judged_by, judges_now in session.execute(latest):
-            waits = state in {JobState.QUEUED, JobState.RUNNING} and judged_by == judges_now
-            found.append(Chosen(number, assignment, waits))
+    for number, assignment, state, judged_by, judges_now in session.execute(latest):
+        waits = state in {JobState.QUEUED, JobState.RUNNING} and judged_by == judges_now
+        found.append(Chosen(number, assignment, waits))
     return found
 
 
@@ -139,19 +161,42 @@ def _part(assignment: Assignment, asked: Asked, people: Sequence[int] | None) ->
     query: Select[*tuple[Any, ...]] = select(Submission.id, Submission.created_at)
     query = query.where(Submission.assignment_id == assignment.id)
     if people is not None:
-        query = query.where(Submission.person_id.in_(people))
+        # written into the statement: a course may have more people than a statement has places for parameters
+        numbers = bindparam(None, people, Submission.person_id.type, expanding=True, literal_execute=True)
+        query = query.where(Submission.person_id.in_(numbers))
     if asked.one:
         query = query.where(Submission.public_id == asked.one)
+    if asked.since is not None:
+        query = query.where(Submission.created_at >= asked.since)
+    if asked.until is not None:
+        query = query.where(Submission.created_at <= asked.until)
     if asked.mode:
         query = query.where(Submission.mode == Mode(asked.mode))
     if asked.late:
         query = _by_lateness(query, assignment, late=asked.late == "yes")
     if asked.state:
         query = query.join(_Latest, _Latest.id == _latest_id()).where(_Latest.state == JobState(asked.state))
-    if asked.verdict:
+    if asked.verdict or asked.worker:
         query = query.join(_Judged, _Judged.id == _judged_id())
+    if asked.verdict:
         query = query.where(_Judged.verdict == Verdict(asked.verdict))
+    if asked.worker:
+        query = query.where(_had_a_part(asked.worker))
     return query
+
+
+def _had_a_part(worker: str) -> ColumnElement[bool]:
+    """Whether a worker whose name begins so did a step of what the verdict is of."""
+    return (
+        exists()
+        .where(
+            Step.job_id == _Judged.id,
+            Attempt.step_id == Step.id,
+            Attempt.outcome.in_([AttemptOutcome.DONE, AttemptOutcome.FAULT]),
+            Attempt.worker.startswith(worker, autoescape=True),
+        )
+        .correlate(_Judged)
+    )
 
 
 def _by_lateness(
@@ -160,7 +205,10 @@ def _by_lateness(
     own = (Extension.assignment_id == Submission.assignment_id) & (
         Extension.person_id == Submission.person_id
     )
-    due = func.coalesce(Extension.due_at, literal(assignment.due_at, Assignment.due_at.type))
+    usual = literal(assignment.due_at, Assignment.due_at.type)
+    due = case(
+        (Extension.due_at > usual, Extension.due_at), else_=usual
+    )  # as server.courses.counting.due_for
     joined = query.outerjoin(Extension, own)
     if late:
         return joined.where(Submission.created_at > due)
@@ -168,22 +216,15 @@ def _by_lateness(
 
 
 def _people(session: Session, course_id: int, text: str) -> Sequence[int] | None:
-    """Whose name or email holds that; None for everybody's."""
+    """Whose name or email holds that; None for everybody's. No two databases know alike what small letters are."""
     if not text:
         return None
-    words = text.lower()
-    return session.scalars(
-        select(Person.id)
+    query = (
+        select(Person.id, Person.name, Person.email)
         .join(Membership, Membership.person_id == Person.id)
-        .where(
-            Membership.course_id == course_id,
-            or_(
-                func.lower(Person.name).contains(words, autoescape=True),
-                Person.email.contains(words, autoescape=True),
-            ),
-        )
-        .limit(_MOST_PEOPLE)
-    ).all()
+        .where(Membership.course_id == course_id)
+    )
+    return [number for number, name, email in session.execute(query) if is_called(text, name, email)]
 
 
 def _cursor(session: Session, after: str) -> ColumnElement[bool] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
+
 import pytest
 from sqlalchemy import select
 
@@ -111,3 +113,26 @@ def test_a_regrade_takes_the_assignment_as_it_is_now_and_leaves_out_what_waits_f
         assert session.get_one(Job, waiting).state is not JobState.DONE
     with made.begin() as session:
         assert regrade(session, session.get_one(Assignment, course.assignment), None) == []
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_two_regrades_of_one_assignment_come_one_after_the_other(course, made):
+    """What is noted of each names its first and last job: none of the other's may lie between them."""
+    jobs = [course.job(name, source=name.encode()) for name in ("ada", "bob", "eve")]
+    for job in jobs:
+        graded(made, job)
+
+    def again(*submissions: int) -> list[int]:
+        with made.begin() as session:
+            return regrade(session, session.get_one(Assignment, course.assignment), None, only=submissions)
+
+    with ThreadPoolExecutor(1) as pool:
+        with made.begin() as session:
+            assignment = session.get_one(Assignment, course.assignment)
+            first = regrade(session, assignment, None, only=[1])
+            other = pool.submit(again, 1, 2)
+            assert not wait([other], timeout=0.3).done
+            first += regrade(session, assignment, None, only=[3])
+        assert len(first) == 2
+        assert len(other.result()) == 1, "the first one is queued already"
+        assert min(other.result()) > max(first)

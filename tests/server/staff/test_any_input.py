@@ -22,7 +22,7 @@ ODD = (
 )  # fmt: skip
 ASKED = (
     "text", "role", "section", "state", "assignment", "student", "verdict", "mode", "late", "one", "after", "by",
-    "down", "dropped", "area", "subject", "before", "notice",
+    "down", "dropped", "area", "subject", "before", "notice", "worker", "since", "until", "newest", "page",
 )  # fmt: skip
 READ = (
     "", "roster", "roster.csv", "assignments", "submissions", "submissions/state", "regrade", "grades", "grades.csv",
@@ -37,11 +37,12 @@ SENT = {
     ),
     "assignments/tiled": ("title", "points", "due_at", "attempts", "counts", "min_interval_seconds", "listed"),
     "assignments/tiled/extensions": ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason"),
-    "regrade": ("assignment", "student", "verdict", "state", "one", "until"), "settings": ("title", "zone", "archived"),
+    "regrade": ("assignment", "student", "verdict", "one", "since", "newest", "after"),
+    "settings": ("title", "zone", "archived"),
 }  # fmt: skip
 RIGHT = {
     "exercise": "naive", "role": "student", "counts": "best", "title": "T", "person": "2", "extra_attempts": "1",
-    "until": "9", "zone": "UTC", "name": "N", "email": "n@example.edu", "attempts": "1", "slug": "lab",
+    "newest": "9", "zone": "UTC", "name": "N", "email": "n@example.edu", "attempts": "1", "slug": "lab",
     "text": "email,name\na@b.c,A\n",
 }  # fmt: skip
 PATHS = ("{}/", "gpu/assignments/{}", "gpu/regrades/{}", "gpu/roster/{}/drop", "gpu/{}")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from kernels.verdict import Verdict
+from server.accounts.models import Person
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment, Extension, Role
-from server.grading.models import Job, JobKind, JobState, Priority
+from server.courses.models import Assignment, Extension, Membership, Role
+from server.grading.models import MAX_ATTEMPTS, Attempt, Job, JobKind, JobState, Priority
+from server.staff.regrading import begin, plan
 from server.staff.submissions import Asked, listing
 from server.submissions.models import Mode
 from tests.server.course import NOW, ACourse
@@ -33,7 +36,7 @@ def tom(portal: Portal) -> BrowserClient:
     return client_of(portal, "tom", Role.ASSISTANT)
 
 
-def listed(course: ACourse, **asked: str) -> list[str]:
+def listed(course: ACourse, **asked: Any) -> list[str]:
     with course.sessions.begin() as session:
         return [row.public_id for row in listing(session, course.course, Asked(**asked)).rows]
 
@@ -65,6 +68,42 @@ def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
     page = tom.page(f"{PAGE}?verdict=data_race&late=perhaps&state=%00")
     assert first in page
     assert late not in page
+
+
+def test_a_name_is_found_in_any_letters_among_however_many_fit(portal: Portal) -> None:
+    course = portal.course
+    with course.sessions.begin() as session:
+        people = [Person(email=f"s{n}@example.edu", name=f"S {n}", created_at=NOW) for n in range(220)]
+        session.add_all(people)
+        session.flush()
+        session.add_all(
+            Membership(course_id=course.course, person_id=one.id, role=Role.STUDENT, created_at=NOW)
+            for one in people
+        )
+    course.person("mesut")
+    with course.sessions.begin() as session:
+        session.get_one(Person, course.people["mesut"]).name = "Mesut Özil"
+    made = course.hand_in("mesut").submission.public_id
+    for text in ("example.EDU", "öZIL", "O\u0308zil"):
+        assert listed(course, student=text) == [made], text
+
+
+def test_submissions_are_found_by_worker_and_day(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    first = handed_in(course, "ada", source=b"// 1")
+    second = handed_in(course, "bob", now=NOW + 2 * HOUR, source=b"// 2")
+    with course.sessions.begin() as session:
+        for attempt in session.scalars(select(Attempt).order_by(Attempt.step_id).limit(1)):
+            attempt.worker = "unfit_1-7"
+    assert listed(course, worker="unfit_1") == [first]
+    assert listed(course, worker="host-1") == [second]
+    assert listed(course, worker="unfit%") == []
+    page = tom.page(f"{PAGE}?since={NOW + HOUR:%Y-%m-%dT%H:%M}")
+    assert second in page
+    assert first not in page
+    page = tom.page(f"{PAGE}?until={NOW + HOUR:%Y-%m-%dT%H:%M}&since=nonsense")
+    assert first in page
+    assert second not in page
 
 
 def test_an_assignment_without_a_deadline_has_nothing_late(portal: Portal) -> None:
@@ -104,10 +143,10 @@ def test_a_part_is_graded_again_after_it_was_told_how_many(portal: Portal, tom: 
     course.hand_in("eve", source=b"// 3")
     page = tom.page(f"{REGRADE}?verdict=data_race")
     assert "1 submission is graded again" in page
-    until = re.search(r'name="until" value="(\d+)"', page)
+    until = re.search(r'name="newest" value="(\d+)"', page)
     assert until
     handed_in(course, "eve", Verdict.DATA_RACE, source=b"// 4")
-    answer = tom.post_form(REGRADE, verdict="data_race", until=until[1])
+    answer = tom.post_form(REGRADE, verdict="data_race", newest=until[1])
     assert answer.status_code == 303
     with course.sessions.begin() as session:
         (job,) = session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()
@@ -124,14 +163,72 @@ def test_a_part_is_graded_again_after_it_was_told_how_many(portal: Portal, tom: 
     assert "assignment regraded" in tom.page("/staff/gpu/audit")
 
 
+def test_a_fault_of_ours_is_no_verdict_that_came_out_otherwise(portal: Portal, tom: BrowserClient) -> None:
+    """Right, then a fault, then right again: nothing turned; right, then a fault: neither."""
+    course = portal.course
+    handed_in(course, "ada", Verdict.ACCEPTED, source=b"// 1")
+    for fault in (True, False):
+        where = tom.post_form(REGRADE, newest="99").headers["Location"].partition("?")[0]
+        for _ in range(MAX_ATTEMPTS if fault else 0):
+            judged(course, newest_job(course, 1), report=None, measure=None, fault="no")
+        if not fault:
+            judged(course, newest_job(course, 1), Verdict.ACCEPTED)
+        page = tom.page(where)
+        assert "1 of 1 is over" in page
+        assert "/submissions/" not in page.partition("came out otherwise")[2]
+    assert "fault of ours" not in tom.page("/staff/gpu/")
+
+
+def test_what_is_more_than_is_graded_at_once_comes_after(
+    portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course = portal.course
+    for n in range(3):
+        handed_in(course, "ada", source=f"// {n}".encode())
+    monkeypatch.setattr("server.staff.regrading.MOST", 2)
+    assert "the first 2 that fit" in tom.page(f"{REGRADE}?mode=rank")
+    rest = tom.post_form(REGRADE, mode="rank", newest="99").headers["Location"]
+    assert "after=2" in rest
+    for number in (1, 2):
+        judged(course, newest_job(course, number))
+    page = tom.page(rest)
+    assert "It is being graded again" in page
+    assert "1 submission is graded again" in page
+    assert (
+        tom.post_form(REGRADE, mode="rank", newest="99", after="2")
+        .headers["Location"]
+        .startswith(f"{REGRADE}s/")
+    )
+    with course.sessions.begin() as session:
+        again = session.scalars(select(Job.submission_id).where(Job.kind == JobKind.REGRADE)).all()
+    assert set(again) == {1, 2, 3}
+    assert len(again) == 3
+
+
+def test_what_is_sent_twice_is_graded_once(portal: Portal, tom: BrowserClient) -> None:
+    """Two requests at once plan the same; whoever comes second finds what the first one queued."""
+    course = portal.course
+    handed_in(course, "ada")
+    with course.sessions.begin() as session:
+        planned = plan(session, course.course, Asked())
+    for _ in range(2):
+        with course.sessions.begin() as session:
+            begin(session, planned, None)
+    with course.sessions.begin() as session:
+        (deed,) = session.scalars(select(AuditEvent).where(AuditEvent.action == "assignment.regraded")).all()
+        assert (deed.subject, deed.detail["jobs"]) == ("assignment gpu/tiled", 1)
+        assert len(session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()) == 1
+    assert "Tiled" in tom.page("/staff/gpu/regrades")
+
+
 def test_what_waits_anyway_is_left_out(portal: Portal, tom: BrowserClient) -> None:
     made = portal.course.hand_in("ada").submission.public_id
     assert "waits to be graded anyway" in tom.page(f"{REGRADE}?one={made}")
-    assert tom.post_form(REGRADE, one=made, until="99").status_code == 303
+    assert tom.post_form(REGRADE, one=made, newest="99").status_code == 303
     with portal.course.sessions.begin() as session:
         assert session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all() == []
-    assert tom.post_form(REGRADE, until="x").status_code == 422
-    assert tom.post_form(REGRADE, until="9" * 30).status_code == 422
+    assert tom.post_form(REGRADE, newest="x").status_code == 422
+    assert tom.post_form(REGRADE, newest="9" * 30).status_code == 422
 
 
 def test_what_waits_of_a_regrade_is_cancelled_and_keeps_its_verdict(
@@ -139,7 +236,7 @@ def test_what_waits_of_a_regrade_is_cancelled_and_keeps_its_verdict(
 ) -> None:
     course = portal.course
     made = [handed_in(course, name, source=f"// {name}".encode()) for name in ("ada", "bob", "eve")]
-    where = tom.post_form(REGRADE, until="99").headers["Location"].partition("?")[0]
+    where = tom.post_form(REGRADE, newest="99").headers["Location"].partition("?")[0]
     first = newest_job(course, 1)
     judged(course, first, Verdict.DATA_RACE)
     with course.sessions.begin() as session:  # a second regrade, which the first one's page leaves alone

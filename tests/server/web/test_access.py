@@ -131,7 +131,7 @@ def house(portal: Portal) -> House:
         )
         tokens["revoked"] = create_token(session, owner, "revoked")
         session.scalars(select(ApiToken).where(ApiToken.name == "revoked")).one().revoked_at = NOW
-    begun = client_of(portal, "ina").post_form("/staff/gpu/regrade", assignment="tiled", until=str(10**9))
+    begun = client_of(portal, "ina").post_form("/staff/gpu/regrade", assignment="tiled", newest=str(10**9))
     grade(course, Verdict.ACCEPTED)
     there = {
         "SUBMISSION": submission,
