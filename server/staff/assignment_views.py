@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -17,15 +18,20 @@ from server.staff.assignments import Line, change_setting, extensions, lines, se
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.local_time import zone_named
 from server.staff.roster import Wanted, roster
-from server.staff.setting import Setting, as_typed, read_setting, setting_of, whole
+from server.staff.setting import (
+    FIELDS,
+    Setting,
+    as_typed,
+    digest_of,
+    read_setting,
+    setting_of,
+    whole,
+)
+from server.staff.updating import is_judged
 from server.web.access import Membership, instructor_of, nothing_here, staff_of
 from server.web.forms import Form, filled, sent
 from server.web.site import site
 
-FIELDS = (
-    "title", "points", "opens_at", "due_at", "closes_at", "late_percent_per_day", "attempts",
-    "min_interval_seconds", "checks_per_hour", "counts", "board_frozen_at", "listed",
-)  # fmt: skip
 COUNTS = (
     (Counts.BEST.value, "The best one"),
     (Counts.LAST.value, "The last one"),
@@ -56,7 +62,7 @@ class NewPage:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentPage:
-    """One that is set. students: whom an extension can be granted."""
+    """One that is set. students: whom an extension can be granted; shown: the digest of how it is set now."""
 
     desk: Desk
     assignment: Assignment
@@ -66,6 +72,12 @@ class AssignmentPage:
     students: list[tuple[str, str]]
     zone: str
     outdated: bool
+    shown: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether workers of this version refuse what is handed in for it."""
+        return not is_judged(self.assignment.exercise)
 
 
 @staff.get("/assignments")
@@ -126,15 +138,32 @@ def show_assignment(slug: str, assignment: str) -> str:
 def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str, int]:
     """Change how one is set."""
     course = instructor_of(slug)
-    form = sent(*FIELDS)
+    form = sent(*FIELDS, "shown")
+    zone = zone_named(course.time_zone)
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
-        setting = read_setting(form, zone_named(course.time_zone), setting_of(found))
+        session.refresh(found, with_for_update={"key_share": True, "of": Assignment})
+        was = setting_of(found)
+        outdated = form["shown"] not in {"", digest_of(was)}
+        if outdated:
+            _tell_what_is_saved(form, as_typed(was, zone))
+        setting = read_setting(form, zone, was)
         if form.right:
             change_setting(session, the_course(session, course), found, acting(session), setting)
             return back("staff.show_assignment", slug, "assignment-changed", assignment=assignment)
     with site().readers.begin() as session:
-        return assignment_page(session, course, assignment_of(session, course, assignment), form), 422
+        page = assignment_page(session, course, assignment_of(session, course, assignment), form)
+    return page, 409 if outdated else 422
+
+
+def _tell_what_is_saved(form: Form, saved: Mapping[str, str]) -> None:
+    """Beside each field in which the form is not as somebody else has saved it since."""
+    for name, value in saved.items():
+        if form[name] != value:
+            form.mistake(
+                name,
+                f"Somebody saved this page meanwhile; this is {value or 'empty'} now. Save again to change it.",
+            )
 
 
 def assignment_of(session: Session, course: Membership, name: str) -> Assignment:
@@ -163,6 +192,7 @@ def assignment_page(
         [(str(one.person_id), f"{one.name} · {one.email}") for one in students],
         course.time_zone,
         outdated=_is_outdated(assignment),
+        shown=digest_of(setting_of(assignment)),
     )
     return render_template("staff/assignment.html", page=page, counts=COUNTS)
 

@@ -22,6 +22,7 @@ from server.submissions.models import Submission
 
 LONGEST_REASON = 500
 MOST_EXTRA = 1_000
+_COLUMNS = frozenset({"email", "name", "section", "total"})
 _DEADLINES = frozenset({"due_at", "closes_at", "opens_at"})
 
 
@@ -85,6 +86,10 @@ def set_exercise(
     terms: what stays as it is from then on; setting: what can be changed later, instead of what `terms` says of it
     """
     moment = now or datetime.now(UTC)
+    if (terms.slug or exercise) in _COLUMNS:
+        raise CourseError(
+            f"{terms.slug or exercise} is a column of the grades already: give the assignment another name."
+        )
     if setting is not None:
         terms = replace(
             terms, title=setting.title or terms.title, points=setting.points, opens_at=setting.opens_at,
@@ -141,15 +146,21 @@ def extensions(session: Session, assignment: Assignment) -> Sequence[Extension]:
 
 
 def wrong_grant(assignment: Assignment, grant: Grant) -> dict[str, str]:
-    """What cannot be, by field."""
+    """What cannot be, by field; and what would give a student nothing that they have not anyway."""
     found: dict[str, str] = {}
-    due = grant.due_at or assignment.due_at
-    if due is not None and assignment.opens_at is not None and due <= assignment.opens_at:
-        found["due_at"] = "It has to be due after the assignment opens."
+    for name, word in (("due_at", "is due"), ("closes_at", "closes")):
+        mine, usual = getattr(grant, name), getattr(assignment, name)
+        if mine is not None and usual is None:
+            found[name] = f"The assignment {word} for nobody: leave this empty."
+        elif mine is not None and mine <= usual:
+            found[name] = f"For everybody it {word} then or later. Give a later time, or leave this empty."
+    due = max((one for one in (grant.due_at, assignment.due_at) if one is not None), default=None)
     if grant.closes_at is not None and due is not None and due > grant.closes_at:
-        found["closes_at"] = "It cannot close before it is due."
+        found.setdefault("closes_at", "It cannot close before it is due.")
     if not 0 <= grant.extra_attempts <= MOST_EXTRA:
         found["extra_attempts"] = f"Extra attempts are 0 to {MOST_EXTRA:,}."
+    elif grant.extra_attempts and assignment.attempts is None:
+        found["extra_attempts"] = "The assignment has any number of attempts: leave this empty."
     if len(grant.reason) > LONGEST_REASON:
         found["reason"] = f"A reason has at most {LONGEST_REASON} characters."
     if grant.due_at is None and grant.closes_at is None and not grant.extra_attempts:

@@ -1,26 +1,31 @@
-"""Letting one student have more time or attempts."""
+"""Letting single students have more time or attempts."""
 
 from __future__ import annotations
 
-from flask import Response
+from collections.abc import Collection
 
+from flask import Response
+from sqlalchemy.orm import Session
+
+from server.accounts.service import AccountError, normal_email
 from server.courses.service import CourseError
 from server.staff.assignment_views import assignment_of, assignment_page
 from server.staff.assignments import Grant, grant, withdraw, wrong_grant
 from server.staff.desk import acting, back, printable, staff, the_course
 from server.staff.local_time import zone_named
+from server.staff.roster import Wanted, roster
 from server.staff.setting import as_typed, moment, setting_of, whole
-from server.web.access import instructor_of
-from server.web.forms import Form, filled, sent
+from server.web.access import Membership, instructor_of
+from server.web.forms import LONGEST, Form, filled, sent
 from server.web.site import site
 
 # Names of their own: the form for the assignment stands on the same page.
-_FIELDS = ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason")
+_FIELDS = ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason", "emails")
 
 
 @staff.post("/assignments/<assignment>/extensions")
 def grant_extension(slug: str, assignment: str) -> Response | tuple[str, int]:
-    """Grant one, or grant it otherwise."""
+    """Grant one, or grant it otherwise; to all who are named, or to none of them."""
     course = instructor_of(slug)
     zone = zone_named(course.time_zone)
     form = sent(*_FIELDS)
@@ -30,16 +35,16 @@ def grant_extension(slug: str, assignment: str) -> Response | tuple[str, int]:
         extra_attempts=whole(form, "extra_attempts"),
         reason=printable(form["reason"]),
     )
-    person = int(form["person"]) if form["person"].isdecimal() and len(form["person"]) < 19 else 0
-    if not person:
-        form.mistake("person", "Choose a student.")
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
         _note_mistakes(form, wrong_grant(found, given))
+        people = _people(session, course, form)
         if form.right:
             try:
-                grant(session, the_course(session, course), found, acting(session), person, given)
+                for person in people:
+                    grant(session, the_course(session, course), found, acting(session), person, given)
             except CourseError as error:
+                session.rollback()
                 form.mistake("person", str(error))
             else:
                 return back("staff.show_assignment", slug, "extension-granted", assignment=assignment)
@@ -57,6 +62,35 @@ def withdraw_extension(slug: str, assignment: str, person: int) -> Response:
         found = assignment_of(session, course, assignment)
         withdraw(session, the_course(session, course), found, acting(session), person)
     return back("staff.show_assignment", slug, "extension-withdrawn", assignment=assignment)
+
+
+def _people(session: Session, course: Membership, form: Form) -> Collection[int]:
+    """Who is chosen, or named by email; whoever is no student here is told of in the form."""
+    people = set()
+    if form["person"].isdecimal() and len(form["person"]) < 19:
+        people.add(int(form["person"]))
+    if len(form.values["emails"]) >= LONGEST:
+        form.mistake("emails", f"No more than {LONGEST:,} characters are read at once; grant it in parts.")
+    emails = {_email(word) for word in form["emails"].replace(",", " ").replace(";", " ").split()}
+    if emails:
+        students = {
+            one.email: one.person_id for one in roster(session, course.course_id, Wanted(role="student"))
+        }
+        people |= {students[email] for email in emails & students.keys()}
+        unknown = sorted(emails - students.keys())
+        if unknown:
+            more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
+            form.mistake("emails", f"No student here has the email {', '.join(unknown[:5])}{more}.")
+    elif not people:
+        form.mistake("person", "Choose a student.")
+    return people
+
+
+def _email(text: str) -> str:
+    try:
+        return normal_email(text)
+    except AccountError:
+        return text[:100]
 
 
 def _note_mistakes(form: Form, found: dict[str, str]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -20,6 +23,7 @@ LONGEST_INTERVAL = 7 * 86_400
 MOST_CHECKS = 10_000
 MOMENTS = ("opens_at", "due_at", "closes_at", "board_frozen_at")
 _LONGEST_TITLE = 200
+_THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +105,12 @@ def as_typed(setting: Setting, zone: ZoneInfo) -> dict[str, str]:
     }
 
 
+def digest_of(setting: Setting) -> str:
+    """By which a form knows again what it showed."""
+    plain = [_plain(getattr(setting, name)) for name in FIELDS]
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
+
 def differences(was: Setting, now: Setting) -> Mapping[str, list[Any]]:
     """What changes, from what to what, as JSON has it."""
     pairs = ((name, getattr(was, name), getattr(now, name)) for name in FIELDS)
@@ -117,7 +127,11 @@ def moment(form: Form, name: str, zone: ZoneInfo, was: datetime | None) -> datet
 
 
 def number(form: Form, name: str) -> float:
-    """The number in a field; an empty one is 0."""
+    """The number in a field; an empty one is 0. A comma is read as a point, unless it may stand for thousands."""
+    if _THOUSANDS.fullmatch(form[name]):
+        plain, point = form[name].replace(",", ""), form[name].replace(",", ".")
+        form.mistake(name, f"This can be read in two ways: write {plain} or {point}.")
+        return 0.0
     try:
         value = float(form[name].replace(",", ".") or 0)
     except ValueError:

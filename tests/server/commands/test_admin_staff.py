@@ -72,7 +72,20 @@ def test_a_roster_is_shown_read_and_written(course: ACourse, tmp_path: Path) -> 
         "email,name,role,section", "ina@example.edu,Ina,instructor,", "ada@example.edu,Ada,student,A1",
     ]  # fmt: skip
     only = "email,name\nina@example.edu,Ina\n"
-    assert "dropped     ada@example.edu" in done("roster", "import", "gpu", "-", "--drop-others", stdin=only)
+    dropping = ("roster", "import", "gpu", "-", "--drop-others")
+    assert "give --yes" in run(*dropping, stdin=only).stderr
+    assert "dropped     ada@example.edu" in done(*dropping, "--yes", stdin=only)
+    assert run(*dropping, "--yes", stdin="email,name\n").exit_code == Exit.WRONG_USE
+
+
+def test_the_last_instructor_stays_at_the_command_line(course: ACourse, made: Sessions) -> None:
+    done("roster", "import", "gpu", "-", stdin=ROSTER)
+    assert run("course", "enrol", "gpu", "ina@example.edu", "--role", "student").exit_code == Exit.WRONG_USE
+    done("course", "enrol", "gpu", "ada@example.edu", "--role", "instructor")
+    done("course", "enrol", "gpu", "ina@example.edu", "--role", "student")
+    with made.begin() as session:
+        last = session.scalars(select(AuditEvent).order_by(AuditEvent.id.desc()).limit(1)).one()
+    assert (last.action, last.detail) == ("member.changed", {"role": ["instructor", "student"]})
 
 
 def test_a_roster_with_a_mistake_changes_nothing(course: ACourse) -> None:
@@ -98,12 +111,14 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
     )  # fmt: skip
     assert told["changed"] == ["attempts", "counts", "due_at", "listed"]
     assert "is set so already" in done("assignment", "change", "gpu/naive", "--counts", "last")
-    done("assignment", "extend", "gpu/naive", "ada@example.edu", "--due", "2026-04-01", "--reason", "was ill")
+    assert run("assignment", "extend", "gpu/naive", "ada@example.edu", "--due", "2026-04-01").exit_code == 2
+    done("assignment", "change", "gpu/naive", "--attempts", "3")
+    done("assignment", "extend", "gpu/naive", "ada@example.edu", "--attempts", "2", "--reason", "was ill")
     with made.begin() as session:
         changed = session.scalars(select(Assignment).where(Assignment.slug == "naive")).one()
         assert (changed.points, changed.attempts, changed.counts, changed.listed) == (
             5.0,
-            None,
+            3,
             Counts.LAST,
             False,
         )
@@ -132,9 +147,7 @@ def test_what_was_handed_in_is_graded_again(course: ACourse, made: Sessions) -> 
     handed_in(course, "ada", Verdict.DATA_RACE, source=b"// 1")
     handed_in(course, "bob", Verdict.ACCEPTED, source=b"// 2")
     course.hand_in("eve", source=b"// 3")
-    assert done("regrade", "gpu/tiled", "--dry-run") == (
-        "Would be graded again: 2; 1 wait to be graded anyway.\n"
-    )
+    assert done("regrade", "gpu/tiled", "--dry-run") == ("Would be queued: 2; 1 wait to be graded anyway.\n")
     told = json.loads(done("regrade", "gpu/tiled", "--verdict", "data_race", "--json"))
     assert (told["count"], len(told["jobs"])) == (1, 1)
     with made.begin() as session:

@@ -65,9 +65,10 @@ def test_an_exercise_is_switched_on(portal: Portal, ina: BrowserClient) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("exercise", "nothing"), ("slug", "Not A Slug"), ("slug", "tiled"), ("arch", "sm_1"), ("tile", "7"),
-        ("tile", "x"),
+        ("exercise", "nothing"), ("slug", "Not A Slug"), ("slug", "tiled"), ("slug", "total"),
+        ("arch", "sm_1"), ("tile", "7"), ("tile", "x"),
         ("device_class", "H 200"), ("points", "-1"), ("points", "nan"), ("points", "1e9"), ("points", "many"),
+        ("points", "1,000"),
         ("due_at", "tomorrow"), ("due_at", "1066-10-14T09:00"), ("opens_at", "2026-06-01T00:00"),
         ("closes_at", "2026-04-01T00:00"), ("late_percent_per_day", "101"), ("attempts", "0"),
         ("attempts", "9" * 40), ("min_interval_seconds", "-5"), ("checks_per_hour", "1.5"), ("counts", "worst"),
@@ -126,6 +127,21 @@ def test_what_was_wrong_keeps_what_was_typed(portal: Portal, ina: BrowserClient)
     assert ina.post_form(f"{PAGE}/nothing", **RIGHT).status_code == 404
 
 
+def test_what_somebody_saved_meanwhile_is_not_overwritten_unseen(portal: Portal, ina: BrowserClient) -> None:
+    def shown() -> str:
+        return ina.page(f"{PAGE}/tiled").partition('name="shown" value="')[2].partition('"')[0]
+
+    before = shown()
+    assert ina.post_form(f"{PAGE}/tiled", **RIGHT, shown=before).status_code == 303
+    answer = ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "7,5"}), shown=before)
+    page = answer.get_data(as_text=True)
+    assert answer.status_code == 409
+    assert "this is 10 now" in page
+    assert assignment(portal).points == 10.0
+    assert ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "7,5"}), shown=shown()).status_code == 303
+    assert assignment(portal).points == 7.5
+
+
 def test_a_board_is_frozen(portal: Portal, ina: BrowserClient) -> None:
     ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"board_frozen_at": "2026-04-30T12:00"}))
     assert assignment(portal).board_frozen_at == datetime(2026, 4, 30, 10, 0, tzinfo=UTC)
@@ -159,7 +175,8 @@ def test_an_extension_is_granted_replaced_and_withdrawn(portal: Portal, ina: Bro
     ("field", "value"),
     [
         ("person", ""), ("person", "99999"), ("person", "ada"), ("person", "9" * 30), ("extended_due_at", ""),
-        ("extended_due_at", "2026-06-02T23:59"), ("extra_attempts", "-1"), ("reason", "x" * 501),
+        ("extended_due_at", "2026-06-02T23:59"), ("extended_due_at", "2026-04-30T23:59"),
+        ("extended_closes_at", "2026-05-03T23:59"), ("extra_attempts", "-1"), ("reason", "x" * 501),
     ],
 )  # fmt: skip
 def test_an_extension_that_cannot_be_is_refused_beside_its_field(
@@ -177,7 +194,37 @@ def test_an_extension_that_cannot_be_is_refused_beside_its_field(
     assert f'id="{place}-error"' in answer.get_data(as_text=True)
 
 
+def test_more_than_everybody_has_anyway_is_no_extension(portal: Portal, ina: BrowserClient) -> None:
+    given = {"person": str(portal.course.person("ada"))}
+    for field, value in (
+        ("extended_due_at", "2026-05-02T23:59"), ("extended_closes_at", "2026-05-02T23:59"), ("extra_attempts", "1"),
+    ):  # fmt: skip
+        answer = ina.post_form(f"{PAGE}/tiled/extensions", **given, **{field: value})
+        assert answer.status_code == 422
+        assert f'id="{field}-error"' in answer.get_data(as_text=True)
+
+
+def test_several_have_an_extension_at_once_or_none_of_them(portal: Portal, ina: BrowserClient) -> None:
+    people = {portal.course.person(name) for name in ("ada", "bob", "eve")}
+    ina.post_form(f"{PAGE}/tiled", **RIGHT)
+    given = {
+        "extended_due_at": "2026-05-02T23:59",
+        "emails": "ADA@example.edu\r\nbob@example.edu; eve@example.edu",
+    }
+    wrong = ina.post_form(
+        f"{PAGE}/tiled/extensions", **(given | {"emails": f"{given['emails']},x, ina@example.edu"})
+    )
+    assert wrong.status_code == 422
+    assert "No student here has the email ina@example.edu, x." in wrong.get_data(as_text=True)
+    with portal.course.sessions.begin() as session:
+        assert session.scalars(select(Extension)).all() == []
+    assert ina.post_form(f"{PAGE}/tiled/extensions", **given).status_code == 303
+    with portal.course.sessions.begin() as session:
+        assert {one.person_id for one in session.scalars(select(Extension))} == people
+
+
 def test_staff_have_no_extension(portal: Portal, ina: BrowserClient) -> None:
+    ina.post_form(f"{PAGE}/tiled", **RIGHT)
     given = {"person": str(portal.course.people["ina"]), "extra_attempts": "1"}
     answer = ina.post_form(f"{PAGE}/tiled/extensions", **given)
     assert answer.status_code == 422
