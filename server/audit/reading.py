@@ -1,4 +1,4 @@
-"""What was done in a course, for its staff."""
+"""What was done in a course, for its staff; and in none, for who runs the server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Deeds:
 
 def deeds(
     session: Session,
-    course_id: int,
+    course_id: int | None,
     *,
     area: str = "",
     actor: int | None = None,
@@ -48,7 +48,11 @@ def deeds(
     before: int = 0,
     limit: int = PAGE,
 ) -> Deeds:
-    """The latest first. area: the first part of an action; actor: who did it; subject: what it was done to."""
+    """The latest first.
+
+    course_id: None for what concerns no single course
+    area: the first part of an action; actor: who did it; subject: what it was done to
+    """
     query = (
         select(AuditEvent, Person.name)
         .outerjoin(Person, Person.id == AuditEvent.actor_id)

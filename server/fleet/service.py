@@ -14,7 +14,7 @@ from server.database.upsert import insert_into
 from server.fleet.models import Worker
 from worker.fleet import WorkerRecord, WorkerState
 
-SILENT_SECONDS = 30.0
+GIVEN_UP_SECONDS = 30.0
 """A worker that has told nothing for so long is not counted on."""
 
 GONE = "gone"
@@ -24,7 +24,7 @@ _WORKING = frozenset({WorkerState.STARTING, WorkerState.IDLE, WorkerState.BUSY})
 
 def live(records: Sequence[WorkerRecord], now: float) -> list[WorkerRecord]:
     """Those that told of themselves a short while ago; now: by the clock that their beats were written with."""
-    return [record for record in records if now - record.beat <= SILENT_SECONDS]
+    return [record for record in records if now - record.beat <= GIVEN_UP_SECONDS]
 
 
 def slots(records: Sequence[WorkerRecord]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, jsonify, render_template, request
 from sqlalchemy import select
 
 from server.accounts.models import Person
+from server.audit.reading import deeds
 from server.audit.service import note
 from server.courses.models import Membership, Role
 from server.fleet.looking import FleetSeen, NoSuchWorker, look, tell
@@ -51,8 +52,13 @@ def tell_worker(worker: str) -> Response:
         wanted = {"drain": Wanted.DRAIN, "resume": Wanted.WORK}[request.form.get("do", "")]
     except KeyError:
         raise Refused(422, "invalid", "This form is incomplete", "Go back and reload the page.") from None
+    action = "worker.drained" if wanted is Wanted.DRAIN else "worker.resumed"
     try:
-        tell(site().settings.redis_url, worker, wanted)
+        # First what was done is noted, then done: a deed that nobody can read of is worse than a moment's wait.
+        with site().sessions.begin() as session:
+            note(session, session.get_one(Person, who.id), action, f"worker {worker[:150]}")
+            session.flush()
+            tell(site().settings.redis_url, worker, wanted)
     except NoSuchWorker as error:
         raise Refused(404, "no_such_worker", "There is no such worker", str(error)) from error
     except (BrokerUnavailable, BrokerUrlError) as error:
@@ -60,10 +66,17 @@ def tell_worker(worker: str) -> Response:
             503, "broker_away", "The worker could not be told",
             f"Redis does not answer, by which workers hear of it: {error}",
         ) from error  # fmt: skip
-    with site().sessions.begin() as session:
-        action = "worker.drained" if wanted is Wanted.DRAIN else "worker.resumed"
-        note(session, session.get_one(Person, who.id), action, f"worker {worker[:150]}")
     return Response(status=303, headers={"Location": "/fleet?notice=worker-told"})
+
+
+@fleet.get("/fleet/audit")
+def show_deeds() -> str:
+    """Who did what to the server as a whole: to workers, accounts, and whatever is in no course."""
+    admin()
+    before = request.args.get("before", "")
+    with site().readers.begin() as session:
+        found = deeds(session, None, before=int(before) if before.isdecimal() and len(before) < 19 else 0)
+    return render_template("fleet/audit.html", deeds=found)
 
 
 def _reader() -> Viewer:

@@ -16,10 +16,12 @@ from server.web.site import site
 _AREAS = (
     ("", "Everything"),
     ("member", "Roster"),
-    ("roster", "Imports"),
+    ("person", "New accounts"),
+    ("roster", "Imports and exports of the roster"),
     ("assignment", "Assignments"),
     ("extension", "Extensions"),
     ("regrade", "Cancelled regrades"),
+    ("submission", "What students chose to count"),
     ("job", "Single jobs"),
     ("invitation", "Invitations"),
     ("reset", "Links for passwords"),

@@ -77,7 +77,14 @@ def test_nothing_of_another_course_is_seen_or_changed(portal: Portal) -> None:
         session.flush()
         note(session, None, "course.created", "course other", course_id=course.id)
         deed = note(
-            session, None, "assignment.regraded", "assignment 1", course_id=course.id, first=1, last=9
+            session,
+            None,
+            "assignment.regraded",
+            "assignment gpu/tiled",
+            course_id=course.id,
+            assignment=1,
+            first=1,
+            last=9,
         )
         session.flush()
         number = deed.id
@@ -191,6 +198,7 @@ def test_a_worker_is_seen_drained_and_resumed(portal: Portal, near_redis: str) -
     with portal.course.sessions.begin() as session:
         actions = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()
     assert actions == ["worker.drained", "worker.resumed"]
+    assert "worker resumed" in boss.page("/fleet/audit")
 
 
 def test_that_redis_is_away_is_told(portal: Portal) -> None:
@@ -200,6 +208,7 @@ def test_that_redis_is_away_is_told(portal: Portal) -> None:
     assert "Redis does not answer" in page
     assert "nobody takes from it" in page
     assert boss.post_form("/fleet/workers/host-1-a", do="drain").status_code == 503
+    assert "Nothing is written down" in boss.page("/fleet/audit")
     assert json.dumps(boss.get("/fleet/state").get_json())
 
 
