@@ -11,7 +11,9 @@ import click
 from worker.commands.root import Exit, WrongUse, leave
 
 if TYPE_CHECKING:
-    from kernels.exercise import Exercise
+    from collections.abc import Sequence
+
+    from kernels.exercise import Exercise, ExerciseError
     from kernels.ladder import Ladder, Rung
 
 
@@ -29,6 +31,8 @@ def exercises(
 ) -> None:
     """List the exercises, or show the handout of exercise NAME.
 
+    A folder with a mistake in it is named after the others; the exit code is 2 then.
+
     \b
     Examples:
       tilelab exercises
@@ -43,7 +47,11 @@ def exercises(
         option = "--starter" if starter else "--ladder" if ladder else "--rung" if rung is not None else None
         if option is not None:
             raise WrongUse(f"{option} needs the name of an exercise.")
-        _list(_all(extra), as_json)
+        found, malformed = _all(extra)
+        _list(found, as_json)
+        for error in malformed:
+            WrongUse(str(error)).show()
+        leave(Exit.WRONG_USE if malformed else Exit.ACCEPTED)
     elif rung is not None:
         click.echo(_rung(_ladder(_find(name, extra)), rung).source, nl=False)
     elif ladder:
@@ -53,13 +61,22 @@ def exercises(
     leave(Exit.ACCEPTED)
 
 
-def _all(extra: tuple[Path, ...]) -> tuple[Exercise, ...]:
-    from kernels.exercise import ExerciseError, list_exercises
+def _all(extra: tuple[Path, ...]) -> tuple[list[Exercise], list[ExerciseError]]:
+    """Every exercise, by name, and what is wrong with those folders that hold none."""
+    from kernels.exercise import ExerciseError, exercise_folders, load_exercise
 
+    found: list[Exercise] = []
+    malformed: list[ExerciseError] = []
     try:
-        return list_exercises(extra)
+        folders = sorted(exercise_folders(extra).items())
     except ExerciseError as error:
         raise WrongUse(str(error)) from error
+    for _, folder in folders:
+        try:
+            found.append(load_exercise(folder))
+        except ExerciseError as error:
+            malformed.append(error)
+    return found, malformed
 
 
 def _find(name: str, extra: tuple[Path, ...]) -> Exercise:
@@ -71,7 +88,7 @@ def _find(name: str, extra: tuple[Path, ...]) -> Exercise:
         raise WrongUse(str(error)) from error
 
 
-def _list(found: tuple[Exercise, ...], as_json: bool) -> None:
+def _list(found: Sequence[Exercise], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_summary(exercise) for exercise in found]))
         return

@@ -33,6 +33,23 @@ def test_the_list_as_json():
     assert "Width=17 integers_left" in tiled["cases"]
 
 
+def test_folders_with_a_mistake_are_named_after_the_others(tmp_path: Path):
+    for name, change in (("mine", ""), ("worse", "unknown = 1\n"), ("worst", "[")):
+        shutil.copytree(BUILT_IN / "naive", tmp_path / name)
+        definition = tmp_path / name / "exercise.toml"
+        definition.write_text(change + definition.read_text())
+    result = run("--exercises", str(tmp_path))
+    assert result.exit_code == 2
+    assert "mine: " in result.stdout
+    assert "tiled: " in result.stdout
+    first, second = result.stderr.splitlines()
+    assert "worse/exercise.toml" in first
+    assert "worst/exercise.toml" in second
+    listed = run("--exercises", str(tmp_path), "--json")
+    assert (listed.exit_code, "mine" in [entry["name"] for entry in json.loads(listed.stdout)]) == (2, True)
+    assert run("--exercises", str(tmp_path / "none")).exit_code == 2
+
+
 def test_a_handout_and_a_starter_are_written_as_they_are():
     assert run("tiled").stdout == find_exercise("tiled").handout.read_text("utf-8")
     assert run("tiled", "--starter").stdout == find_exercise("tiled").starter.read_text("utf-8")
