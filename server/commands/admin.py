@@ -10,7 +10,7 @@ from worker.commands.root import Verbs
 
 _VERBS: Mapping[str, str] = {
     "assignment": "Set exercises, change how they are set, extend deadlines.",
-    "audit": "Show who did what in a course.",
+    "audit": "Show who did what in a course, or to the server.",
     "backup": "Write the whole database into one file.",
     "course": "Make and change courses, enrol people, set exercises.",
     "export": "Write the grades of a course.",

@@ -1,4 +1,4 @@
-"""`tilelab admin audit`: who did what in a course, and when."""
+"""`tilelab admin audit`: who did what in a course, or to the server as a whole, and when."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worker.commands.root import Exit, leave
 
 
 @click.command()
-@click.argument("course")
+@click.argument("course", required=False)
 @click.option(
     "--area", default="", help="Only of this kind: the first word of what was done, such as member."
 )
@@ -29,18 +29,19 @@ from worker.commands.root import Exit, leave
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def audit(
-    course: str, area: str, email: str | None, subject: str, limit: int, before: int, as_json: bool
+    course: str | None, area: str, email: str | None, subject: str, limit: int, before: int, as_json: bool
 ) -> None:
-    """Show what was done in COURSE, the latest first.
+    """Show what was done in COURSE, the latest first; without it, what concerns no single course.
 
     \b
     Example:
-      tilelab admin audit cs483
+      tilelab admin audit --area worker
       tilelab admin audit cs483 --area assignment --by ada@university.edu
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
+        number = None if course is None else course_named(session, course).id
         found = deeds(
-            session, course_named(session, course).id, area=area, subject=subject, before=before, limit=limit,
+            session, number, area=area, subject=subject, before=before, limit=limit,
             actor=None if email is None else person_named(session, email).id,
         )  # fmt: skip
     if as_json:

@@ -44,6 +44,7 @@ class _Graded:
 def retry(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> Job:
     """Grade the same once more, as a new job with attempts of its own: the old one stays as it ended.
 
+    It is judged by the exercise as the assignment has it now: workers take nothing that another judge set.
     One that ended in a fault of our own, or was cancelled, keeps its place before others; any other is a regrade.
     raise (NotPossible): where it is not over, or a later job of the same submission is there
     """
@@ -56,12 +57,13 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
         if latest != old.id:
             raise NotPossible(f"Job {latest} grades the same submission, later: retry that one.")
     failed = old.verdict is Verdict.SYSTEM_ERROR or old.state is JobState.CANCELLED
+    assignment = _assignment_of(session, old)
     work = Work(
         kind=JobKind.REGRADE if old.submission_id is not None else JobKind.EXPERIMENT,
         priority=Priority(old.priority) if failed else max(Priority(old.priority), Priority.REGRADE),
         person=old.person_id,
         source=old.source_digest,
-        exercise=old.exercise_digest,
+        exercise=old.exercise_digest if assignment is None else assignment.exercise_digest,
         arch=old.arch,
         device_class=old.device_class,
         tile=old.tile,
@@ -70,7 +72,7 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
     )
     new = queue_job(session, work, moment)
     session.flush()
-    course = _course_of(session, old)
+    course = None if assignment is None else assignment.course_id
     note(session, actor, "job.retried", f"job {old.id}", now=moment, course_id=course, job=new.id)
     return new
 
@@ -148,20 +150,21 @@ def cancel(
     job.state = JobState.CANCELLED
     job.ended_at = moment
     if noted:
-        course = _course_of(session, job)
+        assignment = _assignment_of(session, job)
+        course = None if assignment is None else assignment.course_id
         note(session, actor, "job.cancelled", f"job {job.id}", now=moment, course_id=course)
     return [ticket for ticket in tickets if ticket is not None]
 
 
-def _course_of(session: Session, job: Job) -> int | None:
-    """In which course a job's submission was handed in."""
+def _assignment_of(session: Session, job: Job) -> Assignment | None:
+    """What a job's submission was handed in for."""
     if job.submission_id is None:
         return None
-    return session.scalar(
-        select(Assignment.course_id)
+    return session.scalars(
+        select(Assignment)
         .join(Submission, Submission.assignment_id == Assignment.id)
         .where(Submission.id == job.submission_id)
-    )
+    ).one()
 
 
 def _to_grade(session: Session, assignment: Assignment, only: Collection[int] | None) -> list[_Graded]:

@@ -211,6 +211,7 @@ def test_a_worker_is_drained_and_it_is_noted_before(
         assert fleet.tell(record) is Wanted.WORK
     assert "there is no such worker" in refused("worker", "drain", "beta")
     assert deeds(made) == ["worker.drained", "worker.resumed"]
+    assert "worker resumed" in done("audit", "--area", "worker").splitlines()[1]
     monkeypatch.setattr(RedisFleet, "want", lambda *_: 1 / 0)
     assert run("worker", "drain", "alpha-1").exit_code == Exit.SYSTEM_FAULT
     assert deeds(made)[-1] == "worker.drained"

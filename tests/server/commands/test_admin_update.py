@@ -85,6 +85,15 @@ def test_boards_begin_anew_and_a_regrade_fills_them(course: ACourse, made: Sessi
         assert jobs[0].verdict is Verdict.ACCEPTED
 
 
+def test_what_ended_in_a_fault_by_another_judge_is_retried_by_the_new_one(
+    course: ACourse, made: Sessions, newer: None
+) -> None:
+    handed_in(course, "ada", Verdict.UNSUPPORTED, source=b"// 1")
+    done("assignment", "update", "gpu/tiled")
+    done("jobs", "retry", "1")
+    assert sent(made) == [""]
+
+
 def test_what_cannot_be_updated_is_told_and_keeps_none_of_the_others(
     course: ACourse, made: Sessions, newer: None, tmp_path: Path
 ) -> None:
