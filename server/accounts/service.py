@@ -66,18 +66,31 @@ def create_person(
     address = normal_email(email)
     if find_person(session, address) is not None:
         raise AccountError(f"There is someone with the email {address} already.")
-    moment = now or datetime.now(UTC)
-    person = Person(
-        email=address,
-        name=normal_name(name),
-        password=None if password is None else hash_password(password),
-        created_at=moment,
-        made_name=free_name(session),
-        proven_at=moment if proven else None,
-    )
-    session.add(person)
-    session.flush()
+    (person,) = create_people(session, [(address, name)], proven=proven, now=now)
+    if password is not None:
+        person.password = hash_password(password)
+        session.flush()
     return person
+
+
+def create_people(
+    session: Session, wanted: Sequence[tuple[str, str]], *, proven: bool = True, now: datetime | None = None
+) -> Sequence[Person]:
+    """New people by their emails, as they are kept and free, and names; with few statements however many they are."""
+    moment = now or datetime.now(UTC)
+    people = [
+        Person(
+            email=email,
+            name=normal_name(name),
+            created_at=moment,
+            made_name=made_name,
+            proven_at=moment if proven else None,
+        )
+        for (email, name), made_name in zip(wanted, free_names(session, len(wanted)), strict=True)
+    ]
+    session.add_all(people)
+    session.flush()
+    return people
 
 
 def change_email(session: Session, person: Person, email: str) -> None:
@@ -91,12 +104,14 @@ def change_email(session: Session, person: Person, email: str) -> None:
     session.flush()
 
 
-def free_name(session: Session) -> str:
-    """A name for the boards that nobody else was given."""
-    while True:
-        name = draw_name()
-        if session.scalar(select(Person.id).where(Person.made_name == name)) is None:
-            return name
+def free_names(session: Session, count: int) -> Sequence[str]:
+    """So many names for the boards that nobody else was given."""
+    found: set[str] = set()
+    while len(found) < count:
+        drawn = {draw_name() for _ in range(count - len(found))}
+        taken = session.scalars(select(Person.made_name).where(Person.made_name.in_(drawn)))
+        found |= drawn - set(taken)
+    return list(found)
 
 
 def find_person(session: Session, email: str) -> Person | None:

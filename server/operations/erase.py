@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.limits import by_email
 from server.accounts.models import ApiToken, BrowserSession, OneTimeLink, Person, RateCount
-from server.accounts.service import free_name
+from server.accounts.service import free_names
 from server.audit.service import note
 from server.courses.models import Extension
 from server.database.engine import Sessions
@@ -121,7 +121,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     session.execute(update(Extension).where(Extension.person_id == person.id).values(reason=""))
     person.name = ERASED_NAME
     person.pseudonym = None
-    person.made_name = free_name(session)
+    (person.made_name,) = free_names(session, 1)
     person.password = None
     person.disabled_at = person.disabled_at or now
     person.erased_at = now

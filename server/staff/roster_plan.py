@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.accounts.proving import before_reaching_further, must_prove
-from server.accounts.service import normal_name
+from server.accounts.service import create_people
 from server.audit.service import note
 from server.courses.models import Course, Membership, Role
 from server.staff.roster_csv import Problem, Read, Row
@@ -162,13 +162,8 @@ def _made(
     session: Session, course: Course, plan: Plan, actor: Person | None, now: datetime
 ) -> Mapping[str, int]:
     """Accounts for those who have none, all at once; their numbers by email."""
-    people = [
-        Person(email=entry.email, name=normal_name(entry.name), created_at=now)
-        for entry in plan.entries
-        if entry.change is Change.NEW
-    ]
-    session.add_all(people)
-    session.flush()
+    new = [(entry.email, entry.name) for entry in plan.entries if entry.change is Change.NEW]
+    people = create_people(session, new, now=now)
     for person in people:
         note(session, actor, "person.created", f"person {person.id}", now=now, course_id=course.id)
     return {person.email: person.id for person in people}
