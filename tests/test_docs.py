@@ -113,6 +113,21 @@ def test_every_verb_and_option_of_the_server_is_described(verb):
     assert not undescribed(verb, "server.md")
 
 
+def test_every_verb_of_an_operator_is_described():
+    text = "".join((ROOT / "docs" / page).read_text() for page in ("instructors.md", "operators.md"))
+    admin = tilelab.get_command(click.Context(tilelab), "admin")
+    assert not [name for name in verbs_of(admin, "tilelab admin") if name not in text]
+
+
+def verbs_of(command: click.Command | None, name: str) -> list[str]:
+    """The verbs of a group and of the groups in it, as they are typed."""
+    if not isinstance(command, click.Group):
+        return [name]
+    context = click.Context(command)
+    found = [(verb, command.get_command(context, verb)) for verb in command.list_commands(context)]
+    return [one for verb, member in found for one in verbs_of(member, f"{name} {verb}")]
+
+
 def undescribed(verb: str, page: str) -> list[str]:
     """What a page does not say of a verb, or of the verbs of a group."""
     text = (ROOT / "docs" / page).read_text()
