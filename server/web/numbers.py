@@ -36,13 +36,14 @@ def attach_numbers(app: Flask) -> None:
 def moment(at: datetime, course_zone: str = "") -> Markup:
     """A moment in the reader's time zone, else in the course's; its exact form stands beside it for the machine."""
     shown = at.astimezone(zone_of(course_zone))
-    return _time(at, f"{shown:%a %d %b %Y, %H:%M} {shown:%Z}")
+    return _time(at, _whole(shown))
 
 
 def day(at: datetime, course_zone: str = "") -> Markup:
-    """A moment in few words, for tables."""
+    """A moment in few words, for tables: the year where it is another one, and the rest when it is pointed at."""
     shown = at.astimezone(zone_of(course_zone))
-    return _time(at, f"{shown:%d %b %H:%M}")
+    this_year = shown.year == datetime.now(shown.tzinfo).year
+    return _time(at, f"{shown:%d %b %H:%M}" if this_year else f"{shown:%d %b %Y, %H:%M}", _whole(shown))
 
 
 def duration(seconds: float) -> str:
@@ -80,8 +81,13 @@ def zone_of(course_zone: str = "") -> ZoneInfo:
     return ZoneInfo(_DEFAULT)
 
 
-def _time(at: datetime, text: str) -> Markup:
-    return Markup(f'<time datetime="{escape(at.isoformat())}">{escape(text)}</time>')  # noqa: S704 - escaped
+def _whole(shown: datetime) -> str:
+    return f"{shown:%a %d %b %Y, %H:%M} {shown:%Z}"
+
+
+def _time(at: datetime, text: str, title: str = "") -> Markup:
+    more = f' title="{escape(title)}"' if title else ""
+    return Markup(f'<time datetime="{escape(at.isoformat())}"{more}>{escape(text)}</time>')  # noqa: S704 - escaped
 
 
 def _shown(value: object) -> object:

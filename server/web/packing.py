@@ -1,4 +1,4 @@
-"""Pages and JSON, compressed where the browser or program takes that: a roster of a thousand has a twentieth then."""
+"""Pages and JSON, compressed where the browser or program takes that: they repeat themselves."""
 
 from __future__ import annotations
 

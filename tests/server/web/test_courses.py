@@ -12,6 +12,7 @@ from sqlalchemy import select
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Course, Extension, Membership, Role
+from server.web.numbers import day
 from tests.server.web.conftest import Portal
 from tests.server.web.course_pages import (
     DAY,
@@ -138,6 +139,13 @@ def test_times_are_those_of_the_reader_and_else_of_the_course(portal: Portal, ad
         session.get_one(Course, portal.course.course).time_zone = "Europe/Vienna"
     assert "13:00 CET" in words(ada.page(PAGE))
     assert "07:00 EST" in words(client_of(portal, "ada", time_zone="America/New_York").page(PAGE))
+
+
+def test_a_moment_in_a_table_is_told_whole_where_it_is_pointed_at(portal: Portal):
+    with portal.app.test_request_context():
+        this_year = datetime.now(UTC).replace(month=7, day=1, hour=9, minute=5)
+        assert f'Jul {this_year:%Y}, 11:05 CEST">01 Jul 11:05</time>' in day(this_year, "Europe/Vienna")
+        assert ">01 Jul 2019, 09:05</time>" in day(this_year.replace(year=2019))
 
 
 @pytest.mark.parametrize(

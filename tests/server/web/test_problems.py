@@ -17,6 +17,7 @@ from tests.server.web.conftest import Portal, settings
 from tests.server.web.course_pages import FORM, HOME, KERNEL, PAGE, now, typed, words
 from tests.server.web.signed_in import COOKIE, BrowserClient, client_of, stranger
 
+HOST = "http://localhost"
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
@@ -114,12 +115,12 @@ def test_pages_say_what_a_reader_does_next(portal: Portal):
 @ON_SQLITE
 def test_who_was_signed_out_meanwhile_keeps_what_was_typed_and_comes_back(portal: Portal):
     client = stranger(portal)
-    here = {"Referer": f"http://localhost{PAGE}?from=x", "Origin": "http://localhost"}
+    here = {"Referer": f"{HOST}{PAGE}?from=x", "Origin": HOST}
     answer = client.post(FORM, data={"source": KERNEL, "mode": "rank"}, headers=here)
     page = answer.get_data(as_text=True)
     assert answer.status_code == 401
     assert typed(page) == KERNEL
     assert "/sign-in?next=%2Fcourses%2Fgpu%2Ftiled%2F%3Ffrom%3Dx" in page
-    for came_from in ("http://elsewhere.example/", f"http://localhost{FORM}", "http://[", ""):
+    for came_from in ("http://elsewhere.example/", f"{HOST}{FORM}", "http:" + "//[", ""):
         answer = client.post(HOME + "tiled/submissions", headers={**here, "Referer": came_from})
         assert 'href="/sign-in"' in answer.get_data(as_text=True), came_from
