@@ -18,6 +18,7 @@ from tests.browser.viewports import NARROW, WIDE
 
 PASSWORD = "two green teapots"
 BOTH = pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+PHONE = pytest.mark.parametrize("viewport", [NARROW], ids=["narrow"])
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +92,6 @@ def test_sign_in_and_out(page, portal):
     expect(page).to_have_title("Sign in · Tilelab")
 
 
-@BOTH
 def test_a_wrong_password_is_told_and_the_email_stays(page, portal, complaints):
     complaints.allow("422")
     enter(page, portal, "ada@demo.example", "not it")
@@ -114,7 +114,6 @@ def test_who_tries_too_often_is_told_when_to_try_again(page, portal, newcomer, c
     assert_accessible(page)
 
 
-@BOTH
 def test_who_is_new_joins_with_a_code(page, portal, complaints):
     complaints.allow("422")
     page.goto(f"{portal.url}/join?code={code_of(portal)}")
@@ -132,7 +131,7 @@ def test_who_is_new_joins_with_a_code(page, portal, complaints):
     assert_accessible(page)
 
 
-@BOTH
+@PHONE
 def test_an_invitation_works_once(page, portal, newcomer, complaints):
     complaints.allow("404")
     address = link(portal, newcomer)
@@ -163,7 +162,7 @@ def test_a_link_sets_a_new_password_and_signs_everybody_else_out(page, portal, n
     expect(page).to_have_title("Profile · Tilelab")
 
 
-@BOTH
+@PHONE
 def test_a_token_is_shown_once_works_and_is_revoked(page, portal, context):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     name = f"laptop {secrets.token_hex(3)}"
@@ -188,7 +187,7 @@ def test_a_token_is_shown_once_works_and_is_revoked(page, portal, context):
     assert api_status(portal, token) == 401
 
 
-@BOTH
+@PHONE
 def test_the_profile_says_what_boards_show_and_whose_clock_counts(page, portal, newcomer, complaints):
     complaints.allow("422")
     page.goto(link(portal, newcomer))
@@ -207,7 +206,7 @@ def test_the_profile_says_what_boards_show_and_whose_clock_counts(page, portal, 
     expect(page.locator("tbody time").first).to_be_visible()
 
 
-@BOTH
+@PHONE
 def test_a_browser_is_signed_out_from_another(page, portal, newcomer, browser):
     page.goto(link(portal, newcomer))
     set_password(page)
@@ -225,7 +224,6 @@ def test_a_browser_is_signed_out_from_another(page, portal, newcomer, browser):
     other.close()
 
 
-@BOTH
 def test_a_password_is_changed(page, portal, newcomer, complaints):
     complaints.allow("422")
     page.goto(link(portal, newcomer))

@@ -12,8 +12,8 @@ from tests.faults.house import House
 from tests.faults.parts import parts
 from tests.faults.text import text_of
 
-SHORT = Plan(submissions=20, faults=14, seed=5, seconds=28.0, drain_seconds=300.0, students=4)
-SHORTER = replace(SHORT, submissions=10, faults=7, seconds=14.0)
+SHORT = Plan(submissions=14, faults=10, seed=5, seconds=20.0, drain_seconds=300.0, students=4)
+SHORTER = replace(SHORT, submissions=6, faults=5, seconds=10.0)
 
 
 @pytest.mark.timeout(600)

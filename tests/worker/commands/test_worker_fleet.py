@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from tests.marks import linux
 from tests.worker.fleet.test_slot_plan import gpu
@@ -37,7 +37,13 @@ def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def one_line(result: subprocess.CompletedProcess[str]) -> str:
+def called(*words: str, **more: str) -> Result:
+    """The same in this process, for what ends before anything is started."""
+    ours = {name: None for name in os.environ if name.startswith(("REDIS_", "TILELAB_"))}
+    return CliRunner().invoke(tilelab, ["worker", *words], env={**ours, **more})
+
+
+def one_line(result: Result) -> str:
     assert "secret" not in result.stderr
     (line,) = result.stderr.splitlines()
     return line
@@ -104,23 +110,23 @@ def test_the_address_may_lie_in_a_file(redis_url, board, tmp_path):
     tell(board, "one")
     file = tmp_path / "url"
     file.write_text(f"{redis_url}\n")
-    assert "one" in run("status", REDIS_URL_FILE=str(file)).stdout
+    assert "one" in called("status", REDIS_URL_FILE=str(file)).stdout
 
 
 @pytest.mark.parametrize("words", [["status"], ["drain", "--all"], ["resume", "--all"]])
 def test_without_redis_there_is_one_line(words):
-    result = run(*words, REDIS_URL=NOWHERE)
-    assert result.returncode == 3
+    result = called(*words, REDIS_URL=NOWHERE)
+    assert result.exit_code == 3
     assert "127.0.0.1:1" in one_line(result)
 
 
 @pytest.mark.parametrize("words", [["status"], ["drain", "--all"], ["resume", "--all"], ["start"]])
 def test_an_address_that_is_none_is_said(words):
-    missing = run(*words)
-    assert missing.returncode == 3
+    missing = called(*words)
+    assert missing.exit_code == 3
     assert "REDIS_URL is not set" in one_line(missing)
-    wrong = run(*words, "--redis", "http://:secret@host/")
-    assert wrong.returncode == 3
+    wrong = called(*words, "--redis", "http://:secret@host/")
+    assert wrong.exit_code == 3
     assert "redis://host:6379/0" in one_line(wrong)
 
 
@@ -132,10 +138,10 @@ def test_who_is_meant_has_to_be_clear(redis_url, board):
         ([], "name one worker, or give --all."),
         (["beta", "--all"], "name one worker, or give --all."),
     ]:
-        result = run("drain", *words, "--redis", redis_url)
-        assert result.returncode == 2
+        result = called("drain", *words, "--redis", redis_url)
+        assert result.exit_code == 2
         assert one_line(result) == f"tilelab: {why}"
-    assert run("drain", "alpha-1", "--redis", redis_url).returncode == 0
+    assert called("drain", "alpha-1", "--redis", redis_url).exit_code == 0
     record = WorkerRecord("alpha-1", "host", 1, WorkerState.IDLE, (), 1.0)
     assert board.fleet.tell(record) is Wanted.DRAIN
 
@@ -143,7 +149,7 @@ def test_who_is_meant_has_to_be_clear(redis_url, board):
 def test_waiting_for_a_worker_that_is_silent_ends(redis_url, board, monkeypatch):
     monkeypatch.setattr("worker.commands.wanting.SILENT_SECONDS", 1.0)
     tell(board, "one")
-    result = CliRunner().invoke(tilelab, ["worker", "drain", "one", "--wait", "--redis", redis_url])
+    result = called("drain", "one", "--wait", "--redis", redis_url)
     assert result.exit_code == 3
     assert "one is silent" in result.stderr
     assert result.stderr.count("\n") == 1
@@ -153,14 +159,14 @@ def test_waiting_for_a_worker_that_is_silent_ends(redis_url, board, monkeypatch)
     "words", [["--queues", "results"], ["--gpus", "x"], ["--cpu-slots", "0", "--gpus", "none"]]
 )
 def test_a_worker_with_nothing_to_do_does_not_start(words):
-    result = run("start", *words, "--redis", NOWHERE)
-    assert result.returncode == 2
+    result = called("start", *words, "--redis", NOWHERE)
+    assert result.exit_code == 2
     assert words[0] in one_line(result)
 
 
 def test_a_log_form_that_is_none_is_said():
-    result = run("start", "--redis", NOWHERE, TILELAB_LOG="xml")
-    assert result.returncode == 3
+    result = called("start", "--redis", NOWHERE, TILELAB_LOG="xml")
+    assert result.exit_code == 3
     assert "TILELAB_LOG" in one_line(result)
 
 
@@ -170,7 +176,7 @@ def test_a_gpu_that_is_asked_for_has_to_be_there(monkeypatch):
 
     monkeypatch.setattr("worker.commands.worker_start.usable_gpus", none)
     for asked in ("--gpus all", "--gpus 1", "--queues gpu"):
-        result = CliRunner().invoke(tilelab, ["worker", "start", *asked.split(), "--redis", NOWHERE])
+        result = called("start", *asked.split(), "--redis", NOWHERE)
         assert (result.exit_code, result.stderr) == (2, f"tilelab: {asked}: no driver\n")
 
 
@@ -178,6 +184,6 @@ def test_a_gpu_has_one_worker(monkeypatch, tmp_path):
     monkeypatch.setattr("worker.commands.worker_start.usable_gpus", lambda: (gpu(0), gpu(1)))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with held([gpu(1)]):
-        result = CliRunner().invoke(tilelab, ["worker", "start", "--redis", NOWHERE])
+        result = called("start", "--redis", NOWHERE)
     assert result.exit_code == 3
     assert "GPU 1 (NVIDIA H200, GPU-1) is another worker's already" in result.stderr
