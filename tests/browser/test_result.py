@@ -140,25 +140,31 @@ def test_what_is_saved_is_complete(page, portal, race):
     assert Path(saved.value.path()).read_text() == RACE
 
 
-def test_a_page_that_is_open_while_the_server_starts_anew_shows_the_verdict(page, portal, complaints):
+@pytest.mark.parametrize("part", ["serve web", "unixsocket:"], ids=["web server", "Redis"])
+def test_a_page_that_is_open_while_a_part_starts_anew_shows_the_verdict(page, portal, complaints, part):
     complaints.allow("ERR_|request|answer: 50")
     sign_in(page, portal, "student")
     page.goto(hand_in(portal, RACE))
-    restarted = restart_web(portal)
+    killed = kill(portal, part)
     expect(verdict(page)).to_have_text("data race", timeout=LONG)
-    assert restarted
+    assert killed
 
 
-def restart_web(portal: Deployment) -> list[int]:
-    """Kill what answers requests of this portal; what looks after it starts it anew."""
+def kill(portal: Deployment, part: str) -> list[int]:
+    """End a part of this portal, by words of its command; what looks after it starts it anew."""
     killed = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            ours = str(portal.data).encode() in (process / "environ").read_bytes()
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+            ours = str(portal.data) in command(parent)
         except OSError:
             continue
-        if ours and {b"serve", b"web"} <= set(words):
+        if ours and part in command(process.name):
             os.kill(int(process.name), signal.SIGKILL)
             killed.append(int(process.name))
     return killed
+
+
+def command(process: str) -> str:
+    """Its words; raises OSError for one that is gone."""
+    return (Path("/proc") / process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
