@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
@@ -16,13 +17,12 @@ from kernels.verdict import Verdict
 from server.courses.counting import Counted, Deadlines, Entry, counted, due_for, late_days
 from server.courses.models import Assignment, Counts, Extension
 from server.grading.models import Job, JobState, Result
-from server.standings.metric import interval_of, metric_of, score_of
+from server.standings.metric import UNITS, interval_of, metric_of, score_of
 from server.standings.models import Standing
 from server.submissions.entries import entries_of
 from server.submissions.models import Mode, Submission
 
 PAGE = 25
-UNITS = {Metric.GFLOPS: "GFLOPS", Metric.GBPS: "GB/s", Metric.TIME: "ms"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Attempt:
     shown, interval: the number and its 95 % interval in words, whether or not it can be relied on
     late: days begun
     counts: whether it is the one that counts
-    stands: the device class on whose board it stands; "" for the board of what is checked only
+    stands: the device class on whose board it stands, as its reader sees that; "" for the board of what is checked only
     why_not: why it is not ranked, in words; "" where it is, or may yet be
     choosable: whether its owner may say that this one counts
     """
@@ -82,49 +82,70 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class _Graded:
-    """What the rows say of a submission. last: its last job; judged: the one that its verdict is of."""
+    """What the rows say of a submission. again: whether it is being graded again; judged: the job with its verdict."""
 
-    last: Job
-    judged: Job | None
-    result: Result | None
+    again: bool
+    judged: Row[*tuple[Any, ...]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Boards:
+    """The jobs with which somebody stands, by device class. seen: on the boards as the reader sees them."""
+
+    live: Mapping[str, int]
+    seen: Mapping[str, int]
 
 
 def history_of(
-    session: Session, assignment: Assignment, person: int, *, own: bool, now: datetime | None = None
+    session: Session,
+    assignment: Assignment,
+    person: int,
+    *,
+    own: bool,
+    staff: bool = False,
+    now: datetime | None = None,
 ) -> History:
-    """All of one person. own: whether that person asks, who may choose what counts."""
+    """All of one person.
+
+    own: whether that person asks, who may choose what counts; staff: whether boards are seen as they are, frozen or not
+    """
     moment = now or datetime.now(UTC)
     entries = entries_of(session, assignment, person)
     deadlines = due_for(assignment, session.get(Extension, (assignment.id, person)))
     best = counted(assignment, deadlines, entries)
     graded = _graded(session, assignment, person)
-    stands = _stands(session, assignment, person)
+    frozen_at = None if staff else assignment.board_frozen_at
+    boards = _boards(session, assignment, person, frozen=frozen_at is not None and frozen_at <= moment)
     metric, modelled = metric_of(assignment.exercise), not assignment.device_class
     closed = deadlines.closed(moment) or assignment.course.archived_at is not None
     may_choose = own and not closed and assignment.counts is Counts.CHOSEN
     attempts = []
     for number, entry in enumerate(entries, 1):
         of = graded[entry.submission_id]
-        standing = of.judged is not None and stands.get(of.judged.device_class) == of.judged.id
+        judged = of.judged
+        stands = judged is not None and boards.seen.get(judged.device_class) == judged.job
         counts = best is not None and best.entry.submission_id == entry.submission_id
-        number_of = _value(of.result, metric, modelled=modelled)
-        relied_on = modelled or (of.result is not None and of.result.ranked)
+        number_of = _value(judged, metric, modelled=modelled)
+        relied_on = modelled or (judged is not None and judged.ranked)
         attempts.append(
             Attempt(
                 number=number,
                 entry=entry,
                 value=number_of if relied_on else None,
                 shown=_shown(number_of, metric),
-                interval=_interval(of.result, metric),
-                share=_percent(of.result.cublas_share if of.result else None),
-                occupancy=_percent(of.result.occupancy if of.result else None),
-                launch=_launch(of.result),
+                interval=interval_text(judged, metric),
+                share=percent_text(judged.cublas_share if judged else None),
+                occupancy=percent_text(judged.occupancy if judged else None),
+                launch=_launch(judged),
                 late=late_days(entry.created_at, deadlines) if entry.mode is Mode.RANK else 0,
                 counts=counts,
-                stands=of.judged.device_class if standing and of.judged else None,
-                why_not="" if standing else why_not_ranked(assignment, entry, of.judged, of.result),
-                again=of.judged is not None and of.last.id != of.judged.id and of.last.ended_at is None,
-                choosable=may_choose and entry.mode is Mode.RANK and entry.judged and not counts,
+                stands=judged.device_class if judged is not None and stands else None,
+                why_not="" if stands else _why_not(assignment, entry, judged, boards),
+                again=of.again,
+                choosable=may_choose
+                and entry.mode is Mode.RANK
+                and entry.judged
+                and not (counts and entry.chosen_at is not None),
             )
         )
     return History(
@@ -139,69 +160,79 @@ def history_of(
     )
 
 
-def why_not_ranked(assignment: Assignment, entry: Entry, judged: Job | None, result: Result | None) -> str:
+def _why_not(
+    assignment: Assignment, entry: Entry, judged: Row[*tuple[Any, ...]] | None, boards: _Boards
+) -> str:
     """Why a submission does not stand on the board; "" where there is no verdict yet."""
     if entry.cancelled:
         return "It was cancelled."
-    if judged is None or result is None:
+    if judged is None:
         return ""
     if entry.mode is Mode.CHECK:
         return "It was checked only. Submit it for ranking, then it can stand on the board."
-    if result.verdict is Verdict.SYSTEM_ERROR:
+    if judged.verdict is Verdict.SYSTEM_ERROR:
         return "Tilelab could not grade it. That is our fault; it counts as no attempt."
-    if result.verdict is not Verdict.ACCEPTED:
+    if judged.verdict is not Verdict.ACCEPTED:
         return "Only a right kernel is ranked."
     if judged.exercise_digest != assignment.exercise_digest:
         return "The exercise was changed since. Your course’s staff can have this graded again."
+    if boards.live.get(judged.device_class) == judged.job:
+        return "The board is frozen. This one stands on it once it is opened again."
     if not judged.device_class:
         return "An earlier kernel of yours is right too, and stands on the board."
-    if result.ms_median is None:
+    if judged.ms_median is None:
         return "It was not measured."
-    if not result.ranked:
-        return result.not_ranked or "Its measurement cannot be relied on."
+    if not judged.ranked:
+        return judged.not_ranked or "Its measurement cannot be relied on."
     return "Another kernel of yours is faster, and stands on the board."
 
 
 def _graded(session: Session, assignment: Assignment, person: int) -> Mapping[int, _Graded]:
-    """By submission. Of one that was graded again the last verdict counts; a fault of ours only where it is all."""
+    """By submission. Of one that was graded again the last verdict counts; a fault of ours only where it is all.
+
+    Somebody may have handed in very often, so nothing is read that is not shown.
+    """
     query = (
-        select(Submission.id, Job, Result)
+        select(
+            Submission.id.label("submission"), Job.id.label("job"), Job.state, Job.verdict, Job.device_class,
+            Job.exercise_digest, Job.ended_at, Result.ranked, Result.not_ranked, Result.gflops, Result.gbps,
+            Result.ms_median, Result.ms_low, Result.ms_high, Result.bound_gflops, Result.bound_ms,
+            Result.cublas_share, Result.occupancy, Result.tile, Result.launch,
+        )
         .join(Job, Job.submission_id == Submission.id)
         .outerjoin(Result, Result.job_id == Job.id)
         .where(Submission.assignment_id == assignment.id, Submission.person_id == person)
         .order_by(Job.id)
-    )
+    )  # fmt: skip
     found: dict[int, _Graded] = {}
-    for number, job, result in session.execute(query):
-        before = found.get(number)
-        done = job.state is JobState.DONE
-        replaces = done and (
-            before is None or before.judged is None or job.verdict is not Verdict.SYSTEM_ERROR
-        )
-        if replaces or before is None:
-            found[number] = _Graded(job, job if done else None, result if done else None)
-        else:
-            found[number] = _Graded(job, before.judged, before.result)
+    for row in session.execute(query):
+        before = found.get(row.submission)
+        judged = None if before is None else before.judged
+        if row.state is JobState.DONE and (judged is None or row.verdict is not Verdict.SYSTEM_ERROR):
+            judged = row
+        again = judged is not None and judged is not row and row.ended_at is None
+        found[row.submission] = _Graded(again, judged)
     return found
 
 
-def _stands(session: Session, assignment: Assignment, person: int) -> Mapping[str, int]:
-    """The job with which this person stands on each board."""
-    query = select(Standing.device_class, Standing.job_id).where(
-        Standing.assignment_id == assignment.id,
-        Standing.person_id == person,
-        Standing.before_freeze.is_(False),
+def _boards(session: Session, assignment: Assignment, person: int, *, frozen: bool) -> _Boards:
+    query = select(Standing.device_class, Standing.job_id, Standing.before_freeze).where(
+        Standing.assignment_id == assignment.id, Standing.person_id == person
     )
-    return dict(session.execute(query).all())
+    live: dict[str, int] = {}
+    kept: dict[str, int] = {}
+    for device_class, job, before_freeze in session.execute(query):
+        (kept if before_freeze else live)[device_class] = job
+    return _Boards(live, kept if frozen else live)
 
 
-def _value(result: Result | None, metric: Metric, *, modelled: bool) -> float | None:
-    if result is None or result.verdict is not Verdict.ACCEPTED:
+def _value(judged: Row[*tuple[Any, ...]] | None, metric: Metric, *, modelled: bool) -> float | None:
+    if judged is None or judged.verdict is not Verdict.ACCEPTED:
         return None
     if modelled:
-        score = score_of(metric, result.bound_gflops, None, result.bound_ms)
+        score = score_of(metric, judged.bound_gflops, None, judged.bound_ms)
     else:
-        score = score_of(metric, result.gflops, result.gbps, result.ms_median)
+        score = score_of(metric, judged.gflops, judged.gbps, judged.ms_median)
     return score if score is None or metric is not Metric.TIME else -score
 
 
@@ -214,7 +245,8 @@ def number_text(value: float, metric: Metric) -> str:
     return ms_text(value) if metric is Metric.TIME else speed_text(value)
 
 
-def _interval(result: Result | None, metric: Metric) -> str:
+def interval_text(result: Any, metric: Metric) -> str:
+    """The 95 % interval of a result, or of a row with the same fields; "" where none is known."""
     ends = None if result is None else interval_of(metric, result)
     if ends is None:
         return ""
@@ -222,14 +254,15 @@ def _interval(result: Result | None, metric: Metric) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _percent(share: float | None) -> str:
+def percent_text(share: float | None) -> str:
+    """A share, or that there is none."""
     return "–" if share is None else numbers.percent(share)
 
 
-def _launch(result: Result | None) -> str:
-    if result is None or not result.launch:
+def _launch(judged: Row[*tuple[Any, ...]] | None) -> str:
+    if judged is None or not judged.launch:
         return "–"
-    return f"tile {result.tile} · {result.launch}" if result.tile else result.launch
+    return f"tile {judged.tile} · {judged.launch}" if judged.tile else str(judged.launch)
 
 
 def page_of(attempts: Sequence[Attempt], number: int) -> tuple[tuple[Attempt, ...], int, int]:

@@ -15,8 +15,8 @@ from kernels.report import Report
 from kernels.verdict import Severity
 from server.grading.models import Result, Source
 from server.grading.reports import ReportError, unpack
-from server.history.attempts import UNITS, Attempt, number_text
-from server.standings.metric import interval_of, score_of
+from server.history.attempts import Attempt, interval_text, number_text, percent_text
+from server.standings.metric import UNITS, interval_of, score_of
 from server.submissions.models import Submission
 from server.submissions.report_reading import read_report
 from server.submissions.service import judged_job
@@ -108,15 +108,15 @@ def _told(report: Report | None) -> tuple[Told, ...]:
 
 
 def _speed(left: Result | None, right: Result | None, metric: Metric) -> Figure | None:
-    """Measured: called different only where the intervals say so."""
+    """Measured: called different only where both can be relied on, on one device, and the intervals say so."""
     a, b = _measured(left, metric), _measured(right, metric)
     if a is None and b is None:
         return None
     difference = change = ""
     if a is not None and b is not None:
-        apart = a.high < b.low or b.high < a.low
-        if not apart:
-            difference = "no difference that can be told: the intervals overlap"
+        why_not = _not_comparable(a, b)
+        if why_not:
+            difference = f"no difference that can be told: {why_not}"
         else:
             difference = _by(abs(b.score), abs(a.score))
             change = "better" if b.score > a.score else "worse"
@@ -125,8 +125,8 @@ def _speed(left: Result | None, right: Result | None, metric: Metric) -> Figure 
         "measured",
         a.text if a else "–",
         b.text if b else "–",
-        a.interval if a else "",
-        b.interval if b else "",
+        a.more if a else "",
+        b.more if b else "",
         difference,
         change,
     )
@@ -134,13 +134,15 @@ def _speed(left: Result | None, right: Result | None, metric: Metric) -> Figure 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """score, low, high: turned so that more is better."""
+    """score, low, high: turned so that more is better; more: the interval, and what there is to know."""
 
     score: float
     low: float
     high: float
     text: str
-    interval: str
+    more: str
+    device_class: str
+    ranked: bool
 
 
 def _measured(result: Result | None, metric: Metric) -> _Measured | None:
@@ -149,9 +151,17 @@ def _measured(result: Result | None, metric: Metric) -> _Measured | None:
     score, ends = score_of(metric, result.gflops, result.gbps, result.ms_median), interval_of(metric, result)
     if score is None or ends is None:
         return None
-    low, high = (number_text(abs(end), metric) for end in sorted(ends, key=abs))
-    text = f"{number_text(abs(score), metric)}{numbers.SPACE}{UNITS[metric]}"
-    return _Measured(score, *ends, text, f"{low} to {high}")
+    interval = interval_text(result, metric)
+    more = interval if result.ranked else f"{interval}, not ranked: cannot be relied on"
+    return _Measured(score, *ends, _with_unit(score, metric), more, result.device_class, result.ranked)
+
+
+def _not_comparable(a: _Measured, b: _Measured) -> str:
+    if not (a.ranked and b.ranked):
+        return "neither can be relied on" if a.ranked == b.ranked else "one of them cannot be relied on"
+    if a.device_class != b.device_class:
+        return f"measured on {a.device_class} and on {b.device_class}"
+    return "" if a.high < b.low or b.high < a.low else "the intervals overlap"
 
 
 def _plain(
@@ -159,11 +169,7 @@ def _plain(
 ) -> Figure:
     """Shares, beside each other; whether what was measured differs, the speed says."""
     a, b = (None if each.result is None else of(each.result) for each in (left, right))
-    return Figure(title, basis, _percent(a), _percent(b))
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else numbers.percent(share)
+    return Figure(title, basis, percent_text(a), percent_text(b))
 
 
 def _bound(left: Result | None, right: Result | None, metric: Metric) -> Figure:

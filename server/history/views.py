@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -56,17 +57,23 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """rows: of this page, the newest first; left, right: what is compared unless something else is picked."""
+    """A page of a history.
+
+    rows: of this page, the newest first
+    left, right: what is compared unless something else is picked
+    picked: those of them that stand on another page
+    newer, older: numbers of the pages before and after; 0 for none
+    """
 
     place: Place
     history: History
     rows: tuple[Attempt, ...]
     chart: Markup | None
-    newer: str
-    older: str
     left: str
     right: str
-    late: bool
+    picked: tuple[Attempt, ...]
+    newer: int
+    older: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +97,23 @@ def show_history(slug: str, assignment: str) -> str:
         found = assignment_for(session, reader, assignment)
         person = _whose(session, reader, found)
         place = _place(session, reader, found, person)
-        history = history_of(session, found, person, own=person == reader.viewer.id)
+        history = history_of(session, found, person, own=person == reader.viewer.id, staff=reader.is_staff)
     asked = request.args.get("page", "1")
     rows, number, pages = page_of(history.attempts, int(asked) if _PAGE.fullmatch(asked) else 1)
+    known = {each.public_id: each for each in history.attempts}
     newest = [each.public_id for each in rows[:2]]
+    left, right = _picked("left", known, newest[1:]), _picked("right", known, newest)
+    on_page = {each.public_id for each in rows}
     page = HistoryPage(
         place=place,
         history=history,
         rows=rows,
         chart=chart(history.attempts, history.metric, modelled=history.modelled),
-        newer=place.to("history", page=number - 1) if number > 1 else "",
-        older=place.to("history", page=number + 1) if number < pages else "",
-        left=newest[1] if len(newest) == 2 else "",
-        right=newest[0] if len(newest) == 2 else "",
-        late=any(each.late for each in history.attempts),
+        left=left,
+        right=right,
+        picked=tuple(known[each] for each in dict.fromkeys((right, left)) if each and each not in on_page),
+        newer=number - 1,
+        older=number + 1 if number < pages else 0,
     )
     return render_template("history/history.html", page=page)
 
@@ -151,6 +161,12 @@ def choose_one(public_id: str) -> Response:
     except NotChoosable as error:
         raise Refused(409, "not_choosable", "This submission cannot be chosen", str(error)) from error
     return Response(status=303, headers={"Location": f"{address}?notice=chosen"})
+
+
+def _picked(side: str, known: Mapping[str, Attempt], otherwise: Sequence[str]) -> str:
+    """What the address has picked for a side, else the first of the others; "" where there is none."""
+    asked = request.args.get(side, "")
+    return asked if asked in known else next(iter(otherwise), "")
 
 
 def _whose(session: Session, reader: Reader, assignment: Assignment) -> int:

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.accessible import assert_accessible
 from tests.browser.filled import Filled, filled
 from tests.browser.viewports import NARROW, WIDE
+from tests.server.course import later
 from tests.server.standings.results import ranked
 
 BOARD = "/courses/gpu/tiled/board/h200"
@@ -128,6 +129,24 @@ def test_the_one_that_counts_is_chosen_without_a_script(browser, site):
     page.goto(site.url + BOARD)
     page.get_by_role("link", name="Of cuBLAS").click()
     expect(page.get_by_role("columnheader", name="Of cuBLAS")).to_have_attribute("aria-sort", "descending")
+    context.close()
+
+
+def test_attempts_of_two_pages_are_compared_without_a_script(browser, site):
+    for i in range(28):
+        site.course.job("zoe", source=b"// %d\n" % i, now=later(i))
+    context = browser.new_context(java_script_enabled=False, viewport=WIDE)
+    site.let_in(context, "zoe")
+    page = context.new_page()
+    page.goto(site.url + HISTORY)
+    page.get_by_label("Attempt 20 on the right").check()
+    page.get_by_role("button", name="Older").click()
+    expect(page.get_by_label("Attempt 20 on the right")).to_be_checked()
+    page.get_by_label("Attempt 2 on the left").check()
+    page.get_by_role("button", name="Newer").click()
+    expect(page.get_by_label("Attempt 2 on the left")).to_be_checked()
+    page.get_by_role("button", name="Compare the two").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Attempt 2 beside attempt 20")
     context.close()
 
 

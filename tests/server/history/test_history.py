@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.grading.changes import retry
+from server.grading.models import Result
 from server.grading.record import record
+from server.standings.service import freeze
 from server.submissions.models import Mode
 from tests.server.course import NOW, later
 from tests.server.standings.results import checked, measure, modelled, public_id, ranked
@@ -106,10 +107,28 @@ def test_many_attempts_come_in_pages(portal):
     client = client_of(portal, "ada")
     page = client.page(HISTORY)
     assert len(rows(page)) == 25
-    (older,) = re.findall(r'href="([^"]*)" rel="next"', page)
-    assert [row.split()[0] for row in rows(client.page(html.unescape(older)))] == ["2", "1"]
+    assert [row.split()[0] for row in rows(client.page(f"{HISTORY}?page=2"))] == ["2", "1"]
     assert len(rows(client.page(f"{HISTORY}?page=99999999"))) == 25
     assert len(rows(client.page(f"{HISTORY}?page=99"))) == 2
+
+
+def test_what_is_picked_stays_picked_on_other_pages(portal):
+    jobs = [portal.course.job("ada", source=b"// %d" % i, now=later(i)) for i in range(26)]
+    first, third, last = (public_id(portal.course, jobs[i]) for i in (0, 2, 25))
+    client = client_of(portal, "ada")
+    page = client.page(f"{HISTORY}?page=2&left={third}&right={last}")
+    assert [row.split()[0] for row in rows(page)] == ["26", "3", "1"]
+    assert _checked(page) == {"left": third, "right": last}
+    assert f'name="left" value="{first}"' in page
+    (back,) = re.findall(r'<button[^>]*formaction="([^"]*)" name="page" value="1"', page)
+    assert back == HISTORY
+    page = client.page(f"{HISTORY}?page=1&left=none&right={third}")
+    assert _checked(page) == {"left": public_id(portal.course, jobs[24]), "right": third}
+    assert [row.split()[0] for row in rows(page)][:2] == ["26", "25"]
+
+
+def _checked(page: str) -> dict[str, str]:
+    return dict(re.findall(r'<input type="radio" name="(\w+)" value="(\w+)" checked>', page))
 
 
 def test_staff_see_a_student_and_nobody_else_does(portal):
@@ -143,10 +162,15 @@ def test_the_owner_chooses_what_counts_until_it_is_closed(portal):
     checks = public_id(portal.course, portal.course.job("ada", source=b"// 3", mode=Mode.CHECK, now=later(3)))
     waits = public_id(portal.course, portal.course.job("ada", source=b"// 4", now=later(4)))
     client = client_of(portal, "ada")
-    assert "this one counts" in rows(client.page(HISTORY))[2]
+    best = rows(client.page(HISTORY))[2]
+    assert "this one counts" in best
+    assert "Let this count" in best
     answer = client.post_form(f"/submissions/{slow}/choose")
     assert answer.headers["Location"] == f"{HISTORY}?notice=chosen"
-    assert "this one counts" in rows(client.page(HISTORY))[3]
+    best, chosen = rows(client.page(HISTORY))[2:]
+    assert "this one counts" in chosen
+    assert "Let this count" in best
+    assert "Let this count" not in chosen
     for other in (checks, waits):
         assert client.post_form(f"/submissions/{other}/choose").status_code == 409
     assert client_of(portal, "ben").post_form(f"/submissions/{slow}/choose").status_code == 404
@@ -190,6 +214,44 @@ def test_two_attempts_beside_each_other(portal):
     assert client_of(portal, "ina", Role.ASSISTANT).get(
         f"/courses/gpu/tiled/compare?left={first}&right={second}&student={course.people['ada']}"
     ).status_code == 200  # fmt: skip
+
+
+def test_what_cannot_be_relied_on_is_neither_better_nor_worse(portal):
+    course = portal.course
+    right = public_id(course, ranked(course, "ada", 1_000.0, source=b"// 1", now=later(1)))
+    job = course.job("ada", source=b"// 2", now=later(2))
+    record(course.sessions, measure(course, job, 900_000.0, ranked=False, remarks=("too fast",)))
+    page = client_of(portal, "ada").page(
+        f"/courses/gpu/tiled/compare?left={right}&right={public_id(course, job)}"
+    )
+    assert "not ranked: cannot be relied on" in page
+    assert "no difference that can be told: one of them cannot be relied on" in page
+    assert ">better<" not in page
+
+
+def test_speeds_of_two_devices_are_not_compared(portal):
+    course = portal.course
+    first, second = (ranked(course, "ada", 500.0 * i, source=b"// %d" % i, now=later(i)) for i in (1, 2))
+    with course.sessions.begin() as session:
+        session.get_one(Result, second).device_class = "a100"
+    left, right = (public_id(course, job) for job in (first, second))
+    page = client_of(portal, "ada").page(f"/courses/gpu/tiled/compare?left={left}&right={right}")
+    assert "measured on h200 and on a100" in page
+
+
+def test_while_the_board_is_frozen_students_read_what_others_see_there(portal):
+    moment = datetime.now(UTC) - timedelta(hours=1)
+    ranked(portal.course, "ada", 500.0, source=b"// 1", now=moment - timedelta(minutes=5))
+    ranked(portal.course, "ada", 900.0, source=b"// 2", now=moment + timedelta(minutes=5))
+    with portal.course.sessions.begin() as session:
+        freeze(session, session.get_one(Assignment, portal.course.assignment), moment)
+    after, before = rows(client_of(portal, "ada").page(HISTORY))
+    assert before.endswith("on the board")
+    assert after.endswith("This one stands on it once it is opened again.")
+    ada = portal.course.people["ada"]
+    after, before = rows(client_of(portal, "ina", Role.ASSISTANT).page(f"{HISTORY}?student={ada}"))
+    assert after.endswith("on the board")
+    assert before.endswith("Another kernel of yours is faster, and stands on the board.")
 
 
 def test_hostile_sources_stay_text(portal):
