@@ -183,9 +183,11 @@ def _changed_meanwhile(error: Exception) -> Response:
     logger.warning("two requests changed the same: %s %s: %s", request.method, _place(), told)
     return _refused(
         Refused(
-            409, "changed_meanwhile", "Somebody else changed this at the same moment",
-            "Nothing was stored. Read it as it is now, and send this again if it is still needed.", {},
-            "Nothing was stored. Go back, look at it as it is now, and send it again if it is still needed.",
+            409, "changed_meanwhile", "This was changed at the same moment",
+            "By somebody else, or by the same request sent twice. Read it as it is now, and send this again if it is "
+            "still needed.", {},
+            "Somebody else changed it, or you pressed twice. Go back, look at it as it is now, and send it again if it "
+            "is still needed.",
         )
     )  # fmt: skip
 
