@@ -51,11 +51,14 @@ class Wanted:
 def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> list[Member]:
     """Staff first, then by name; without those that were erased."""
     query = (
-        select(Membership, Person)
+        select(
+            Person.id, Person.name, Person.email, Membership.role, Membership.section, Membership.created_at,
+            Membership.dropped_at, Person.password.is_not(None), Person.proven_at.is_(None),
+        )
         .join(Person, Person.id == Membership.person_id)
         .where(Membership.course_id == course_id, Person.erased_at.is_(None))
-    )
-    found = [_member(*row) for row in session.execute(query).all()]
+    )  # fmt: skip
+    found = [Member(*row) for row in session.execute(query)]
     given = wanted or Wanted(state="all")
     return sorted((one for one in found if is_wanted(one, given)), key=_order)
 
@@ -258,13 +261,6 @@ def _section(text: str) -> str:
     if len(section) > LONGEST_SECTION or (section and not section.isprintable()):
         raise CourseError(f"A section is one line of at most {LONGEST_SECTION} characters.")
     return section
-
-
-def _member(membership: Membership, person: Person) -> Member:
-    return Member(
-        person.id, person.name, person.email, membership.role, membership.section, membership.created_at,
-        membership.dropped_at, person.password is not None, person.proven_at is None,
-    )  # fmt: skip
 
 
 _RANK: Mapping[Role, int] = {Role.INSTRUCTOR: 0, Role.ASSISTANT: 1, Role.STUDENT: 2}

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, func, select
+from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from kernels.exercise import read_exercise
@@ -22,6 +22,7 @@ from server.standings.service import score_of
 from server.submissions.models import Mode, Submission
 
 _AT_ONCE = 2_000
+_NOT_MEASURED = -1e300
 _NOT_RELIED_ON = "This measurement cannot be relied on."
 
 
@@ -55,12 +56,24 @@ def own_entries(
 def ranked_entries(
     session: Session, assignment: Assignment, people: Select[int]
 ) -> Iterator[tuple[int, list[Entry]]]:
-    """What may count of each of these people, one after the other: for the ranking, with a verdict that is no fault.
+    """What may count of each of these people, one after the other, whichever of them the assignment counts.
 
-    It comes in pieces: a course's attempts may be more than should lie in memory at once.
+    Of somebody's many attempts these are few: each right kernel that measured better than all before it, as points only
+    fall with time; what was chosen; and the last right and the last wrong one. They come in pieces: a course's attempts
+    may be more than should lie in memory at once.
     """
-    query = (
-        select(*_COLUMNS)
+    metric = metric_of(assignment.exercise)
+    right, order = Job.verdict == Verdict.ACCEPTED, (Submission.created_at, Submission.id)
+    alike = {"partition_by": (Submission.person_id, right), "order_by": order}
+    score = func.coalesce(case((Result.ranked, _score(metric))), _NOT_MEASURED)
+    found = (
+        select(
+            *_COLUMNS,
+            right.label("right"),
+            (func.lead(Submission.id).over(**alike)).label("next"),
+            score.label("score"),
+            func.max(score).over(**alike, rows=(None, -1)).label("best_before"),
+        )
         .join(Job, Job.id == _judged_id())
         .outerjoin(Result, Result.job_id == Job.id)
         .where(
@@ -68,12 +81,27 @@ def ranked_entries(
             Submission.mode == Mode.RANK,
             Submission.person_id.in_(people),
         )
-        .order_by(Submission.person_id, Submission.created_at, Submission.id)
+        .subquery()
+    )
+    better = or_(found.c.best_before.is_(None), found.c.score > found.c.best_before)
+    query = (
+        select(found)
+        .where(or_(and_(found.c.right, better), found.c.chosen_at.is_not(None), found.c.next.is_(None)))
+        .order_by(found.c.person_id, found.c.created_at, found.c.id)
         .execution_options(yield_per=_AT_ONCE)
     )
-    metric = metric_of(assignment.exercise)
     for person, rows in groupby(session.execute(query), key=attrgetter("person_id")):
         yield person, [_entry(row, metric) for row in rows]
+
+
+def _score(metric: Metric) -> ColumnElement[Any]:
+    """As `score_of`, for the database."""
+    columns: Mapping[Metric, ColumnElement[Any]] = {
+        Metric.GFLOPS: Result.gflops.expression,
+        Metric.GBPS: Result.gbps.expression,
+        Metric.TIME: -Result.ms_median,
+    }
+    return columns[metric]
 
 
 def metric_of(exercise: Exercise) -> Metric:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from itertools import product
 from typing import Any
 
 import pytest
@@ -9,7 +11,8 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment
+from server.courses.counting import Deadlines, counted
+from server.courses.models import Assignment, Counts
 from server.grading.accept import Work, queue_job
 from server.grading.models import Job, JobKind, JobState, Priority, Result
 from server.submissions.entries import entries_of, ranked_entries
@@ -102,3 +105,49 @@ def test_a_measurement_that_nobody_believes_is_no_score(course, made):
     with made.begin() as session:
         (only,) = entries_of(session, session.get_one(Assignment, course.assignment), course.people["ada"])
     assert (only.score, only.gflops) == (None, 880_000.0)
+
+
+def test_what_is_left_out_of_many_never_counts(course, made):
+    """Whatever the rule, what counts of all is what counts of those that are read for the gradebook."""
+    rolls = random.Random(7)
+    person = course.person("ada")
+    course.job("ada")
+    with made.begin() as session:
+        like = session.scalars(select(Job)).one()
+        for number in range(80):
+            made_at = later(rolls.randrange(4 * 86_400))
+            session.add(
+                Submission(
+                    public_id=f"s{number}", assignment_id=course.assignment, person_id=person, mode=Mode.RANK,
+                    source_digest=like.source_digest, created_at=made_at,
+                    chosen_at=made_at if rolls.random() < 0.05 else None,
+                )
+            )  # fmt: skip
+        session.flush()
+        for submission in session.scalars(select(Submission).where(Submission.public_id.like("s%"))):
+            verdict = rolls.choice(
+                [Verdict.ACCEPTED, Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SYSTEM_ERROR]
+            )
+            job = Job(
+                kind=JobKind.SUBMISSION, submission_id=submission.id, person_id=person, seed="0" * 32, priority=2,
+                source_digest=like.source_digest, exercise_digest=like.exercise_digest, arch="sm_90",
+                state=JobState.DONE, verdict=verdict, queued_at=NOW, ended_at=NOW,
+            )  # fmt: skip
+            session.add(job)
+            job.result = Result(
+                verdict=verdict, device_class="h200", report=b"", recorded_at=NOW, ranked=rolls.random() < 0.8,
+                gflops=rolls.choice([None, 1.0, 2.0, rolls.random() * 5]) if verdict is Verdict.ACCEPTED else None,
+            )  # fmt: skip
+    with made.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        assignment.points = 10.0
+        everything = entries_of(session, assignment, person)
+        ((_, few),) = ranked_entries(session, assignment, select(Person.id))
+        assert len(few) < len(everything) / 4
+        for counts, due, percent in product(
+            Counts, (None, NOW, later(90_000), later(400_000)), (0.0, 7.5, 50.0)
+        ):
+            assignment.counts, assignment.late_percent_per_day = counts, percent
+            deadlines = Deadlines(due, None)
+            assert counted(assignment, deadlines, few) == counted(assignment, deadlines, everything)
+        session.rollback()
