@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache
 
-from kernels.exercise import read_exercise
-from kernels.exercise.model import Metric
 from kernels.report import Report, to_json
 from kernels.verdict import Verdict
 from server.grading.models import Job, Step
+from server.standings.metric import metric_of
 from worker.messages import MeasureWork, MessageError, StepKind, StepResult, decode
 
 # With an instruction that the CPU device does not know, a GPU goes on alone.
@@ -75,7 +73,7 @@ def _measured(step: Step, job: Job, report: Report) -> None:
     numbers = (measured.ms_median, measured.gflops or 0.0, measured.gbps or 0.0, measured.cublas_share or 0.0)
     if not all(math.isfinite(number) and number >= 0 for number in numbers) or measured.ms_median <= 0:
         raise Refusal("the worker measured no time that there could be")
-    if measured.metric != _metric(job.exercise.name, job.exercise.definition):
+    if measured.metric != metric_of(job.exercise):
         raise Refusal(f"measured by {measured.metric!r}, which this exercise is not ranked by")
     if measured.ptx_digest and measured.ptx_digest not in _checked(step):
         raise Refusal("the worker measured other code than was checked")
@@ -87,9 +85,3 @@ def _checked(step: Step) -> tuple[str, ...]:
         return decode(MeasureWork, (step.work or b"").decode()).digests
     except (MessageError, UnicodeDecodeError) as error:
         raise Refusal(f"the work of the measure step cannot be read: {error}") from error
-
-
-@cache
-def _metric(name: str, definition: str) -> Metric:
-    """What an exercise is ranked by."""
-    return read_exercise(name, definition).metric
