@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Extension, Membership, Role
@@ -17,7 +17,7 @@ from server.grading.attempts import failed
 from server.grading.changes import cancel
 from server.grading.models import AttemptOutcome, Job, JobState, Priority
 from server.grading.record import record
-from server.submissions.allowance import allowance
+from server.submissions.allowance import allowance, allowances
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NoSuchAssignment, NotAccepted, TooOften
 from server.submissions.service import Accepted, HandedIn, accept
@@ -296,6 +296,33 @@ def test_of_many_at_once_no_more_are_taken_than_there_may_be(course, made, limit
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(ask, range(8))) == most
     assert number(course) == most
+
+
+def test_many_assignments_take_no_more_queries_than_one_and_each_has_its_own(course, made):
+    change(course, attempts=3, min_interval_seconds=30, checks_per_hour=2)
+    extend(course, "ada", extra_attempts=1)
+    with made.begin() as session:
+        kept = session.get_one(Assignment, course.assignment)
+        same = {
+            name: getattr(kept, name)
+            for name in ("course_id", "exercise_digest", "title", "arch", "created_at")
+        }
+        session.add(Assignment(**same, slug="other"))
+    for moment in (1, 2):
+        course.hand_in("ada", mode=Mode.CHECK, now=later(moment))
+        course.hand_in("ada", now=later(60 * moment))
+    person = course.people["ada"]
+    asked: list[int] = []
+    with made.begin() as session:
+        assignments = session.scalars(select(Assignment).order_by(Assignment.id)).all()
+        event.listen(session.bind, "before_cursor_execute", lambda *_: asked.append(1))
+        mine, other = allowances(session, assignments, person, later(200)).values()
+        for_two = len(asked)
+        asked.clear()
+        assert allowance(session, assignments[0], person, later(200)) == mine
+    assert len(asked) == for_two
+    assert (mine.used, mine.left, mine.next_at, mine.checked, mine.under_way) == (2, 2, later(150), 2, 4)
+    assert (other.used, other.left, other.next_at, other.checked, other.under_way) == (0, None, None, 0, 0)
 
 
 def test_the_page_is_told_what_the_rules_are_and_how_far_they_are_used(course, made):

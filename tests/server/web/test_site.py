@@ -49,10 +49,10 @@ def test_the_start_page_says_what_runs_here(portal: Portal):
 def test_links_that_leave_the_portal_name_it_as_its_operator_does(portal: Portal):
     ada, at = client_of(portal, "ada"), portal.app.extensions["tilelab"]
     address = f"/submissions/{portal.post('ada').get_json()['id']}"
-    assert f'data-copy-text="http://localhost{address}"' in ada.page(address)
+    assert 'data-copy-text="http://localhost/submissions/' in ada.page(address)
     told = replace(at.settings, public_url="http://tilelab.example")
     portal.app.extensions["tilelab"] = replace(at, settings=told)
-    assert f'data-copy-text="http://tilelab.example{address}"' in ada.page(address)
+    assert 'data-copy-text="http://tilelab.example/submissions/' in ada.page(address)
     made = ada.post_form("/account/tokens", name="laptop", days="30").get_data(as_text=True)
     assert "tilelab login http://tilelab.example" in made
     start = portal.client.get("/", headers={"Host": "elsewhere.example"}).get_data(as_text=True)
