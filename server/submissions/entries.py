@@ -42,13 +42,13 @@ def own_entries(
     metrics = {assignment.id: metric_of(assignment.exercise) for assignment in assignments}
     query = (
         select(*_COLUMNS)
-        .join(Job, Job.id == func.coalesce(_judged_id(), _latest_id()))
+        .join(Job, Job.submission_id == Submission.id)
         .outerjoin(Result, Result.job_id == Job.id)
         .where(Submission.assignment_id.in_(metrics), Submission.person_id == person_id)
-        .order_by(Submission.created_at, Submission.id)
+        .order_by(Submission.created_at, Submission.id, Job.id)
     )
     found: dict[int, list[Entry]] = defaultdict(list)
-    for row in session.execute(query):
+    for row in _last(session.execute(query)):
         found[row.assignment_id].append(_entry(row, metrics[row.assignment_id]))
     return dict(found)
 
@@ -63,16 +63,16 @@ def ranked_entries(
     may be more than should lie in memory at once.
     """
     metric = metric_of(assignment.exercise)
-    right, order = Job.verdict == Verdict.ACCEPTED, (Submission.created_at, Submission.id)
-    alike = {"partition_by": (Submission.person_id, right), "order_by": order}
+    right = Job.verdict == Verdict.ACCEPTED
+    alike, order = (Submission.person_id, right), (Submission.created_at, Submission.id)
     score = func.coalesce(case((Result.ranked, _score(metric))), _NOT_MEASURED)
     found = (
         select(
             *_COLUMNS,
             right.label("right"),
-            (func.lead(Submission.id).over(**alike)).label("next"),
+            func.lead(Submission.id).over(partition_by=alike, order_by=order).label("next"),
             score.label("score"),
-            func.max(score).over(**alike, rows=(None, -1)).label("best_before"),
+            func.max(score).over(partition_by=alike, order_by=order, rows=(None, -1)).label("best_before"),
         )
         .join(Job, Job.id == _judged_id())
         .outerjoin(Result, Result.job_id == Job.id)
@@ -130,10 +130,17 @@ def _judged_id() -> ColumnElement[int | None]:
     return query.correlate(Submission).scalar_subquery()
 
 
-def _latest_id() -> ColumnElement[int | None]:
-    """Of its last job."""
-    query = select(func.max(Job.id)).where(Job.submission_id == Submission.id)
-    return query.correlate(Submission).scalar_subquery()
+def _last(rows: Iterable[Row[*tuple[Any, ...]]]) -> Iterable[Row[*tuple[Any, ...]]]:
+    """One row of each submission: with the job that has its verdict. Few have several: not worth a look for each."""
+    last: dict[int, Row[*tuple[Any, ...]]] = {}
+    for row in rows:
+        if row.id not in last or _judged(row) or not _judged(last[row.id]):
+            last[row.id] = row
+    return last.values()
+
+
+def _judged(row: Row[*tuple[Any, ...]]) -> bool:
+    return row.state is JobState.DONE and row.verdict is not Verdict.SYSTEM_ERROR
 
 
 def _entry(row: Row[*tuple[Any, ...]], metric: Metric) -> Entry:
