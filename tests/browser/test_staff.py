@@ -75,6 +75,7 @@ def test_an_assignment_is_opened_and_a_student_sees_it(desk, portal, browser, co
     desk.get_by_role("link", name="Set an exercise").click()
     desk.get_by_role("radio", name=re.compile("naive,")).check()
     desk.get_by_label("Name in addresses").fill("desk-lab")
+    desk.get_by_label("Submissions for the ranking").fill("5")
     desk.get_by_label("Due").fill("2031-05-01T23:59")
     desk.get_by_label("Closes").fill("2031-04-01T23:59")
     desk.get_by_role("button", name="Set it").click()
