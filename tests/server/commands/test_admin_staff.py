@@ -123,8 +123,8 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
             False,
         )
         assert session.scalars(select(Extension)).one().reason == "was ill"
-        assert session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()[-3:] == [
-            "assignment.created", "assignment.deadline_moved", "extension.granted",
+        assert session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()[-4:] == [
+            "assignment.created", "assignment.deadline_moved", "assignment.changed", "extension.granted",
         ]  # fmt: skip
     assert "any more" in done("assignment", "extend", "gpu/naive", "ada@example.edu", "--withdraw")
 
