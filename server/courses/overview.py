@@ -13,7 +13,8 @@ from kernels.exercise.model import Metric
 from server.courses.counting import Counted, Deadlines, Entry, best, counted, due_for
 from server.courses.models import Assignment, Course, Extension, Membership, Role
 from server.courses.service import assignments_for, find_course, visible_assignments
-from server.submissions.entries import metric_of, own_entries
+from server.standings.metric import metric_of
+from server.submissions.entries import own_entries
 from server.submissions.models import Mode
 
 

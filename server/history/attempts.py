@@ -32,33 +32,52 @@ class Attempt:
     number: 1 for the first
     value: by the exercise's metric, measured or, where nothing is measured, what the model allows; None for neither,
         and for a measurement that cannot be relied on
-    shown, interval: the number and its 95 % interval in words, whether or not it can be relied on
+    shown: the number in words, whether or not it can be relied on
     late: days begun
     counts: whether it is the one that counts
     stands: the device class on whose board it stands, as its reader sees that; "" for the board of what is checked only
     why_not: why it is not ranked, in words; "" where it is, or may yet be
     choosable: whether its owner may say that this one counts
+    judged: what there is of the job that has its verdict; put into words where it is shown, for there may be very many
     """
 
     number: int
     entry: Entry
     value: float | None
     shown: str
-    interval: str
-    share: str
-    occupancy: str
-    launch: str
     late: int
     counts: bool
     stands: str | None
     why_not: str
     again: bool
     choosable: bool
+    metric: Metric
+    judged: Row[*tuple[Any, ...]] | None
 
     @property
     def public_id(self) -> str:
         """Its name in addresses."""
         return self.entry.public_id
+
+    @property
+    def interval(self) -> str:
+        """The 95 % interval of the number; "" where none is known."""
+        return interval_text(self.judged, self.metric)
+
+    @property
+    def share(self) -> str:
+        """Of cuBLAS."""
+        return percent_text(self.judged.cublas_share if self.judged else None)
+
+    @property
+    def occupancy(self) -> str:
+        """By the driver's calculation where it was asked."""
+        return percent_text(self.judged.occupancy if self.judged else None)
+
+    @property
+    def launch(self) -> str:
+        """Tile, grid and block."""
+        return _launch(self.judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +152,6 @@ def history_of(
                 entry=entry,
                 value=number_of if relied_on else None,
                 shown=_shown(number_of, metric),
-                interval=interval_text(judged, metric),
-                share=percent_text(judged.cublas_share if judged else None),
-                occupancy=percent_text(judged.occupancy if judged else None),
-                launch=_launch(judged),
                 late=late_days(entry.created_at, deadlines) if entry.mode is Mode.RANK else 0,
                 counts=counts,
                 stands=judged.device_class if judged is not None and stands else None,
@@ -146,6 +161,8 @@ def history_of(
                 and entry.mode is Mode.RANK
                 and entry.judged
                 and not (counts and entry.chosen_at is not None),
+                metric=metric,
+                judged=judged,
             )
         )
     return History(

@@ -16,6 +16,9 @@ from server.standings.metric import UNITS
 _WIDTH, _HEIGHT = 720, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 704, 26, 196
 _WRONG = 222
+MOST = 250
+"""Attempts in one chart: of more the points would lie on one another."""
+
 _FROM_DECADES = 12.0
 """Where the best is so many times the worst, the axis has a decade in each step."""
 
@@ -37,20 +40,31 @@ class _Scale:
 
 
 def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Markup | None:
-    """None where nothing has a value: a table says it as well."""
-    values = [each.value for each in attempts if each.value is not None and each.value > 0]
+    """The last MOST of them. None where nothing has a value: a table says it as well."""
+    before, attempts = attempts[:-MOST], attempts[-MOST:]
+    values = _values(attempts)
     if not values or len(attempts) < 2:
         return None
-    scale = _scale(values)
+    best = _best(_values(before), metric)
+    scale = _scale(values if best is None else [*values, best])
     body = [*_axis(scale, metric), *_foot(attempts)]
     points = [(_across(i, len(attempts)), each) for i, each in enumerate(attempts)]
-    body.append(_best_line(points, scale, metric))
+    body.append(_best_line(points, scale, metric, best))
     body += [_point(x, each, scale) for x, each in points]
     title = "Progress over your attempts" if not modelled else "Modelled bound of each attempt"
     return Markup(  # noqa: S704 - made of escaped parts
         f'<svg class="chart progress" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="group" aria-labelledby="progress-title">'
         f'<title id="progress-title">{svg.words(title)}</title>{"".join(body)}</svg>'
     )
+
+
+def _values(attempts: Sequence[Attempt]) -> list[float]:
+    return [each.value for each in attempts if each.value is not None and each.value > 0]
+
+
+def _best(values: Sequence[float], metric: Metric) -> float | None:
+    better = min if metric is Metric.TIME else max
+    return better(values) if values else None
 
 
 def _across(place: int, count: int) -> float:
@@ -98,7 +112,7 @@ def _foot(attempts: Sequence[Attempt]) -> list[str]:
     parts = [svg.text(_LEFT - 8, _WRONG + 4, "none", anchor="end")] if _without(attempts) else []
     every = max(1, -(-len(attempts) // 12))
     parts += [
-        svg.text(_across(place, len(attempts)), _HEIGHT - 12, str(place + 1), anchor="middle")
+        svg.text(_across(place, len(attempts)), _HEIGHT - 12, str(attempts[place].number), anchor="middle")
         for place in range(0, len(attempts), every)
     ]
     parts.append(svg.text(_LEFT - 8, _HEIGHT - 12, "attempt", anchor="end"))
@@ -109,14 +123,14 @@ def _without(attempts: Sequence[Attempt]) -> bool:
     return any(each.value is None for each in attempts)
 
 
-def _best_line(points: Sequence[tuple[float, Attempt]], scale: _Scale, metric: Metric) -> str:
-    """Steps: the best so far stays until there is a better one."""
-    better = min if metric is Metric.TIME else max
-    best: float | None = None
+def _best_line(
+    points: Sequence[tuple[float, Attempt]], scale: _Scale, metric: Metric, best: float | None
+) -> str:
+    """Steps: the best so far, at first that of before, stays until there is a better one."""
     drawn: list[tuple[float, float]] = []
     for x, each in points:
         if each.value is not None and each.value > 0:
-            risen = each.value if best is None else better(best, each.value)
+            risen = _best([each.value, *([] if best is None else [best])], metric)
             if best is not None and risen != best:
                 drawn.append((x, scale.up(best)))
             best = risen

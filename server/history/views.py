@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.history.attempts import Attempt, History, history_of, page_of
-from server.history.chart import chart
+from server.history.chart import MOST, chart
 from server.history.choosing import NotChoosable, choose
 from server.history.comparing import Compared, Figure, compared, figures
 from server.history.source_diff import SourceDiff, source_diff
@@ -69,6 +69,7 @@ class HistoryPage:
     history: History
     rows: tuple[Attempt, ...]
     chart: Markup | None
+    charted: int
     left: str
     right: str
     picked: tuple[Attempt, ...]
@@ -109,6 +110,7 @@ def show_history(slug: str, assignment: str) -> str:
         history=history,
         rows=rows,
         chart=chart(history.attempts, history.metric, modelled=history.modelled),
+        charted=min(MOST, len(history.attempts)),
         left=left,
         right=right,
         picked=tuple(known[each] for each in dict.fromkeys((right, left)) if each and each not in on_page),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -12,13 +11,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from kernels.exercise import read_exercise
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
 from server.courses.counting import Entry
 from server.courses.models import Assignment
-from server.grading.models import Exercise, Job, JobState, Result
-from server.standings.service import score_of
+from server.grading.models import Job, JobState, Result
+from server.standings.metric import metric_of, score_of
 from server.submissions.models import Mode, Submission
 
 _AT_ONCE = 2_000
@@ -102,16 +100,6 @@ def _score(metric: Metric) -> ColumnElement[Any]:
         Metric.TIME: -Result.ms_median,
     }
     return columns[metric]
-
-
-def metric_of(exercise: Exercise) -> Metric:
-    """What measurements of an exercise are ranked by."""
-    return _metric(exercise.name, exercise.definition)
-
-
-@lru_cache(maxsize=256)
-def _metric(name: str, definition: str) -> Metric:
-    return read_exercise(name, definition).metric
 
 
 _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (

@@ -10,6 +10,7 @@ from server.courses.models import Assignment, Counts, Extension, Role
 from server.grading.changes import retry
 from server.grading.models import Result
 from server.grading.record import record
+from server.history import chart
 from server.standings.service import freeze
 from server.submissions.models import Mode
 from tests.server.course import NOW, later
@@ -89,6 +90,18 @@ def test_the_chart_leads_to_every_attempt(portal):
     assert re.findall(r'href="/submissions/(\w+)"', chart)[:3] == ids
     assert "Attempt 4: wrong answer" in chart
     assert "Attempt 3: 700" in chart
+
+
+def test_a_long_chart_has_the_last_attempts_and_the_best_of_before(portal, monkeypatch):
+    monkeypatch.setattr(chart, "MOST", 2)
+    for i, gflops in enumerate((900.0, 500.0, 700.0)):
+        ranked(portal.course, "ada", gflops, source=b"// %d" % i, now=later(i))
+    page = client_of(portal, "ada").page(HISTORY)
+    drawn = page[page.index("<svg") : page.index("</svg>")]
+    assert "Attempt 1:" not in drawn
+    assert "Attempt 2: 500" in drawn
+    (line,) = re.findall(r'class="roof" points="([^"]*)"', drawn)
+    assert len({point.partition(",")[2] for point in line.split()}) == 1
 
 
 def test_what_is_checked_only_shows_the_modelled_bound_marked_so(portal):
