@@ -36,7 +36,7 @@ from server.staff.roster import (
 from server.web.access import Membership, instructor_of, staff_of
 from server.web.forms import Form, filled, sent
 from server.web.problems import Refused
-from server.web.site import site
+from server.web.site import site, site_address
 
 PAGE = 200
 ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
@@ -186,7 +186,7 @@ def make_invitations(slug: str) -> Response:
     course = instructor_of(slug)
     with site().sessions.begin() as session:
         links = invite_all(session, the_course(session, course), acting(session))
-    rows = ([link.email, link.name, f"{_host()}{link.path}"] for link in links)
+    rows = ([link.email, link.name, f"{site_address()}{link.path}"] for link in links)
     return csv_answer(written(("email", "name", "link"), rows), f"{course.slug}-invitations.csv")
 
 
@@ -222,7 +222,8 @@ def _page(course: Membership, form: Form, link: HandedOut | None = None) -> str:
     counts = {role.value: sum(one.role is role for one in here) for role in Role}
     page = RosterPage(
         desk_of(course, "roster"), part, last, wanted, _query(wanted), there_are, form, code,
-        counts | {"dropped": len(everybody) - len(here)}, sum(not one.has_password for one in here), link, _host(),
+        counts | {"dropped": len(everybody) - len(here)}, sum(not one.has_password for one in here), link,
+        site_address(),
     )  # fmt: skip
     return render_template(
         "staff/roster.html",
@@ -246,10 +247,6 @@ def _query(wanted: Form) -> str:
 
 
 _FILTERS = ("text", "role", "section", "state")
-
-
-def _host() -> str:
-    return site().settings.public_url or request.host_url.rstrip("/")
 
 
 def _role(form: Form) -> Role | None:
