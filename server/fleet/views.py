@@ -56,7 +56,8 @@ def tell_worker(worker: str) -> Response:
     try:
         # First what was done is noted, then done: a deed that nobody can read of is worse than a moment's wait.
         with site().sessions.begin() as session:
-            note(session, session.get_one(Person, who.id), action, f"worker {worker[:150]}")
+            name = "".join(char for char in worker[:150] if char.isprintable())
+            note(session, session.get_one(Person, who.id), action, f"worker {name}")
             session.flush()
             tell(site().settings.redis_url, worker, wanted)
     except NoSuchWorker as error:
