@@ -29,7 +29,8 @@ BODY_SECONDS = 20.0
 """For all of a body, from when the rest of the request is here."""
 
 LARGE_BODIES = 8
-"""Larger ones than a request may usually be, in memory at once. Only a form with a file that is too large is."""
+"""Larger ones than a request may usually be, in memory at once. Only a form with a file that is too large is. Of others
+there are as many as threads."""
 
 _NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they ask nobody, or one at a time
 _ARRIVED, _NOT_TAKEN = "tilelab.arrived", "tilelab.not_taken"
