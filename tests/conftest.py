@@ -22,8 +22,8 @@ def pytest_configure() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: many a test waits for a lease, or for a program that comes back."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are cores: many a test waits for a lease, or for a program that comes back."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
