@@ -20,6 +20,7 @@ from tests.server.web.signed_in import client_of, stranger
 
 OLD, NEW = "correct horse", "two green teapots"
 PAGES = ("/account", "/account/password", "/account/sessions", "/account/tokens")
+ONE_DATABASE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def person(portal: Portal, name: str = "ada") -> Person:
@@ -68,6 +69,7 @@ class TestProfile:
         save(client)
         assert shown(portal) == made
 
+    @ONE_DATABASE
     def test_a_made_name_is_friendly_and_follows_from_nothing(self, portal):
         names = {draw_name() for _ in range(20)}
         assert len(names) == 20
@@ -110,6 +112,7 @@ class TestProfile:
         assert "Somebody goes by that name" in answer.get_data(as_text=True)
         assert save(client_of(portal, "bob"), pseudonym="night owl").status_code == 303
 
+    @ONE_DATABASE
     def test_a_name_can_be_corrected_and_that_is_noted(self, portal):
         client = client_of(portal, "ada")
         assert save(client, name=" Ada  O’Brien-Lovelace, Jr. ").status_code == 303
@@ -123,6 +126,7 @@ class TestProfile:
                 ("person.changed", {"changed": ["pseudonym"]}),
             ]
 
+    @ONE_DATABASE
     @pytest.mark.parametrize("name", ["bob", "B.O.B", "b\u043eb", "Quiet Otter 417", "", "<b>x</b>"])
     def test_nobody_calls_themselves_as_another(self, portal, name):
         portal.course.person("bob")
@@ -131,6 +135,7 @@ class TestProfile:
         assert 'id="name-error"' in answer.get_data(as_text=True)
         assert person(portal).name == "ada"
 
+    @ONE_DATABASE
     def test_nobody_finds_out_who_is_here_by_trying_names(self, portal, monkeypatch):
         monkeypatch.setattr(profile, "_NAMES", replace(profile._NAMES, count=2))
         client = client_of(portal, "ada")
@@ -175,6 +180,7 @@ class TestPassword:
         signed_in = stranger(portal).post_form("/sign-in", email="ada@example.edu", password=NEW)
         assert signed_in.status_code == 303
 
+    @ONE_DATABASE
     def test_tokens_go_on_unless_it_is_ticked(self, portal, client):
         portal.token("ada")
         for ticked, left in (({}, 1), ({"tokens": "yes"}, 0)):

@@ -20,6 +20,7 @@ from tests.server.web.signed_in import client_of, stranger
 
 CODE = "k7qf-m2xp-9d4t"
 NEW = {"code": CODE, "name": "Ada Lovelace", "email": "ada@example.edu", "password": "two green teapots"}
+ONE_DATABASE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -157,6 +158,7 @@ def used_up(monkeypatch: pytest.MonkeyPatch, limit: str, count: int = 3) -> None
     monkeypatch.setattr(joining, limit, replace(getattr(joining, limit), count=count))
 
 
+@ONE_DATABASE
 def test_codes_are_not_guessed_by_the_thousand_and_the_right_one_is_taken(portal, monkeypatch):
     used_up(monkeypatch, "_GUESSES")
     client = stranger(portal)
@@ -169,6 +171,7 @@ def test_codes_are_not_guessed_by_the_thousand_and_the_right_one_is_taken(portal
     assert client.post_form("/join", **NEW).status_code == 303, "of whoever shares the address"
 
 
+@ONE_DATABASE
 def test_nobody_makes_themselves_a_crowd(portal, monkeypatch):
     used_up(monkeypatch, "_ACCOUNTS")
     for number, code in enumerate((CODE, CODE.upper(), CODE.replace("-", " "))):
@@ -181,6 +184,7 @@ def test_nobody_makes_themselves_a_crowd(portal, monkeypatch):
     assert client_of(portal, "bob", role=None).post_form("/join", code=CODE).status_code == 303
 
 
+@ONE_DATABASE
 def test_an_account_made_with_a_code_is_one_that_nobody_stands_for(portal):
     stranger(portal).post_form("/join", **NEW)
     with portal.course.sessions.begin() as session:

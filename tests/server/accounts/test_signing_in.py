@@ -14,6 +14,7 @@ from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import COOKIE, client_of, stranger
 
 PASSWORD = "correct horse"
+ONE_DATABASE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -130,6 +131,7 @@ def test_too_many_wrong_passwords_wait_also_for_accounts_that_there_are_not(port
     assert sign_in_from(portal, "192.0.2.7").status_code == 303, "their owner is let in from another address"
 
 
+@ONE_DATABASE
 def test_one_address_shuts_nobody_out_everywhere(portal, ada, monkeypatch):
     used_up(monkeypatch, "_FROM_HERE", 3)
     used_up(monkeypatch, "_FROM_ANYWHERE", 5)
@@ -138,6 +140,7 @@ def test_one_address_shuts_nobody_out_everywhere(portal, ada, monkeypatch):
     assert sign_in_from(portal, "192.0.2.7").status_code == 303
 
 
+@ONE_DATABASE
 def test_a_browser_that_was_signed_in_waits_for_nobody_else(portal, ada, monkeypatch):
     used_up(monkeypatch, "_ANYBODY", 5)
     used_up(monkeypatch, "_FROM_ANYWHERE", 5)
@@ -157,6 +160,7 @@ def test_a_browser_that_was_signed_in_waits_for_nobody_else(portal, ada, monkeyp
     assert sign_in(known).status_code == 429, "and guesses no more than others"
 
 
+@ONE_DATABASE
 def test_what_a_browser_keeps_lets_nobody_in(portal, ada):
     client = stranger(portal)
     sign_in(client)
