@@ -16,6 +16,8 @@ from server.accounts.service import create_token, find_by_token, find_person, si
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Role
 from server.staff import roster
+from server.staff.roster_csv import read_roster
+from server.staff.roster_plan import carry_out, make_plan
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger
 
@@ -105,6 +107,17 @@ def test_a_student_of_the_file_stays_in(portal: Portal, ina: BrowserClient, eve:
     page = ina.post_form(f"{ROSTER}/import", file=(io.BytesIO(text), "r.csv")).get_data(as_text=True)
     assert "needs an invitation" not in page
     assert eve.is_in
+
+
+def test_for_whom_a_file_takes_in_the_staff_stand(portal: Portal) -> None:
+    with portal.course.sessions.begin() as session:
+        course = session.get_one(Course, portal.course.course)
+        read = read_roster("email,name,role\nada@example.edu,Ada,instructor\nbob@example.edu,Bob,student\n")
+        carry_out(session, course, make_plan(session, course, read), None)
+        found = session.scalars(
+            select(Person).where(Person.email.in_(("ada@example.edu", "bob@example.edu")))
+        ).all()
+        assert [person.proven_at is not None for person in found] == [True, True]
 
 
 def test_every_other_way_to_reach_further_asks_for_the_same(portal: Portal, ina: BrowserClient) -> None:
