@@ -231,6 +231,10 @@ def _fill(made: Sessions, course: ACourse, count: int) -> list[int]:
             for i, person in enumerate(people)
         ])  # fmt: skip
         recount(session, course.assignment)
+        if session.get_bind().dialect.name == "postgresql":
+            # those that come later get the next numbers
+            for table in ("people", "submissions", "jobs"):
+                session.execute(text(f"SELECT setval('{table}_id_seq', (SELECT max(id) FROM {table}))"))
         return people
 
 
