@@ -11,13 +11,14 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.courses.service import role_in
-from server.grading.models import Job, JobKind, JobState, Result
+from server.grading.models import Job, JobKind, JobState, Result, Step
 from server.submissions.form import form_of
 from server.submissions.models import Mode, Submission
 from server.submissions.reading import visible_submission
 from server.submissions.seen import JobSeen, seen
 from server.submissions.service import judged_job
 from server.web.identity import is_staff
+from worker.messages import StepKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,19 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result that counts now. packed: its report as it is kept; None where it was lost."""
+    """The result that counts now.
+
+    packed: its report as it is kept; None where it was lost
+    waited, waited_for_gpu: until a worker checked it, and until one measured it; None where none did
+    """
 
     verdict: Verdict
     device_class: str
     packed: bytes | None
     queued_at: datetime
-    started_at: datetime | None
     ended_at: datetime | None
-    regrade: bool
+    waited: float | None
+    waited_for_gpu: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +152,20 @@ def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tup
     judged = page.judged
     if judged is None or judged.ended_at is None:
         return ()
-    parts = [Duration(_STEPS.get(name, name), spent) for name, spent in seconds]
-    if judged.started_at is not None:
-        waited = max(0.0, (judged.started_at - judged.queued_at).total_seconds())
-        parts.insert(0, Duration("waited", waited))
+    parts = [] if judged.waited is None else [Duration("waited", judged.waited)]
+    for name, spent in seconds:
+        if name == "measure" and judged.waited_for_gpu is not None:
+            parts.append(Duration("waited for a GPU", judged.waited_for_gpu))
+        parts.append(Duration(_STEPS.get(name, name), spent))
     whole = max(0.0, (judged.ended_at - judged.queued_at).total_seconds())
+    # on the way from one to the next, and what workers began that were lost
+    between = whole - sum(part.seconds for part in parts)
+    if between >= _LEAST_SHOWN:
+        parts.append(Duration("in between", between))
     return (*parts, Duration("in all", whole))
 
 
+_LEAST_SHOWN = 0.05
 _STEPS = {
     "read": "read",
     "compile": "compiled",
@@ -172,12 +183,19 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
         select(Result.report, Result.device_class).where(Result.job_id == job.id)
     ).one_or_none()
     packed, device_class = (None, job.device_class) if row is None else row
+    measured = session.execute(
+        select(Step.queued_at, Step.started_at).where(Step.job_id == job.id, Step.kind == StepKind.MEASURE)
+    ).one_or_none()
     return Judged(
         job.verdict,
         device_class,
         packed,
         job.queued_at,
-        job.started_at,
         job.ended_at,
-        job.kind is JobKind.REGRADE,
+        _waited(job.queued_at, job.started_at),
+        None if measured is None else _waited(*measured),
     )
+
+
+def _waited(queued_at: datetime, started_at: datetime | None) -> float | None:
+    return None if started_at is None else max(0.0, (started_at - queued_at).total_seconds())

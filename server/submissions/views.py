@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from flask import Blueprint, Response, render_template, url_for
+from sqlalchemy.orm import Session
 
+from server.accounts import browser_sessions
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
 from server.grading.changes import NotPossible, cancel, retry
 from server.submissions.cancelling import revoke, take_back
 from server.submissions.live import clock, envelope, live_part, markup_of
 from server.submissions.progress import progress_of
-from server.submissions.reading import visible_submission
+from server.submissions.reading import may_still_see, visible_submission
 from server.submissions.result_page import SubmissionPage, durations, read_page, watched
 from server.submissions.seen import JobSeen
 from server.submissions.service import latest_job
 from server.submissions.shown import Kept, read_kept, sections, whole_page
-from server.submissions.streams import event_stream, the_hub
+from server.submissions.streams import Telling, event_stream, the_hub
 from server.web.access import nothing_here, viewer
+from server.web.cookies import session_token
 from server.web.numbers import zone_of
 from server.web.problems import Refused
 from server.web.site import site
@@ -35,7 +39,8 @@ RETRIES = Limit("retry", 5, timedelta(hours=1))
 def show(public_id: str) -> str:
     """The page: progress as long as it is graded, then the result."""
     page = _page(public_id)
-    progress = progress_of(page.job, {})
+    # what its workers hinted at while others, or this reader a moment ago, looked
+    progress = the_hub().look(page.number, page.job) if page.waits else progress_of(page.job, {})
     kept = _kept(page)
     return render_template(
         "submissions/submission.html",
@@ -62,7 +67,8 @@ def events(public_id: str) -> Response:
     """The live part, as often as it changes."""
     who = viewer()
     number, job = _watched(public_id)
-    return event_stream(number, who.id, job, live_part(), envelope)
+    may_see = may_still_see(site().readers, partial(_signed_in, session_token()), public_id)
+    return event_stream(number, who.id, job, Telling(live_part(), envelope), may_see)
 
 
 @submissions_pages.get("/<public_id>/source.cu")
@@ -166,6 +172,12 @@ def _watched(public_id: str) -> tuple[int, JobSeen]:
     if found is None:
         raise nothing_here()
     return found
+
+
+def _signed_in(token: str, session: Session) -> int | None:
+    """Whose browser it is, as long as they are signed in with it."""
+    found = browser_sessions.find(session, token)
+    return None if found is None else found.person.id
 
 
 def _kept(page: SubmissionPage) -> Kept | None:
