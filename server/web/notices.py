@@ -18,7 +18,7 @@ NOTICES: dict[str, str] = {
     "taken-back": "Grading is stopped.",
     "already-over": "It was over before that: nothing was changed.",
     "tried-again": "It is graded once more.",
-    "member-added": "Added to the course. They need an invitation if they never signed in, or came with a code and are staff now.",
+    "member-added": "Added. Who never signed in, or came with a code and is staff now, needs an invitation.",
     "member-changed": "Role and section are saved. Who came with a code and is staff now needs an invitation.",
     "member-dropped": "Dropped from the course. What they handed in stays.",
     "member-back": "They are in the course again.",
