@@ -213,7 +213,11 @@ def test_a_name_that_is_a_word_of_ours_takes_nothing_else_with_it(
     called_so = course.person("ada")
     with made.begin() as session:
         session.get_one(Person, called_so).name = name
-        detail: dict[str, Any] = {"role": ["student", "assistant"], "course": 3, "reason": "a person was lost"}
+        detail: dict[str, Any] = {
+            "role": ["student", "assistant"],
+            "course": 3,
+            "reason": "a person was lost",
+        }
         note(session, None, "course.changed", "person 7", **detail)
         number = session.scalars(select(AuditEvent.id)).one()
     erase_person(made, called_so)
