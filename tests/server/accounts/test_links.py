@@ -57,7 +57,7 @@ def test_it_works_once(portal):
 @pytest.mark.parametrize(
     "change",
     [{"role": Role.ASSISTANT}, {"dropped_at": datetime.now(UTC)}, {"disabled_at": datetime.now(UTC)}],
-    ids=str,
+    ids=["demoted", "dropped", "shut out"],
 )
 def test_it_ends_with_the_right_of_who_handed_it_out(portal, change):
     maker = portal.course.person("ina", Role.INSTRUCTOR)
