@@ -54,6 +54,13 @@ def database_url(request: pytest.FixtureRequest) -> str:
     return url
 
 
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For what one kind of database shows as well as both."""
+
+ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+"""For what only it does, and for pages that the browser's tests walk through on SQLite."""
+
+
 @pytest.fixture
 def engine(database_url: str) -> Iterator[Engine]:
     """SQLite, then PostgreSQL."""

@@ -15,12 +15,13 @@ from server.accounts.pseudonyms import BOARD_NAME, board_name
 from server.accounts.service import good_tokens, set_password
 from server.accounts.views import profile
 from server.audit.models import AuditEvent
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of, stranger
 
 OLD, NEW = "correct horse", "two green teapots"
 PAGES = ("/account", "/account/password", "/account/sessions", "/account/tokens")
-ONE_DATABASE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ONE_DATABASE = ON_SQLITE
 
 
 def person(portal: Portal, name: str = "ada") -> Person:

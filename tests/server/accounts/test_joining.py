@@ -15,12 +15,13 @@ from server.accounts.service import find_person
 from server.accounts.views import joining
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of, stranger
 
 CODE = "k7qf-m2xp-9d4t"
 NEW = {"code": CODE, "name": "Ada Lovelace", "email": "ada@example.edu", "password": "two green teapots"}
-ONE_DATABASE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ONE_DATABASE = ON_SQLITE
 
 
 @pytest.fixture(autouse=True)

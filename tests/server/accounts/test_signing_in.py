@@ -10,11 +10,12 @@ from server.accounts import entering
 from server.accounts.models import BrowserSession, Person
 from server.accounts.returning import own_path
 from server.accounts.service import disable, set_password
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import COOKIE, client_of, stranger
 
 PASSWORD = "correct horse"
-ONE_DATABASE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ONE_DATABASE = ON_SQLITE
 
 
 @pytest.fixture

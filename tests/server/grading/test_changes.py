@@ -17,6 +17,7 @@ from server.grading.models import Job, JobKind, JobState, Priority, StepState
 from server.grading.record import Recorded, record
 from server.submissions.service import latest_job
 from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, step_of
+from tests.server.databases import ON_POSTGRESQL
 from worker.messages import CPU_QUEUE
 
 
@@ -115,7 +116,7 @@ def test_a_regrade_takes_the_assignment_as_it_is_now_and_leaves_out_what_waits_f
         assert regrade(session, session.get_one(Assignment, course.assignment), None) == []
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_two_regrades_of_one_assignment_come_one_after_the_other(course, made):
     """What is noted of each names its first and last job: none of the other's may lie between them."""
     jobs = [course.job(name, source=name.encode()) for name in ("ada", "bob", "eve")]

@@ -15,6 +15,7 @@ from server.grading.models import Job, JobState, Result
 from server.standings.service import board
 from server.submissions.models import Mode
 from tests.server.course import ACourse, step_of
+from tests.server.databases import ON_POSTGRESQL
 from tests.server.grading.processes import SECONDS, House, until
 from tests.services.postgres_server import PostgresServer
 from tests.services.redis_server import RedisServer
@@ -31,7 +32,7 @@ def course(database_url):
 
 
 # what becomes of a step whose process dies is the same in either: the campaigns kill both kinds
-on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+on_postgresql = ON_POSTGRESQL
 
 
 def verdicts(course: ACourse, *jobs: int) -> list[Verdict] | None:

@@ -29,6 +29,7 @@ from server.operations.erase import NobodyToErase, erase_person
 from server.standings.service import board
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse, check_result
+from tests.server.databases import ON_SQLITE
 from tests.server.operations.a_full_course import SECRET, fail, full_course, measure, source
 from worker.messages import MeasureWork, decode
 
@@ -201,7 +202,7 @@ def test_a_name_that_stands_elsewhere_is_shown(made: Sessions) -> None:
     assert "courses.title" in done.text()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("name", "text"),
     [("person", "a erased was lost"), ("course", "a person was lost"), ("student", "a person was lost")],

@@ -8,12 +8,13 @@ import random
 import pytest
 
 from server.courses.models import Role
+from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
 # PostgreSQL refuses more than SQLite does; the many tries here are made on one of them.
-pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+pytestmark = ON_POSTGRESQL
 
 ODD = (
     "\x00", "\ud7ff\uffff", "\u202e", "'; --", "%", "_", "\\", "1e400", "-1", "0", "9" * 60, "nan", "💥" * 300, "\r\n",

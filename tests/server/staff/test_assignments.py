@@ -11,10 +11,11 @@ from sqlalchemy import select
 
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Counts, Course, Extension, Role
-from server.staff.local_time import MomentError, comes_twice, read_moment, typed
-from tests.server.course import NOW
+from tests.server.databases import ON_POSTGRESQL
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
+
+pytestmark = ON_POSTGRESQL
 
 PAGE = "/staff/gpu/assignments"
 VIENNA = ZoneInfo("Europe/Vienna")
@@ -237,19 +238,3 @@ def test_the_list_counts_students(portal: Portal, ina: BrowserClient) -> None:
     page = " ".join(ina.page(PAGE).split())
     assert '<td class="n">1</td>' in page
     assert '>2<span class="vh"> submissions' in page
-
-
-def test_times_are_read_on_the_course_s_clock() -> None:
-    assert read_moment("", VIENNA) is None
-    assert read_moment("2026-01-01T12:00", VIENNA) == datetime(2026, 1, 1, 11, 0, tzinfo=UTC)
-    twice = read_moment("2026-10-25T02:30", VIENNA)
-    assert twice == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
-    assert comes_twice(twice, VIENNA)
-    assert not comes_twice(NOW, VIENNA)
-    earlier = datetime(2026, 10, 25, 0, 30, 17, tzinfo=UTC)
-    assert typed(earlier, VIENNA) == "2026-10-25T02:30"
-    assert read_moment("2026-10-25T02:30", VIENNA, was=earlier) == earlier
-    with pytest.raises(MomentError, match="03:30"):
-        read_moment("2026-03-29T02:30", VIENNA)
-    with pytest.raises(MomentError):
-        read_moment("2026-13-01T00:00", VIENNA)

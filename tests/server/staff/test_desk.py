@@ -18,12 +18,15 @@ from server.courses.models import Assignment, Course, Role
 from server.courses.service import enrol
 from server.fleet.looking import NoSuchWorker, look, tell
 from tests.server.course import NOW
+from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger
 from worker.broker import connect_redis
 from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.redis_fleet import RedisFleet
+
+pytestmark = ON_POSTGRESQL
 
 READ = (
     "", "roster", "roster.csv", "assignments", "assignments/tiled", "submissions", "submissions/state", "regrade",

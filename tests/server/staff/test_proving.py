@@ -18,10 +18,11 @@ from server.courses.models import Course, Role
 from server.staff import roster
 from server.staff.roster_csv import read_roster
 from server.staff.roster_plan import carry_out, make_plan
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 
 TOM = "tom@example.edu"
 PASSWORD = "two green teapots"

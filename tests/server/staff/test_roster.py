@@ -18,6 +18,7 @@ from server.courses.models import Course, Membership, Role
 from server.courses.service import CourseError, create_course, enrol, role_in
 from server.staff.roster import drop
 from tests.server.course import NOW
+from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import counted_queries
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
@@ -227,6 +228,7 @@ def test_a_file_that_names_nobody_drops_nobody(portal: Portal, ina: BrowserClien
     assert "1 student is dropped" in page
 
 
+@ON_POSTGRESQL
 def test_a_large_file_takes_few_statements(portal: Portal, ina: BrowserClient) -> None:
     engine: Engine = portal.app.extensions["tilelab"].engine
     lines = "".join(f"s{n}@example.edu,S {n}\n" for n in range(120))

@@ -18,9 +18,12 @@ from server.staff.regrading import begin, plan
 from server.staff.submissions import Asked, listing
 from server.submissions.models import Mode
 from tests.server.course import NOW, ACourse
+from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in, judged, newest_job
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
+
+pytestmark = ON_POSTGRESQL
 
 PAGE = "/staff/gpu/submissions"
 REGRADE = "/staff/gpu/regrade"

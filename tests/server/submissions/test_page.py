@@ -18,6 +18,7 @@ from server.grading.record import record
 from server.submissions.models import Mode
 from tests.kernels.page.reading import read
 from tests.server.course import NOW, SOURCE, check_result, later, measure_result, report_for, step_of
+from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import given_up, graded, handed_in, overwritten, taken
 from tests.server.web.signed_in import client_of, stranger
 from worker.messages import StepKind
@@ -151,7 +152,7 @@ def test_the_owner_takes_it_back(portal, ada):
 @pytest.mark.parametrize(
     ("mode", "cost"), [(Mode.RANK, "an attempt"), (Mode.CHECK, "one of the hour’s checks")], ids=str
 )
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_who_takes_it_back_is_told_what_it_costs(portal, ada, mode, cost):
     waits, _ = handed_in(portal.course, "ada", mode)
     begun, job = handed_in(portal.course, "ada", mode)

@@ -21,7 +21,10 @@ from server.accounts import browser_sessions
 from server.accounts.models import Person
 from server.web.bounded import PLACES
 from server.web.serving import listen
+from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.graded import graded, handed_in
+
+pytestmark = ON_POSTGRESQL
 
 LONG = 60.0
 PEOPLE, EACH = 12, 5

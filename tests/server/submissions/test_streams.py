@@ -23,11 +23,14 @@ from server.submissions.progress import Progress
 from server.submissions.seen import seen
 from server.submissions.streams import hub_of
 from tests.server.course import NOW, later, step_of
+from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.graded import graded, handed_in, taken
 from tests.server.submissions.streaming import Stream, opened
 from tests.server.web.signed_in import client_of
 from worker.broker import connect_redis
 from worker.hints import channel
+
+pytestmark = ON_POSTGRESQL
 
 LONG = 30.0
 

@@ -22,6 +22,7 @@ from server.submissions.models import Submission
 from server.submissions.progress import Progress
 from server.submissions.seen import JobSeen, seen
 from server.submissions.streams import hub_of
+from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import given_up, graded, handed_in, taken
 from tests.server.submissions.streaming import opened
 from tests.server.web.conftest import NOBODY, Portal
@@ -31,7 +32,7 @@ from worker.messages import StepKind
 
 LONG = 30.0
 PROGRAMS = "/api/v1/submissions/{}/events"
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 
 
 @pytest.fixture(autouse=True)

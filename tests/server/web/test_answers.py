@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import re
 
-import pytest
 from werkzeug.test import TestResponse
 
 from server.courses.models import Course
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 
 
 def test_pages_come_packed_too_and_hold_no_secret_twice_in_the_same_letters(portal: Portal):

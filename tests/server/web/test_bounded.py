@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from server.web.bounded import LARGE_BODIES, PLACES, Bounded
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.course_pages import DAY, FORM, KERNEL, PAGE, change, handed_in, now, words
 from tests.server.web.signed_in import BrowserClient, client_of
 
 # What is decided is the same on either database.
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 
 
 @pytest.fixture

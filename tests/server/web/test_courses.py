@@ -13,6 +13,7 @@ from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Course, Extension, Membership, Role
 from server.web.numbers import day
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.course_pages import (
     DAY,
@@ -84,7 +85,7 @@ def test_an_own_deadline_is_shown_as_ones_own(portal: Portal, ada: BrowserClient
     assert "closed" in words(client_of(portal, "bob").page(PAGE))
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_of_an_extension_each_part_is_told_by_itself(portal: Portal, ada: BrowserClient):
     change(portal, due_at=now() + DAY, closes_at=now() + 2 * DAY, attempts=2)
     with portal.course.sessions.begin() as session:
@@ -101,7 +102,7 @@ def test_of_an_extension_each_part_is_told_by_itself(portal: Portal, ada: Browse
     assert "everybody else" not in page
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_ones_best_stands_beside_what_counts_where_that_is_another(portal: Portal, ada: BrowserClient):
     change(portal, points=10.0)
     ada.post_form(FORM, source=KERNEL, mode="rank")
@@ -118,7 +119,7 @@ def test_ones_best_stands_beside_what_counts_where_that_is_another(portal: Porta
     assert f'your best is <a href="/submissions/{first}">' in ada.page(PAGE)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_a_speed_is_told_by_what_the_exercise_compares(portal: Portal, ada: BrowserClient):
     ada.post_form(FORM, source=KERNEL, mode="rank")
     end(portal, Verdict.ACCEPTED, gflops=5.0, gbps=2_345.0, ms_median=3.4, ranked=True)
@@ -167,7 +168,7 @@ def test_a_moment_in_a_table_is_told_whole_where_it_is_pointed_at(portal: Portal
     ],
     ids=str,
 )
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_the_rules_stand_there_in_plain_words(portal: Portal, ada: BrowserClient, values, said):
     due_at = now() + DAY
     given = {name: due_at if value == "due_at" else value for name, value in values.items()}
@@ -270,7 +271,7 @@ def test_odd_addresses_are_simply_not_there(portal: Portal, ada: BrowserClient, 
     ],
     ids=str,
 )
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_the_ways_above_a_page_are_those_that_its_reader_may_go(portal: Portal, role, admin, links):
     client = client_of(portal, "reader", role, admin=admin)
     found = re.search(r'<nav aria-label="Site">.*?</nav>', client.page(PAGE), re.DOTALL)

@@ -27,6 +27,7 @@ from server.courses.models import Course, Membership, Role
 from server.submissions.models import Mode
 from server.submissions.streams import hub_of
 from server.web.cookies import CSRF_FIELD, csrf_token
+from tests.server.databases import ON_POSTGRESQL
 from tests.server.standings.results import public_id, ranked
 from tests.server.submissions.graded import graded, handed_in, taken
 from tests.server.web.conftest import Portal
@@ -48,7 +49,7 @@ from tests.server.web.hostile import (
 from tests.server.web.signed_in import COOKIE, BrowserClient, stranger
 
 # PostgreSQL refuses more than SQLite does; the many tries here are made on one of them.
-pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+pytestmark = ON_POSTGRESQL
 
 CASES = int(os.environ.get("TILELAB_FORM_CASES", "100"))
 ROLES = ("nobody", "student", "other", "assistant", "instructor", "root", "outsider")

@@ -15,6 +15,7 @@ from server.courses.models import Role
 from server.grading.models import SOURCE_BYTES, Job, JobState, Result
 from server.grading.reports import pack
 from tests.server.course import report_for
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.course_pages import (
     DAY,
@@ -75,7 +76,7 @@ def test_a_form_without_a_key_of_ours_is_handed_in_all_the_same(portal: Portal, 
     ],
     ids=["blank", "nothing", "large", "utf-16", "latin-1", "empty file", "binary", "large file", "odd name"],
 )  # fmt: skip
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_what_cannot_be_a_source_comes_back_with_what_was_typed(portal: Portal, ada, fields, said):
     given = dict(fields)
     if "file" in given:

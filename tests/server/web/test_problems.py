@@ -13,13 +13,12 @@ from werkzeug.test import TestResponse
 
 from server.courses.models import Course, Membership, Role
 from server.web.app import create_app
+from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.web.conftest import Portal, settings
 from tests.server.web.course_pages import FORM, HOME, KERNEL, PAGE, now, typed, words
 from tests.server.web.signed_in import COOKIE, BrowserClient, client_of, stranger
 
 HOST = "http://localhost"
-ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
 
 @pytest.mark.parametrize("path", ["/", PAGE, "/none"])

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from server.submissions.handing_in import read_new_submission
 from server.web.app import REQUEST_BYTES
 from server.web.problems import Refused
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.test_submissions import grade
 
@@ -64,7 +65,7 @@ def test_an_assignment_that_is_not_there_is_told_with_what_to_do(portal: Portal)
     assert "another name, or you are not in its course" in body["detail"]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_bodies_that_cannot_be_used_are_refused_with_a_reason(portal: Portal):
     for body, status in FIELDS:
         is_problem(portal.post("ada", body), status)

@@ -12,6 +12,7 @@ from sqlalchemy import Engine, text
 
 from server.database.engine import connect
 from server.web.app import create_app
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal, settings
 from tests.server.web.signed_in import client_of
 
@@ -26,7 +27,7 @@ def test_every_answer_shuts_the_browser_in(portal: Portal):
         assert headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_the_start_page_says_what_runs_here(portal: Portal):
     page = portal.client.get("/", headers={"Host": 'a"><script>'})
     assert page.status_code in {200, 400}
@@ -45,7 +46,7 @@ def test_the_start_page_says_what_runs_here(portal: Portal):
     assert "start page" in missing.get_data(as_text=True)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_links_that_leave_the_portal_name_it_as_its_operator_does(portal: Portal):
     ada, at = client_of(portal, "ada"), portal.app.extensions["tilelab"]
     address = f"/submissions/{portal.post('ada').get_json()['id']}"
