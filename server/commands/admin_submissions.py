@@ -14,6 +14,7 @@ from kernels.text_safety import safe
 from kernels.verdict import Verdict
 from server.commands.asking import assignment_named, course_named
 from server.commands.database import database_in_use
+from server.commands.moments import read_time
 from server.grading.models import JobState
 from server.staff.submissions import Asked, Row, listing
 from server.submissions.models import Mode, Submission
@@ -28,6 +29,11 @@ from worker.commands.root import Exit, WrongUse, leave
 @click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only in this state.")
 @click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only those for that.")
 @click.option("--late/--in-time", "late", default=None, help="Only late ones, or only those in time.")
+@click.option(
+    "--worker", default="", metavar="NAME", help="Only where a worker whose name begins so had a part."
+)
+@click.option("--since", metavar="TIME", help="Only what was handed in from then on.")
+@click.option("--until", metavar="TIME", help="Only what was handed in until then.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
 @click.option(
     "--after", default="", metavar="ID", help="Only those handed in before this one: the next page."
@@ -41,6 +47,9 @@ def submissions(
     state: str | None,
     mode: str | None,
     late: bool | None,
+    worker: str,
+    since: str | None,
+    until: str | None,
     limit: int,
     after: str,
     as_json: bool,
@@ -59,7 +68,11 @@ def submissions(
         if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
             raise WrongUse(f"There is no submission {after}.")
         lateness = "" if late is None else "yes" if late else "no"
-        asked = Asked(assignment, student, verdict or "", state or "", mode or "", lateness)
+        asked = Asked(
+            assignment, student, verdict or "", state or "", mode or "", lateness, worker=worker,
+            since=None if since is None else read_time("--since", since, found),
+            until=None if until is None else read_time("--until", until, found),
+        )  # fmt: skip
         part = listing(session, found.id, asked, after, limit)
     if as_json:
         lines = [

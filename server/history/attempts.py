@@ -196,7 +196,7 @@ def _why_not(
     if boards.live.get(judged.device_class) == judged.job:
         return "The board is frozen. This one stands on it once it is opened again."
     if not judged.device_class:
-        return "An earlier kernel of yours is right too, and stands on the board."
+        return "Another right kernel of yours stands on the board."
     if judged.ms_median is None:
         return "It was not measured."
     if not judged.ranked:

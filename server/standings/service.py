@@ -281,7 +281,8 @@ def _raise(session: Session, key: BoardKey, person: int, best: _Best) -> None:
             _put(session, key, person, best)
         return None
     first = min(best.reached_at, present.reached_at)
-    if (best.bound or float("-inf")) > (present.bound or float("-inf")):
+    no_bound = float("-inf")
+    if (best.bound or no_bound, present.reached_at) > (present.bound or no_bound, best.reached_at):
         _put(session, key, person, _Best(**{**asdict(best), "reached_at": first}))
     elif first < present.reached_at:
         present.reached_at = first

@@ -214,7 +214,7 @@ def _token_of(token: str, session: Session) -> int | None:
 def _no_submission() -> Refused:
     return Refused(
         404, "no_such_submission", "There is no such submission",
-        "It has another id, or is someone else's. The answer to handing in holds its address.",
+        "There is none of that id, or it is someone else's. The answer to handing in holds its address.",
     )  # fmt: skip
 
 

@@ -77,7 +77,5 @@ def _token(address: str, *, stdin: bool) -> str:
         return checked_token(sys.stdin.read(_TOKEN_BYTES), "standard input")
     if not sys.stdin.isatty():
         raise WrongUse(f"there is no terminal to ask at; give the token with --token-stdin, or set {TOKEN}.")
-    click.echo(
-        f"Make a token at {address}/account, under Tokens, and paste it here. It is not shown.", err=True
-    )
+    click.echo(f"Make a token at {address}/account/tokens, and paste it here. It is not shown.", err=True)
     return checked_token(click.prompt("Token", hide_input=True, err=True), "what you pasted")

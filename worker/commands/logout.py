@@ -31,5 +31,7 @@ def logout() -> None:
     elif where is None:
         click.echo(f"Removed {safe(str(file))}.")
     else:
-        click.echo(f"Signed out of {where.url}. The token still works; revoke it at {where.url}/account.")
+        click.echo(
+            f"Signed out of {where.url}. The token still works; revoke it at {where.url}/account/tokens."
+        )
     leave(Exit.ACCEPTED)

@@ -87,6 +87,17 @@ def test_an_equal_result_handed_in_later_changes_nothing(course):
     assert (row.job_id, row.reached_at) == (first, later(10))
 
 
+def test_of_equal_ones_that_nothing_measures_the_first_handed_in_stands_whichever_ends_first(course, made):
+    with made.begin() as session:
+        session.get_one(Assignment, course.assignment).device_class = ""
+    first, second = course.job("ada", now=later(10)), course.job("ada", now=later(20))
+    checked(course, second)
+    checked(course, first)
+    with made.begin() as session:
+        standing = session.scalars(select(Standing)).one()
+        assert (standing.job_id, standing.reached_at) == (first, later(10))
+
+
 def test_what_is_wrong_or_only_checked_or_not_ranked_stands_nowhere(course, made):
     checked(course, course.job("ada"), Verdict.WRONG_ANSWER)
     checked(course, course.job("bob", mode=Mode.CHECK))
