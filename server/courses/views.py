@@ -19,11 +19,11 @@ from server.courses.models import Assignment
 from server.courses.overview import tasks_in
 from server.courses.service import find_assignment, is_shown
 from server.submissions import allowance
+from server.submissions.accepting import accept_request
 from server.submissions.form import Sent, read_sent
 from server.submissions.refusals import NotAccepted, TooOften
-from server.submissions.service import Accepted, HandedIn, accept
+from server.submissions.service import HandedIn
 from server.web.access import Membership, Viewer, member_of, nothing_here, viewer
-from server.web.bounded import arrived
 from server.web.numbers import zone_of
 from server.web.site import site
 
@@ -85,7 +85,9 @@ def hand_in(course: str, name: str) -> Response:
         return _again(place, sent, 422)
     try:
         limits.count(site().sessions, allowance.SUBMITS, f"person {place.who.id}")
-        accepted = _accept(HandedIn(place.who.id, assignment, sent.source, sent.mode, key=sent.request_key))
+        accepted = accept_request(
+            HandedIn(place.who.id, assignment, sent.source, sent.mode, key=sent.request_key)
+        )
     except limits.TooOften as error:
         return _again(
             place, sent, 429, "That was very often. Wait a minute, then send it again.", error.seconds
@@ -141,16 +143,6 @@ def _material(course: str, name: str) -> Material:
     if material is None:
         raise nothing_here()
     return material
-
-
-def _accept(handed_in: HandedIn) -> Accepted:
-    return accept(
-        site().sessions,
-        handed_in,
-        arrived(),
-        most_under_way=site().settings.under_way,
-        most_a_day=allowance.MOST_A_DAY,
-    )
 
 
 def _page(place: _Place, *, came_from: str | None = None, sent: Sent | None = None, refused: str = "") -> str:

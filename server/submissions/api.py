@@ -15,6 +15,7 @@ from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
 from server.grading.changes import NotPossible
 from server.submissions import allowance
+from server.submissions.accepting import accept_request
 from server.submissions.answers import AcceptedAnswer, ProgressAnswer, SubmissionAnswer
 from server.submissions.cancelling import revoke, take_back
 from server.submissions.handing_in import KEY, NewSubmission, SubmissionRequest, read_new_submission
@@ -30,9 +31,8 @@ from server.submissions.refusals import (
     TooOften,
 )
 from server.submissions.result_page import watched
-from server.submissions.service import Accepted, HandedIn, accept
+from server.submissions.service import Accepted, HandedIn
 from server.submissions.streams import stream_for_programs
-from server.web.bounded import arrived
 from server.web.identity import counted, person_asking, token_shown
 from server.web.operation import EVENTS, Header, Text, operation
 from server.web.problems import Refused
@@ -243,13 +243,7 @@ def _assignment(session: Session, asked: NewSubmission) -> int:
 
 def _accept(handed_in: HandedIn) -> Accepted:
     try:
-        return accept(
-            site().sessions,
-            handed_in,
-            arrived(),
-            most_under_way=site().settings.under_way,
-            most_a_day=allowance.MOST_A_DAY,
-        )
+        return accept_request(handed_in)
     except NotAccepted as error:
         raise _refusal(error) from error
 
