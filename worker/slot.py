@@ -32,6 +32,7 @@ from worker.logging import LogSettingError, configure, name_process
 from worker.messages import CPU_QUEUE, RESULTS_QUEUE, gpu_queue
 from worker.outbox import Outbox
 from worker.redis_claims import RedisClaims
+from worker.sandbox.folder import sweep
 from worker.slot_record import Teller
 from worker.stopping import Stop
 from worker.tasks import StepTask
@@ -91,6 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _work(options: Options, url: str, signed: str) -> int:
+    sweep()
     app = celery_app(url)
     teller = Teller(options.name, options.queue, options.device, options.tell)
     workplace = _workplace(options)

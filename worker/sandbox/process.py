@@ -10,17 +10,16 @@ import fcntl
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from worker.sandbox.folder import OwnFolder
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
 from worker.sandbox.memory import SAMPLE_SECONDS, PeakMemory
 from worker.sandbox.starting import ENVIRONMENT, command
@@ -70,8 +69,8 @@ class Child:
         self._buffer = bytearray()
         with contextlib.ExitStack() as undo:
             try:
-                self._folder = tempfile.mkdtemp(prefix="tilelab-")
-                undo.callback(shutil.rmtree, self._folder, ignore_errors=True)
+                self._folder = OwnFolder()
+                undo.callback(self._folder.close)
                 self._answers, theirs = os.pipe()
                 undo.callback(os.close, self._answers)
                 self._process = self._popen(step, theirs)
@@ -86,7 +85,7 @@ class Child:
         try:
             return subprocess.Popen(
                 self._command(step, answers), bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, pass_fds=(answers, *self.inherited), cwd=self._folder,
+                stderr=subprocess.DEVNULL, pass_fds=(answers, *self.inherited), cwd=self._folder.path,
                 env=self.environment, start_new_session=True,
             )  # fmt: skip
         finally:
@@ -189,7 +188,7 @@ class Child:
 
         raise (OSError): where the file cannot be written
         """
-        (Path(self._folder) / name).write_bytes(data)
+        (Path(self._folder.path) / name).write_bytes(data)
         if self._process.stdin is not None:
             _write(self._process.stdin, memoryview(b"\n"))
         # so that a text of some length can be written while nobody reads it yet
@@ -225,7 +224,7 @@ class Child:
         if self._answers >= 0:
             os.close(self._answers)
             self._answers = -1
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()
 
     def _line(self, deadline: float, most: int, request: bytes = b"", *, close: bool = False) -> bytes:
         """Write `request`, if any, and close if asked; read up to the end of a line of at most `most` bytes."""

@@ -34,10 +34,15 @@ def message(source: str, job: int, definition: str) -> StepMessage:
 
 def test_submissions_are_graded_and_no_process_stays(server, redis_url, tmp_path):
     assert TILED.folder
+    temporary = tmp_path / "temporary"
+    (left := temporary / "tilelab-sandbox-left").mkdir(parents=True)
     definition = (TILED.folder / "exercise.toml").read_text("utf-8")
     right = TILED.solution.read_text("utf-8")
-    with Slot(redis_url, tmp_path, "--device", "cpu", PYTHONWARNINGS="default") as slot:
+    with Slot(
+        redis_url, tmp_path, "--device", "cpu", PYTHONWARNINGS="default", TMPDIR=str(temporary)
+    ) as slot:
         slot.idle()
+        assert not left.exists(), "what a killed worker left behind"
         server.send(message(right, 1, definition))
         server.send(message("int main( {", 2, definition))
         server.send(message(right, 3, definition.replace("]", "", 1)))
