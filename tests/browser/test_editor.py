@@ -258,3 +258,44 @@ def test_a_file_that_is_no_source_is_refused_in_words(page, bench, content, told
     page.get_by_label("From a file").set_input_files({"name": "odd", "mimeType": "", "buffer": content})
     expect(page.get_by_role("status")).to_contain_text(told)
     expect(editor(page)).to_contain_text("scale(")
+
+
+def refused_file(page: Page, bench: Workbench) -> None:
+    page.goto(lay_out(bench))
+    page.get_by_label("From a file").set_input_files({"name": "odd", "mimeType": "", "buffer": b"\0"})
+    expect(page.get_by_role("status")).to_contain_text("In the editor is the text from before")
+    page.get_by_role("button", name="Check").click()
+
+
+def test_after_a_refused_file_the_text_from_before_is_sent_only_where_that_is_said(page, bench):
+    refused_file(page, bench)
+    expect(page.get_by_role("status")).to_contain_text("Nothing was sent")
+    keep = page.get_by_role("button", name="Keep the text in the editor")
+    expect(keep).to_be_focused()
+    page.get_by_role("button", name="Check").dblclick()  # nobody's second press goes through unread
+    assert bench.sent == []
+    keep.click()
+    assert handed_in(page, bench) == SOURCE
+
+
+@pytest.mark.parametrize("way", ["typed", "file"])
+def test_after_a_refused_file_what_is_put_there_next_is_sent(page, bench, way):
+    refused_file(page, bench)
+    if way == "typed":
+        type_at_end(page, "// mine")
+    else:
+        page.get_by_label("From a file").set_input_files(
+            {"name": "good.cu", "mimeType": "", "buffer": b"// mine"}
+        )
+        expect(page.get_by_role("status")).to_contain_text("good.cu is in the editor now")
+    assert handed_in(page, bench).endswith("// mine")
+
+
+def test_of_several_dropped_files_none_is_taken(page, bench):
+    page.goto(lay_out(bench))
+    editor(page).evaluate(
+        DROP.replace("data.items.add", "data.items.add(new File([''], 'b.cu')); data.items.add"),
+        ["a.cu", "x"],
+    )
+    expect(page.get_by_role("status")).to_contain_text("2 files were dropped")
+    expect(editor(page)).to_contain_text("scale(")

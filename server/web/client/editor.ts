@@ -40,6 +40,8 @@ class Editor {
   private timer = 0;
   /** Whether there is something here that is not in the draft yet. */
   private unkept: boolean;
+  /** Why the last file was not taken, until it is clear that the text here is meant instead; "" for nothing. */
+  private refused = "";
 
   constructor(private readonly area: HTMLTextAreaElement) {
     this.given = lines(area.value);
@@ -105,7 +107,7 @@ class Editor {
   private attend(): void {
     const { area } = this;
     area.labels[0]?.addEventListener("click", () => this.view.focus());
-    area.form?.addEventListener("submit", () => this.keep(area.dataset["draftForm"] ?? ""));
+    area.form?.addEventListener("submit", (event) => this.submit(event));
     area.form?.addEventListener("reset", () => window.setTimeout(() => this.replace(lines(area.value))));
     window.addEventListener("pagehide", () => this.keep());
     document.addEventListener("click", (event) => {
@@ -122,12 +124,30 @@ class Editor {
     }
   }
 
+  /** Whoever chose a file that was not taken may think that it is what they send. */
+  private submit(event: SubmitEvent): void {
+    if (this.refused === "") {
+      this.keep(this.area.dataset["draftForm"] ?? "");
+      return;
+    }
+    event.preventDefault();
+    this.refuse(this.refused, "Nothing was sent. ").focus();
+  }
+
+  private refuse(reason: string, before = ""): HTMLElement {
+    const go = this.button("Keep the text in the editor", () => undefined);
+    this.say(`${before}${reason} In the editor is the text from before. Choose another file, or hand in that text. `, go);
+    this.refused = reason;
+    return go;
+  }
+
   private changed(transactions: readonly Transaction[]): void {
     this.area.value = this.text;
     window.clearTimeout(this.timer);
     // Not what this program put there.
     if (transactions.every((each) => each.annotation(Transaction.userEvent) === undefined)) return;
     this.unkept = true;
+    if (this.refused !== "") this.say("");
     this.timer = window.setTimeout(() => this.keep(), DRAFT_MS);
   }
 
@@ -189,6 +209,7 @@ class Editor {
   }
 
   private say(text: string, ...more: Node[]): void {
+    this.refused = "";
     this.says.hidden = text === "";
     this.says.replaceChildren(text, ...more);
   }
@@ -208,7 +229,7 @@ class Editor {
       this.view.focus();
     } catch (error) {
       if (!(error instanceof NotASource)) throw error;
-      this.say(error.message);
+      this.refuse(error.message);
     }
   }
 
@@ -220,11 +241,13 @@ class Editor {
   }
 
   private drop(event: DragEvent): boolean {
-    const file = event.dataTransfer?.files[0];
+    const files = event.dataTransfer?.files;
+    const file = files?.[0];
     this.view.dom.classList.remove("cm-over");
-    if (file === undefined) return false;
+    if (files === undefined || file === undefined) return false;
     event.preventDefault();
-    void this.fill(file);
+    if (files.length > 1) this.refuse(`${files.length} files were dropped, and a submission is one.`);
+    else void this.fill(file);
     return true;
   }
 }

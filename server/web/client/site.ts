@@ -31,6 +31,7 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented) return; // by what has to say something first
   const form = event.target as HTMLFormElement;
   const question = event.submitter?.dataset["confirm"] ?? form.dataset["confirm"];
   if (question !== undefined && !window.confirm(question)) {
