@@ -30,6 +30,8 @@ _KEY = "tilelab-openapi"
 description = Blueprint("api_description", __name__)
 
 _OF_ALL: Mapping[int, str] = {
+    414: "The address is too long: with its query it may have about 8,000 bytes.",
+    431: "The headers are too large: each may have about 8,000 bytes.",
     500: "A fault inside Tilelab; the server's log has it.",
     503: "The database is away; nothing was stored. Send the same request again after `Retry-After`.",
 }

@@ -22,6 +22,7 @@ from gunicorn.workers.base import Worker
 from server.settings import Settings
 from server.submissions.hub import MOST_STREAMS
 from server.submissions.streams import hub_of
+from server.web.unreadable import LONGEST_LINE, AnsweringWorker
 from worker.sandbox.lockdown import die_with
 
 THREADS = MOST_STREAMS + 32
@@ -86,7 +87,8 @@ class _Gunicorn(BaseApplication):
         self._options: dict[str, Any] = {
             "bind": [f"fd://{bound.detach()}"],  # whose number it closes itself
             "workers": processes,
-            "worker_class": "gthread",
+            "worker_class": AnsweringWorker,
+            "limit_request_line": LONGEST_LINE,
             "threads": THREADS,
             "worker_connections": _CONNECTIONS,
             "timeout": _SILENCE_SECONDS,

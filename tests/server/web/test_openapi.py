@@ -20,7 +20,7 @@ from server.web.schemas import Schemas, Undescribed, field_texts, summary
 from tests.server.web.conftest import NOBODY, Portal
 from tests.server.web.test_submissions import grade
 
-EVERY_ROUTE = {"500", "503"}
+EVERY_ROUTE = {"414", "431", "500", "503"}
 WITH_A_TOKEN = {"401", "429"}
 
 
