@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -9,30 +10,15 @@ from urllib.parse import urlencode
 
 from flask import Response, jsonify, render_template, request, url_for
 
-from kernels.verdict import Verdict
-from server.courses.models import Role
-from server.courses.service import assignments_for
-from server.grading.models import JobState
 from server.staff import regrading
-from server.staff.desk import Desk, acting, asked, back, desk_of, printable, staff
-from server.staff.local_time import MomentError, read_moment, zone_named
+from server.staff.desk import Desk, acting, asked, back, desk_of, staff
 from server.staff.regrading import Planned, Run, Turned, begin, cancel_waiting, plan, runs, turned
-from server.staff.submissions import Asked, Part, listing, newest
+from server.staff.submission_filter import Filter, read_filter
+from server.staff.submissions import Part, listing, newest
 from server.submissions.cancelling import revoke
-from server.submissions.models import Mode
 from server.web.access import Membership, nothing_here, staff_of, viewer
-from server.web.forms import Form, filled
 from server.web.problems import Refused
 from server.web.site import site
-
-_FIELDS = ("assignment", "student", "verdict", "state", "mode", "late", "one", "worker", "since", "until")
-_TIMES = ("since", "until")
-_CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
-    "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
-    "state": (("", "Any state"), *((one.value, one.value) for one in JobState)),
-    "mode": (("", "Checks and rankings"), (Mode.RANK.value, "For the ranking"), (Mode.CHECK.value, "Checks")),
-    "late": (("", "In time and late"), ("yes", "Late"), ("no", "In time")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +26,8 @@ class SubmissionsPage:
     """query: the filter, for addresses; state: where the list is asked for again; "" on later pages."""
 
     desk: Desk
-    form: Form
+    filter: Filter
     part: Part
-    assignments: list[tuple[str, str]]
     query: str
     state: str
     filtered: bool
@@ -56,9 +41,8 @@ class ConfirmPage:
     """
 
     desk: Desk
-    form: Form
+    filter: Filter
     planned: Planned
-    words: list[str]
     after: int
     newest: int
     most: int
@@ -83,54 +67,56 @@ class RegradesPage:
 
 
 @staff.get("/submissions")
-def show_submissions(slug: str) -> str:
-    """The newest first."""
+def show_submissions(slug: str) -> str | tuple[str, int]:
+    """The newest first; none where it cannot be read which."""
     course = staff_of(slug)
-    page = _listed(course)
-    return render_template("staff/submissions.html", page=page, choices=_CHOICES)
+    wanted = _filter(course, request.args)
+    return _list(course, wanted) if wanted.form.right else (_list(course, wanted), 422)
 
 
 @staff.get("/submissions/state")
 def submissions_state(slug: str) -> Response:
     """The list as it is now, for a page that stands open."""
-    html = render_template("staff/submission_rows.html", page=_listed(staff_of(slug)))
-    return jsonify(html=html, final=False)
+    course = staff_of(slug)
+    page = _listed(course, _filter(course, request.args))
+    html = render_template("staff/submission_rows.html", page=page)
+    return jsonify(html=html, final=not page.filter.form.right)
 
 
 @staff.get("/regrade")
-def confirm_regrade(slug: str) -> str:
+def confirm_regrade(slug: str) -> str | tuple[str, int]:
     """How many would be graded again, before any is."""
     course = staff_of(slug)
-    form = filled({name: asked(name) for name in _FIELDS})
-    after, until = _number(asked("after")) or 0, _number(asked("newest"))
-    given = _asked(form, course)
+    wanted = _filter(course, request.args)
+    if not wanted.form.right:
+        return _list(course, wanted), 422
+    after, until = (_number(request.args, name) for name in ("after", "newest"))
     with site().readers.begin() as session:
         until = newest(session) if until is None else until
-        planned = plan(session, course.course_id, given, until, after=after, most=regrading.MOST)
+        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrading.MOST)
     page = ConfirmPage(
-        desk_of(course, "submission"), form, planned, _words(form), after, until, regrading.MOST,
-        url_for("staff.confirm_regrade", slug=slug, **_rest(form, planned, until)),
+        desk_of(course, "submission"), wanted, planned, after or 0, until, regrading.MOST,
+        url_for("staff.confirm_regrade", slug=slug, **_rest(wanted, planned, until)),
     )  # fmt: skip
     return render_template("staff/confirm_regrade.html", page=page)
 
 
 @staff.post("/regrade")
-def regrade_all(slug: str) -> Response:
+def regrade_all(slug: str) -> Response | tuple[str, int]:
     """Do it; where there is more than is done at once, on to the rest."""
     course = staff_of(slug)
-    form = filled({name: printable(request.form.get(name, ""))[:200] for name in _FIELDS})
-    after, until = (_number(request.form.get(name, "")) for name in ("after", "newest"))
+    wanted = _filter(course, request.form)
+    if not wanted.form.right:
+        return _list(course, wanted), 422
+    after, until = (_number(request.form, name) for name in ("after", "newest"))
     if until is None:
-        raise Refused(
-            422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again."
-        )
-    given = _asked(form, course)
+        raise _incomplete()
     with site().sessions.begin() as session:
-        planned = plan(session, course.course_id, given, until, after=after or 0, most=regrading.MOST)
+        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrading.MOST)
         if planned.count:
             begin(session, planned, acting(session), datetime.now(UTC))
     if planned.more:
-        return back("staff.confirm_regrade", slug, "regrade-begun", **_rest(form, planned, until))
+        return back("staff.confirm_regrade", slug, "regrade-begun", **_rest(wanted, planned, until))
     if not planned.count:
         return back("staff.show_submissions", slug)
     with site().readers.begin() as session:
@@ -180,57 +166,40 @@ def _regrade(course: Membership, number: int) -> RegradePage:
         return RegradePage(desk_of(course, "submission"), found[0], turned(session, found[0]))
 
 
-def _listed(course: Membership) -> SubmissionsPage:
-    form = filled({name: asked(name) for name in _FIELDS})
-    after = asked("after", 40)
-    given = _asked(form, course)
+def _filter(course: Membership, given: Mapping[str, str]) -> Filter:
     with site().readers.begin() as session:
-        part = listing(session, course.course_id, given, after)
-        found = assignments_for(session, course.course_id, Role.INSTRUCTOR)
-        names = [("", "All assignments"), *((one.slug, one.title) for one in found)]
-    filters = _filters(form)
-    query = urlencode(filters)
-    state = "" if after else f"{url_for('staff.submissions_state', slug=course.slug)}?{query}"
-    return SubmissionsPage(
-        desk_of(course, "submission"), form, part, names, query, state, bool(filters) or bool(after)
-    )
+        return read_filter(session, course, given, datetime.now(UTC))
 
 
-def _asked(form: Form, course: Membership) -> Asked:
-    """What an address asks for; a word that is no choice, and a time that is none, asks for nothing in particular."""
-    for name, choices in _CHOICES.items():
-        if form[name] not in {value for value, _ in choices}:
-            form.values[name] = ""
-    words = {name: form[name] for name in _FIELDS if name not in _TIMES}
-    since, until = (_moment(form, name, course) for name in _TIMES)
-    return Asked(**words, since=since, until=until)
+def _list(course: Membership, wanted: Filter) -> str:
+    return render_template("staff/submissions.html", page=_listed(course, wanted))
 
 
-def _moment(form: Form, name: str, course: Membership) -> datetime | None:
-    try:
-        return read_moment(form[name], zone_named(course.time_zone))
-    except MomentError:
-        form.values[name] = ""
-        return None
+def _listed(course: Membership, wanted: Filter) -> SubmissionsPage:
+    after = asked("after", 40)
+    part = Part((), "")
+    if wanted.form.right:
+        with site().readers.begin() as session:
+            part = listing(session, course.course_id, wanted.asked, after)
+    query = urlencode(wanted.given)
+    lives = wanted.form.right and not after
+    state = f"{url_for('staff.submissions_state', slug=course.slug)}?{query}" if lives else ""
+    filtered = bool(query or after) or not wanted.form.right
+    return SubmissionsPage(desk_of(course, "submission"), wanted, part, query, state, filtered)
 
 
-def _filters(form: Form) -> dict[str, str]:
-    return {name: form[name] for name in _FIELDS if form[name]}
-
-
-def _rest(form: Form, planned: Planned, until: int) -> dict[str, Any]:
+def _rest(wanted: Filter, planned: Planned, until: int) -> dict[str, Any]:
     """Which of a filter's submissions come after those that are planned."""
-    return {**_filters(form), "after": planned.last, "newest": until}
+    return {**wanted.given, "after": planned.last, "newest": until}
 
 
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 19 else None
+def _number(given: Mapping[str, str], name: str) -> int | None:
+    """The number of a submission; None where none is given. One that cannot be read is no bound, and refused."""
+    text = given.get(name, "")
+    if text and not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise _incomplete()
+    return int(text) if text else None
 
 
-def _words(form: Form) -> list[str]:
-    """The filter in words."""
-    labels = {"one": "submission", "since": "handed in from", "until": "handed in until"}
-    return [
-        f"{labels.get(name, name)}: {value.replace('_', ' ') if name in _CHOICES else value}"
-        for name, value in _filters(form).items()
-    ]
+def _incomplete() -> Refused:
+    return Refused(422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again.")

@@ -32,6 +32,8 @@ from server.staff.roster import is_called
 from server.submissions.models import Mode, Submission
 
 PAGE = 50
+NOT_MEASURED = "cpu"
+"""The class by which one asks for what is to be checked only."""
 
 _Latest = aliased(Job)
 _Judged = aliased(Job)
@@ -42,6 +44,7 @@ class Asked:
     """Which; "" for any.
 
     assignment: its name in addresses; student: a part of a name or email; late: "yes" or "no"
+    device: the class that it is to be measured on, or NOT_MEASURED
     one: the public id of a single one
     worker: how the name begins of one that had a part in the present verdict
     since, until: when it was handed in
@@ -57,6 +60,7 @@ class Asked:
     worker: str = ""
     since: datetime | None = None
     until: datetime | None = None
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +176,9 @@ def _part(assignment: Assignment, asked: Asked, people: Sequence[int] | None) ->
         query = query.where(Submission.created_at <= asked.until)
     if asked.mode:
         query = query.where(Submission.mode == Mode(asked.mode))
+    if asked.device:
+        measured_on = "" if asked.device == NOT_MEASURED else asked.device
+        query = query.where(Submission.device_class == measured_on)
     if asked.late:
         query = _by_lateness(query, assignment, late=asked.late == "yes")
     if asked.state:

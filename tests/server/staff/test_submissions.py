@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from sqlalchemy import select
@@ -16,7 +17,7 @@ from server.courses.models import Assignment, Extension, Membership, Role
 from server.grading.models import MAX_ATTEMPTS, Attempt, Job, JobKind, JobState, Priority
 from server.staff.regrading import begin, plan
 from server.staff.submissions import Asked, listing
-from server.submissions.models import Mode
+from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in, judged, newest_job
@@ -68,9 +69,47 @@ def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
             Extension(assignment_id=course.assignment, person_id=bob, due_at=NOW + 9 * HOUR, created_at=NOW)
         )
     assert listed(course, late="yes") == []
-    page = tom.page(f"{PAGE}?verdict=data_race&late=perhaps&state=%00")
+    page = tom.page(f"{PAGE}?verdict=data_race&late=&state=%20")
     assert first in page
     assert late not in page
+
+
+def test_they_are_found_by_what_they_are_measured_on(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    first = handed_in(course, "ada", source=b"// 1")
+    second = handed_in(course, "bob", source=b"// 2")
+    with course.sessions.begin() as session:
+        session.scalars(select(Submission).where(Submission.public_id == first)).one().device_class = "h200"
+    assert listed(course, device="h200") == [first]
+    assert listed(course, device="cpu") == [second]
+    assert first not in tom.page(f"{PAGE}?device=b200")
+    assert "measured on: h200" in tom.page(f"{REGRADE}?device=h200")
+
+
+UNREADABLE = (
+    "since=junk", "until=1999-01-01T00:00", "state=junk", "state=%00", "verdict=right", "mode=all", "late=perhaps",
+    "assignment=other", "device=H200!", "student=%00", f"worker={'w' * 201}", "one=%E2%80%AE",
+)  # fmt: skip
+
+
+def test_a_filter_that_cannot_be_read_shows_and_regrades_nothing(portal: Portal, tom: BrowserClient) -> None:
+    made = handed_in(portal.course, "ada")
+    for query in UNREADABLE:
+        given = dict(parse_qsl(query))
+        for page in (PAGE, REGRADE):
+            answer = tom.get(f"{page}?{query}")
+            text = answer.get_data(as_text=True)
+            assert answer.status_code == 422, query
+            assert f'href="#{next(iter(given))}"' in text, query
+            assert "This cannot be looked for" in text
+            assert made not in text
+            assert "data-live data-state" not in text
+        assert tom.post_form(REGRADE, newest="99", **given).status_code == 422, query
+    state = tom.get(f"{PAGE}/state?since=junk").get_json()
+    assert made not in state["html"]
+    assert state["final"] is True
+    with portal.course.sessions.begin() as session:
+        assert not session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()
 
 
 def test_a_name_is_found_in_any_letters_among_however_many_fit(portal: Portal) -> None:
@@ -104,7 +143,7 @@ def test_submissions_are_found_by_worker_and_day(portal: Portal, tom: BrowserCli
     page = tom.page(f"{PAGE}?since={NOW + HOUR:%Y-%m-%dT%H:%M}")
     assert second in page
     assert first not in page
-    page = tom.page(f"{PAGE}?until={NOW + HOUR:%Y-%m-%dT%H:%M}&since=nonsense")
+    page = tom.page(f"{PAGE}?until={NOW + HOUR:%Y-%m-%dT%H:%M}")
     assert first in page
     assert second not in page
 
@@ -232,6 +271,8 @@ def test_what_waits_anyway_is_left_out(portal: Portal, tom: BrowserClient) -> No
         assert session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all() == []
     assert tom.post_form(REGRADE, newest="x").status_code == 422
     assert tom.post_form(REGRADE, newest="9" * 30).status_code == 422
+    assert tom.post_form(REGRADE, newest="9", after="x").status_code == 422
+    assert tom.get(f"{REGRADE}?after=x").status_code == 422
 
 
 def test_what_waits_of_a_regrade_is_cancelled_and_keeps_its_verdict(

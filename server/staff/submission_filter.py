@@ -1,0 +1,108 @@
+"""Which submissions an address or a form asks for.
+
+It is read strictly: what is shown by a filter can be graded again by it, so that nothing unreadable may ask for more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.courses.models import Role
+from server.courses.service import assignments_for
+from server.fleet.service import device_classes
+from server.grading.models import JobState
+from server.staff.desk import printable
+from server.staff.local_time import MomentError, read_moment, zone_named
+from server.staff.submissions import NOT_MEASURED, Asked
+from server.submissions.models import Mode
+from server.web.access import Membership
+from server.web.forms import Form
+
+FIELDS = (
+    "assignment", "student", "verdict", "state", "mode", "late", "device", "one", "worker", "since", "until",
+)  # fmt: skip
+Choices = Mapping[str, tuple[tuple[str, str], ...]]
+"""What can be chosen in each field that is no text: values, each with what it is called."""
+
+_TIMES = ("since", "until")
+_LONGEST = 200
+_DEVICE_CLASS = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
+_ALWAYS: Choices = {
+    "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
+    "state": (("", "Any state"), *((one.value, one.value) for one in JobState)),
+    "mode": (("", "Checks and rankings"), (Mode.RANK.value, "For the ranking"), (Mode.CHECK.value, "Checks")),
+    "late": (("", "In time and late"), ("yes", "Late"), ("no", "In time")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What was typed, and what it asks for. Where the form has mistakes, it asks for nothing that may be shown."""
+
+    form: Form
+    asked: Asked
+    choices: Choices
+
+    @property
+    def given(self) -> dict[str, str]:
+        """As an address carries it."""
+        return {name: self.form[name] for name in FIELDS if self.form[name]}
+
+    @property
+    def words(self) -> list[str]:
+        """For people."""
+        labels = {
+            "late": "lateness", "device": "measured on", "one": "submission", "since": "handed in from",
+            "until": "handed in until",
+        }  # fmt: skip
+        return [
+            f"{labels.get(name, name)}: {dict(self.choices.get(name, ())).get(value, value)}"
+            for name, value in self.given.items()
+        ]
+
+
+def read_filter(session: Session, course: Membership, given: Mapping[str, str], now: datetime) -> Filter:
+    """What an address or a form asks for; what cannot be read is a mistake in the form."""
+    form = Form()
+    for name in FIELDS:
+        text = given.get(name, "")
+        form.values[name] = printable(text)[:_LONGEST]
+        if form.values[name] != " ".join(text.split()):
+            form.mistake(
+                name, f"This is longer than {_LONGEST} characters, or holds some that nobody can type."
+            )
+    choices = _choices(session, course, form["device"], now)
+    for name, offered in choices.items():
+        if form[name] not in {value for value, _ in offered}:
+            form.mistake(name, f"“{form[name]}” is none of the choices.")
+    since, until = (_moment(form, name, course) for name in _TIMES)
+    words = {name: form[name] for name in FIELDS if name not in _TIMES}
+    return Filter(form, Asked(**words, since=since, until=until), choices)
+
+
+def _choices(session: Session, course: Membership, device: str, now: datetime) -> Choices:
+    """device: the class that is asked for: nothing may be set or measured on it any more."""
+    found = assignments_for(session, course.course_id, Role.INSTRUCTOR)
+    classes = {one.device_class for one in found} | set(device_classes(session, now))
+    if _DEVICE_CLASS.fullmatch(device):
+        classes.add(device)
+    named = ((name, name) for name in sorted(classes - {"", NOT_MEASURED}))
+    return {
+        "assignment": (("", "All assignments"), *((one.slug, one.title) for one in found)),
+        "device": (("", "Any device"), *named, (NOT_MEASURED, "Checked only")),
+        **_ALWAYS,
+    }
+
+
+def _moment(form: Form, name: str, course: Membership) -> datetime | None:
+    try:
+        return read_moment(form[name], zone_named(course.time_zone))
+    except MomentError as error:
+        form.mistake(name, str(error))
+        return None
