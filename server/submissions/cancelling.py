@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.grading.changes import NotPossible, cancel
-from server.grading.models import JobKind
+from server.grading.models import JobKind, JobState
 from server.submissions.models import Submission
 from server.submissions.service import latest_job
 from worker.broker import BrokerUrlError, connect_redis
@@ -27,7 +27,11 @@ def take_back(session: Session, submission: Submission, person: Person) -> list[
     job = latest_job(session, submission.id)
     if job.kind is not JobKind.SUBMISSION:
         raise NotPossible("It was graded, and staff had it graded again: only they can end that.")
-    return cancel(session, job.id, person)
+    try:
+        return cancel(session, job.id, person)
+    except NotPossible as error:
+        before = "It was cancelled before" if job.state is JobState.CANCELLED else "It is graded already"
+        raise NotPossible(f"{before}: there is nothing to take back.") from error
 
 
 def revoke(redis_url: str, tickets: Sequence[Ticket]) -> None:

@@ -30,7 +30,8 @@ _TAKEN = "There is an account with this email already. Sign in, and enter the co
 
 # Only wrong codes count, and a right one is taken all the same: others may share the address with whoever guesses, and
 # a code is too long to be guessed. A whole class makes its accounts from one address in its first hour; with as many
-# in a day nobody makes themselves a crowd.
+# in a day nobody makes themselves a crowd. An email that has an account counts as well: who has the code and asks for
+# one learns that, as Tilelab sends no mail by which it could be told to its owner alone; but nobody asks for a list.
 _GUESSES = Limit("join guesses", 100, timedelta(minutes=10))
 _ACCOUNTS = Limit("join accounts", 250, timedelta(days=1))
 
@@ -73,10 +74,16 @@ def _join(form: Form, who: Viewer) -> Response:
 def _join_anew(form: Form) -> Response:
     """With an account that is made on the way."""
     course_id = _course_of_code(form)
-    kept = _checked(form)
-    if not kept:
+    # What is wrong with the code is told alone: who has none learns nothing about who has an account.
+    if form.right:
+        _check_fields(form)
+    if not form.right:
         return page(_PAGE, form)
     count(site().sessions, _ACCOUNTS, f"course {course_id} {by_address(network_address())}")
+    if _is_taken(form["email"]):
+        form.mistake("email", _TAKEN)
+        return page(_PAGE, form)
+    kept = service.hash_password(password_sent("password"))
     try:
         with site().sessions.begin() as session:
             course = course_to_join(session, form["code"])
@@ -93,19 +100,9 @@ def _join_anew(form: Form) -> Response:
     return go(f"/courses/{course.slug}/?notice=joined", token or "")
 
 
-def _checked(form: Form) -> str:
-    """What is kept of the password; "" where something is wrong.
-
-    What is wrong with the code is told alone: who has none learns nothing about who has an account.
-    """
-    if not form.right:
-        return ""
-    _check_fields(form)
-    if not form.mistakes:
-        with site().readers.begin() as session:
-            if service.find_person(session, form["email"]) is not None:
-                form.mistake("email", _TAKEN)
-    return "" if form.mistakes else service.hash_password(password_sent("password"))
+def _is_taken(email: str) -> bool:
+    with site().readers.begin() as session:
+        return service.find_person(session, email) is not None
 
 
 def _course_of_code(form: Form) -> int | None:

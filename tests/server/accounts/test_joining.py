@@ -186,6 +186,16 @@ def test_nobody_makes_themselves_a_crowd(portal, monkeypatch):
 
 
 @ONE_DATABASE
+def test_nobody_asks_by_the_thousand_which_emails_have_an_account(portal, monkeypatch):
+    used_up(monkeypatch, "_ACCOUNTS")
+    stranger(portal).post_form("/join", **NEW)
+    client = stranger(portal)
+    told = [client.post_form("/join", **NEW) for _ in range(3)]
+    assert [answer.status_code for answer in told] == [422, 422, 429]
+    assert "There is an account with this email" in told[0].get_data(as_text=True)
+
+
+@ONE_DATABASE
 def test_an_account_made_with_a_code_is_one_that_nobody_stands_for(portal):
     stranger(portal).post_form("/join", **NEW)
     with portal.course.sessions.begin() as session:

@@ -18,6 +18,7 @@ from server.grading.models import Job, JobState
 from server.grading.record import record
 from server.submissions import allowance
 from tests.server.course import ACourse, check_result, later, measure_result
+from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import SOURCE, Portal
 from tests.server.web.signed_in import client_of
 from worker.messages import CPU_QUEUE
@@ -95,6 +96,20 @@ def test_a_regrade_shows_the_earlier_verdict_until_it_has_one_itself(portal: Por
     after = portal.get("ada", url).get_json()
     assert (after["state"], after["verdict"]) == ("done", "data_race")
     assert after["result"]["verdict"] == "data_race"
+
+
+@ON_SQLITE
+def test_who_takes_back_too_late_is_told_so_of_the_submission(portal: Portal):
+    """Nobody who hands in knows of jobs."""
+    urls = [portal.post("ada", {"source": f"{SOURCE}// {i}"}).get_json()["url"] for i in range(2)]
+    bearer = {"Authorization": f"Bearer {portal.token('ada')}"}
+    portal.client.post(f"{urls[0]}/cancel", headers=bearer)
+    grade(portal.course)
+    told = [portal.client.post(f"{url}/cancel", headers=bearer) for url in urls]
+    assert [answer.status_code for answer in told] == [409, 409]
+    before, graded = (answer.get_json()["detail"] for answer in told)
+    assert before.startswith("It was cancelled before: there is nothing to take back.")
+    assert graded.startswith("It is graded already: there is nothing to take back.")
 
 
 def test_a_regrade_that_is_cancelled_leaves_the_earlier_verdict(portal: Portal):
