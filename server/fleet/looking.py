@@ -20,6 +20,7 @@ from worker.redis_fleet import RedisFleet
 
 SILENT_SECONDS = 15.0
 _ANSWER_SECONDS = 2.0
+_OPEN = (StepState.QUEUED, StepState.SENT, StepState.RUNNING)
 _RESTING = frozenset({WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT})
 
 
@@ -52,19 +53,23 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class QueueSeen:
-    """One queue. oldest_seconds: age of the job whose step came first; takers: slots that take from it."""
+    """One queue.
+
+    waiting: steps that no worker has begun; sent: those of them of which a message is on its way to the workers
+    oldest_seconds: age of the job whose step came first of those that wait; takers: slots that take from the queue
+    """
 
     name: str
     waiting: int
-    oldest_seconds: float | None
     sent: int
+    oldest_seconds: float | None
     running: int
     takers: int
 
     @property
     def stuck(self) -> bool:
         """Whether something waits that nobody takes."""
-        return bool(self.waiting or self.sent) and not self.takers
+        return bool(self.waiting) and not self.takers
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,23 +99,20 @@ def look(session: Session, redis_url: str, now: datetime) -> FleetSeen:
 
 def queues(session: Session, takers: Mapping[str, int], now: datetime) -> tuple[QueueSeen, ...]:
     """The queues in which there is something, or that somebody takes from."""
-    waiting = {
-        name: (count, first)
-        for name, count, first in session.execute(
-            select(Step.queue, func.count(), func.min(Step.id)).where(QUEUED).group_by(Step.queue)
-        )
-    }
-    query = select(Step.queue, Step.state, func.count()).where(IN_FLIGHT).group_by(Step.queue, Step.state)
-    under_way = {(name, state): count for name, state, count in session.execute(query)}
-    names = {CPU_QUEUE, *takers, *waiting, *(name for name, _ in under_way)}
-    return tuple(
-        QueueSeen(
-            name, waiting.get(name, (0, None))[0], _age(session, waiting.get(name, (0, None))[1], now),
-            under_way.get((name, StepState.SENT), 0), under_way.get((name, StepState.RUNNING), 0),
-            takers.get(name, 0),
-        )
-        for name in sorted(names)
-    )  # fmt: skip
+    query = select(Step.queue, Step.state, func.count(), func.min(Step.id)).group_by(Step.queue, Step.state)
+    count: dict[tuple[str, StepState], int] = {}
+    first: dict[str, int] = {}
+    for is_open in (QUEUED, IN_FLIGHT):  # each by an index of its own
+        for name, state, steps, oldest in session.execute(query.where(is_open)):
+            count[name, state] = steps
+            if state is not StepState.RUNNING:
+                first[name] = min(oldest, first.get(name, oldest))
+    found = []
+    for name in sorted({CPU_QUEUE, *takers, *(name for name, _ in count)}):
+        queued, sent, running = (count.get((name, state), 0) for state in _OPEN)
+        age = _age(session, first.get(name), now)
+        found.append(QueueSeen(name, queued + sent, sent, age, running, takers.get(name, 0)))
+    return tuple(found)
 
 
 def queues_known(session: Session, now: datetime) -> tuple[QueueSeen, ...]:

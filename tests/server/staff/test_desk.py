@@ -17,13 +17,17 @@ from server.audit.service import note
 from server.courses.models import Assignment, Course, Role
 from server.courses.service import enrol
 from server.fleet.looking import NoSuchWorker, look, tell
-from tests.server.course import NOW
+from server.grading.attempts import claimed
+from server.grading.dispatch import take
+from server.grading.models import Step
+from tests.server.course import AFTER_ANY_PAUSE, NOW
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger
 from worker.broker import connect_redis
 from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.messages import CPU_QUEUE
 from worker.redis_fleet import RedisFleet
 
 pytestmark = ON_POSTGRESQL
@@ -202,6 +206,29 @@ def test_a_worker_is_seen_drained_and_resumed(portal: Portal, near_redis: str) -
         actions = session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()
     assert actions == ["worker.drained", "worker.resumed"]
     assert "worker resumed" in boss.page("/fleet/audit")
+
+
+def test_what_was_sent_to_a_drained_worker_waits(portal: Portal, near_redis: str) -> None:
+    boss = client_of(portal, "boss", None, admin=True)
+    portal.course.hand_in("ada")
+    now = AFTER_ANY_PAUSE + timedelta(minutes=3)
+    with connect_redis(near_redis) as client:
+        RedisFleet(client).tell(a_worker("host-1-a", WorkerState.DRAINED))
+    with portal.course.sessions.begin() as session:
+        take(session, CPU_QUEUE, slots=1, cap=1, now=AFTER_ANY_PAUSE)
+    portal.course.hand_in("bob")
+    with portal.course.sessions.begin() as session:
+        (queue,) = look(session, near_redis, now).queues
+        assert (queue.waiting, queue.sent, queue.running, queue.stuck) == (2, 1, 0, True)
+        first = session.get_one(Step, 1)
+        assert queue.oldest_seconds == (now - first.job.queued_at).total_seconds()
+    overview = " ".join(boss.page("/staff/gpu/").split())
+    assert "2 wait in cpu, the oldest for" in overview
+    assert "no worker takes from it" in overview
+    with portal.course.sessions.begin() as session:
+        claimed(session, session.get_one(Step, 1), "host-1-a", now)
+        (queue,) = look(session, near_redis, now).queues
+        assert (queue.waiting, queue.sent, queue.running) == (1, 0, 1)
 
 
 def test_that_redis_is_away_is_told(portal: Portal) -> None:
