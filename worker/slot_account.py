@@ -11,6 +11,13 @@ from worker.parts import STEADY_SECONDS
 from worker.slot_plan import Slot
 
 _LONGEST_RECORD = 2**12
+_WITHOUT_PROCESS = {
+    WorkerState.DRAINING: WorkerState.DRAINED,
+    WorkerState.DRAINED: WorkerState.DRAINED,
+    WorkerState.OUT: WorkerState.OUT,
+    WorkerState.STOPPING: WorkerState.STOPPING,
+}
+"""What a slot is at that has no process, and gets none, by the state of its worker."""
 
 
 class SlotAccount:
@@ -40,6 +47,14 @@ class SlotAccount:
             doubtful_in_row=self.doubtful_in_row,
             busy_ms=round(before.busy_ms + now.busy_ms, 3),
         )
+
+    def as_seen(self, worker: WorkerState, *, there: bool) -> SlotRecord:
+        """The record as a worker in that state tells it.
+
+        there: whether the slot has a process, or has one again soon
+        """
+        record = self.record
+        return record if there else replace(record, state=_WITHOUT_PROCESS.get(worker, record.state))
 
     def told(self, line: str) -> None:
         """Take what the slot's process tells; a line that is none is left out."""

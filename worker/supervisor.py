@@ -132,12 +132,16 @@ class WorkerParent:
     def record(self) -> WorkerRecord:
         """What the board is told. From any thread."""
         gpus = [slot.gpu for slot in self.options.slots if slot.gpu is not None]
+        state = self._state()
         return WorkerRecord(
             id=self.id,
             host=socket.gethostname(),
             pid=os.getpid(),
-            state=self._state(),
-            slots=tuple(account.record for account in self._accounts.values()),
+            state=state,
+            slots=tuple(
+                account.as_seen(state, there=self._supervisor.has(name))
+                for name, account in self._accounts.items()
+            ),
             started=self._begun,
             reason=self._out,
             device_classes={gpu.device_class: gpu.arch for gpu in gpus},

@@ -32,6 +32,24 @@ def test_figures_of_processes_that_are_gone_stay(account):
     assert (record.done, record.failed, record.busy_ms, record.state) == (5, 3, 3.5, WorkerState.IDLE)
 
 
+@pytest.mark.parametrize(
+    ("worker", "there", "shown"),
+    [
+        (WorkerState.DRAINED, False, WorkerState.DRAINED),
+        (WorkerState.DRAINING, False, WorkerState.DRAINED),
+        (WorkerState.DRAINING, True, WorkerState.STARTING),
+        (WorkerState.OUT, False, WorkerState.OUT),
+        (WorkerState.STOPPING, False, WorkerState.STOPPING),
+        (WorkerState.STARTING, False, WorkerState.STARTING),
+    ],
+)
+def test_a_slot_whose_worker_rests_is_not_starting(account, worker, there, shown):
+    tell(account, done=3)
+    account.gone()
+    seen = account.as_seen(worker, there=there)
+    assert (seen.state, seen.done) == (shown, 3)
+
+
 def test_faults_in_a_row_go_on_over_processes_until_a_step_ends_well(account):
     tell(account, failed=2, failed_in_row=2)
     account.gone()

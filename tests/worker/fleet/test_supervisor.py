@@ -112,7 +112,9 @@ def test_drain_lets_a_step_end_and_resume_goes_on(redis_url, board, server, tmp_
         board.state(WorkerState.DRAINED)
         watched.wait_for("drained")
         server.send(message("ok", 2))
-        beat = board.state(WorkerState.DRAINED).beat
+        drained = board.state(WorkerState.DRAINED)
+        assert {slot.state for slot in drained.slots} == {WorkerState.DRAINED}
+        beat = drained.beat
         board.until(lambda it: it.beat > beat)
         assert queue_length(board.client, "cpu") == 1
         board.fleet.want(record.id, Wanted.WORK)
