@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import click
@@ -28,7 +29,8 @@ _TOKEN_BYTES = 4096
 @click.command(epilog=EXITS)
 @click.argument("url", required=False)
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
-def login(url: str | None, token_stdin: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def login(url: str | None, token_stdin: bool, as_json: bool) -> None:
     """Sign in to the portal at URL: asks for a token, tries it, and keeps it for the other commands.
 
     A token is made on the page of your account, under Tokens. It is kept in a file that only you can read.
@@ -36,7 +38,7 @@ def login(url: str | None, token_stdin: bool) -> None:
     \b
     Examples:
       tilelab login https://tilelab.example
-      tilelab login https://tilelab.example --token-stdin < token.txt
+      tilelab login https://tilelab.example --token-stdin --json < token.txt
     """  # noqa: D301 - click reads the escape
     try:
         address = portal_url(url) if url is not None else _known()
@@ -52,9 +54,13 @@ def login(url: str | None, token_stdin: bool) -> None:
     with portal(account) as asked:
         me = asked.me()
         keep_account(config_file(), account)
-    until = f", until {moment(me.token.expires_at)}" if me.token.expires_at else ""
-    click.echo(f"Signed in to {account.url} as {safe(me.name[:200])} ({safe(me.email[:254])}){until}.")
-    click.echo(f"The token is kept in {safe(str(config_file()))}.")
+    if as_json:
+        shown = {"url": account.url, "name": me.name, "email": me.email, "expires_at": me.token.expires_at}
+        click.echo(json.dumps(shown | {"file": str(config_file())}))
+    else:
+        until = f", until {moment(me.token.expires_at)}" if me.token.expires_at else ""
+        click.echo(f"Signed in to {account.url} as {safe(me.name[:200])} ({safe(me.email[:254])}){until}.")
+        click.echo(f"The token is kept in {safe(str(config_file()))}.")
     leave(Exit.ACCEPTED)
 
 

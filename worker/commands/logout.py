@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from kernels.text_safety import safe
@@ -10,7 +12,8 @@ from worker.portal.account import AccountError, config_file, forget_account, rea
 
 
 @click.command(epilog="Exit code: 0 nothing is kept any more, 2 the file cannot be removed.")
-def logout() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def logout(as_json: bool) -> None:
     """Forget the portal and the token that `tilelab login` keeps. The token itself goes on: revoke it on the portal.
 
     \b
@@ -26,7 +29,9 @@ def logout() -> None:
         there = forget_account(file)
     except AccountError as error:
         raise WrongUse(safe(str(error))) from error
-    if not there:
+    if as_json:
+        click.echo(json.dumps({"removed": there, "url": None if where is None else where.url}))
+    elif not there:
         click.echo("You were not signed in.")
     elif where is None:
         click.echo(f"Removed {safe(str(file))}.")

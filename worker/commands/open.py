@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import webbrowser
 from urllib.parse import quote
 
@@ -17,7 +18,8 @@ from worker.portal.portal import Portal
 @click.command("open", epilog=EXITS)
 @click.argument("what", metavar="[ID|COURSE/ASSIGNMENT]", required=False)
 @click.option("--print", "only_print", is_flag=True, help="Print the address only.")
-def open(what: str | None, only_print: bool) -> None:  # noqa: A001 - the verb's name
+@click.option("--json", "as_json", is_flag=True, help="Print it as a JSON object.")
+def open(what: str | None, only_print: bool, as_json: bool) -> None:  # noqa: A001 - the verb's name
     """Print the address of a submission's page or an assignment's, and open it in the browser.
 
     Without a name, that of the start page.
@@ -31,7 +33,7 @@ def open(what: str | None, only_print: bool) -> None:  # noqa: A001 - the verb's
     """  # noqa: D301 - click reads the escape
     with portal() as asked:
         address = _address(asked, what)
-    click.echo(safe(address))
+    click.echo(json.dumps({"url": address}) if as_json else safe(address))
     if not only_print:
         # a machine without a browser has the address all the same
         with contextlib.suppress(webbrowser.Error, OSError):

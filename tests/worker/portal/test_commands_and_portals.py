@@ -75,6 +75,20 @@ def test_a_page_is_opened_by_the_name_of_its_assignment(hostile: Hostile) -> Non
     assert "no such assignment" in line_of(run("open", "gpu/none", "--print"), 2)
 
 
+def test_signing_in_and_out_and_opening_are_told_to_programs(
+    hostile: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, url = tmp_path / "config.toml", hostile.portal.url
+    monkeypatch.setenv("TILELAB_CONFIG", str(file))
+    who = {"name": "Ada", "email": "ada@example.edu"}
+    says(hostile, "/api/v1/me", who | {"token": {"name": "laptop", "expires_at": None}})
+    signed_in = CliRunner().invoke(tilelab, ["login", url, "--token-stdin", "--json"], input="tl_x")
+    assert json.loads(signed_in.stdout) == who | {"url": url, "expires_at": None, "file": str(file)}
+    assert json.loads(run("open", "--print", "--json").stdout) == {"url": f"{url}/"}
+    assert json.loads(run("logout", "--json").stdout) == {"removed": True, "url": url}
+    assert json.loads(run("logout", "--json").stdout) == {"removed": False, "url": None}
+
+
 @pytest.mark.parametrize(
     "name", ["x\x1b[2J/tiled", "../tiled", "gpu/tiled/../../x", "gpu/\u202etiled", "tiled", "GPU/x"]
 )
