@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session, sessionmaker
 
@@ -52,7 +52,11 @@ def connect(url: str) -> Engine:
     """An engine for the address; nothing is opened yet. Raises DatabaseUnavailable for an address that is none."""
     address = _address(url)
     # JSON has no NaN; without this SQLite would keep what PostgreSQL refuses.
-    options: dict[str, Any] = {"json_serializer": partial(json.dumps, allow_nan=False)}
+    # What a statement was given is somebody's: sources, emails, digests of tokens. No error tells it, and so no log.
+    options: dict[str, Any] = {
+        "json_serializer": partial(json.dumps, allow_nan=False),
+        "hide_parameters": True,
+    }
     if address.get_backend_name() == "sqlite":
         engine = create_engine(address, connect_args={"timeout": _SQLITE_WAIT_SECONDS}, **options)
         event.listen(engine, "connect", _set_up_sqlite)
@@ -61,14 +65,11 @@ def connect(url: str) -> Engine:
     given = {name: value for name, value in _POSTGRESQL_CONNECTION.items() if name not in address.query}
     if "options" not in address.query:
         given["options"] = " ".join(f"-c {name}={value}" for name, value in _POSTGRESQL_OPTIONS.items())
-    return create_engine(
-        address,
-        connect_args=given,
-        isolation_level="READ COMMITTED",
-        pool_pre_ping=True,
-        **_POOL,
-        **options,
+    engine = create_engine(
+        address, connect_args=given, isolation_level="READ COMMITTED", pool_pre_ping=True, **_POOL, **options
     )
+    event.listen(engine, "handle_error", _leave_rows_out)
+    return engine
 
 
 def sessions(engine: Engine) -> Sessions:
@@ -110,6 +111,15 @@ def _address(url: str) -> URL:
     raise DatabaseUnavailable(
         f"DATABASE_URL begins with {address.drivername}://; Tilelab knows postgresql:// and sqlite://."
     )
+
+
+def _leave_rows_out(context: ExceptionContext) -> None:
+    """PostgreSQL shows in the detail of an error the row that it refuses; keep what it says first."""
+    said, told = context.original_exception, context.sqlalchemy_exception
+    first = getattr(getattr(said, "diag", None), "message_primary", None)
+    if first and told is not None:
+        told.args = (str(told.args[0]).replace(str(said), first),)
+        said.args = (first,)
 
 
 def _set_up_sqlite(connection: DBAPIConnection, _record: Any) -> None:

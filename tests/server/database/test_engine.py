@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, func, select, text, update
-from sqlalchemy.exc import StatementError
+from sqlalchemy import Engine, func, insert, select, text, update
+from sqlalchemy.exc import IntegrityError, StatementError
 
 from server.accounts.models import Person
 from server.accounts.service import create_person
@@ -83,7 +85,7 @@ def test_processes_that_read_and_then_write_are_never_refused(tmp_path: Path) ->
     reader.start()
     for _ in range(20):
         with made.begin() as session:
-            note(session, None, "test", "nothing")
+            note(session, None, "job.tested", "nothing")
     errors = [process.communicate(timeout=120)[1] for process in started]
     stop.set()
     reader.join()
@@ -111,12 +113,27 @@ def test_a_new_file_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
 
 def test_no_database_takes_what_is_not_json(made) -> None:
     with pytest.raises((StatementError, ValueError)), made.begin() as session:
-        note(session, None, "test", "nothing", value=float("nan"))
+        note(session, None, "job.tested", "nothing", value=float("nan"))
 
 
 def test_documents_come_back_as_they_were(made) -> None:
     detail: dict[str, Any] = {"b": 1, "a": [None, 1.5, "ü", {"c": True}]}
     with made.begin() as session:
-        note(session, None, "test", "nothing", **detail)
+        note(session, None, "job.tested", "nothing", **detail)
     with made.begin() as session:
         assert session.scalars(select(AuditEvent.detail)).one() == json.loads(json.dumps(detail))
+
+
+def test_what_a_statement_was_given_is_in_no_error_and_so_in_no_log(made, caplog) -> None:
+    """PostgreSQL tells the row that it refuses, and SQLAlchemy all parameters, unless they are told not to."""
+    secret = "ada@example.edu"
+    with made.begin() as session:
+        create_person(session, email=secret, name="Ada")
+    for name in ("Eve", None):
+        row = insert(Person).values(email=secret, name=name, created_at=datetime.now(UTC))
+        with pytest.raises(IntegrityError) as refused, made.begin() as session:
+            session.execute(row)
+        logging.getLogger("server").error("refused", exc_info=refused.value)
+    assert caplog.text.count("refused") == 2
+    assert "people" in caplog.text
+    assert secret not in caplog.text
