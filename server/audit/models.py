@@ -10,6 +10,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from server.database.base import Base, BigId
 
+AREAS = (
+    "access", "admin", "assignment", "course", "extension", "grades", "invitation", "job", "member", "password",
+    "person", "regrade", "reset", "roster", "submission", "token", "worker",
+)  # fmt: skip
+"""What deeds are about: the first words of their actions."""
+
 
 class AuditEvent(Base):
     """One deed.

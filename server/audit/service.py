@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.audit.models import AuditEvent
+from server.audit.models import AREAS, AuditEvent
 
 
 def note(
@@ -24,10 +24,13 @@ def note(
     """Write down a deed, in the transaction that does it.
 
     A person is named by number ("person 17"), never by name or email: the record outlives what people may have erased.
+    action: one of AREAS, a dot, and what was done, so that a reader who asks for an area finds it
     actor: None for the system, or someone at the command line
     course_id: in which course, whose staff can read of it then
     detail: values that JSON has
     """
+    if action.partition(".")[0] not in AREAS:
+        raise ValueError(f"{action} is of no area that readers of the audit know")
     event = AuditEvent(
         at=now or datetime.now(UTC),
         actor_id=None if actor is None else actor.id,

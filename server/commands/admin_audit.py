@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from zoneinfo import ZoneInfo
 
 import click
 
 from kernels.table import table
 from kernels.text_safety import safe
+from server.audit.models import AREAS
 from server.audit.reading import Deed, deeds
 from server.commands.asking import course_named, person_named
 from server.commands.database import database_in_use
+from server.commands.moments import clock_text, zone_of
+from server.staff.local_time import zone_named
 from worker.commands.root import Exit, leave
 
 
 @click.command()
 @click.argument("course", required=False)
-@click.option(
-    "--area", default="", help="Only of this kind: the first word of what was done, such as member."
-)
+@click.option("--area", type=click.Choice(AREAS), help="Only of this kind: the first word of what was done.")
 @click.option("--by", "email", help="Only what the person with this address did.")
 @click.option("--subject", default="", help="Only what was done to this, such as `job 17` or a part of it.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
@@ -29,9 +31,17 @@ from worker.commands.root import Exit, leave
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def audit(
-    course: str | None, area: str, email: str | None, subject: str, limit: int, before: int, as_json: bool
+    course: str | None,
+    area: str | None,
+    email: str | None,
+    subject: str,
+    limit: int,
+    before: int,
+    as_json: bool,
 ) -> None:
     """Show what was done in COURSE, the latest first; without it, what concerns no single course.
+
+    Times are on the course's clock, or in UTC without one.
 
     \b
     Example:
@@ -39,16 +49,17 @@ def audit(
       tilelab admin audit cs483 --area assignment --by ada@university.edu
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
-        number = None if course is None else course_named(session, course).id
+        of = None if course is None else course_named(session, course)
+        zone = zone_named("UTC") if of is None else zone_of(of)
         found = deeds(
-            session, number, area=area, subject=subject, before=before, limit=limit,
+            session, None if of is None else of.id, area=area or "", subject=subject, before=before, limit=limit,
             actor=None if email is None else person_named(session, email).id,
         )  # fmt: skip
     if as_json:
         lines = [asdict(deed) | {"at": deed.at.isoformat(timespec="seconds")} for deed in found.rows]
         click.echo(json.dumps({"deeds": lines, "next": found.before or None}))
     elif found.rows:
-        click.echo("\n".join(_lines(found.rows)))
+        click.echo("\n".join(_lines(found.rows, zone)))
         if found.before:
             click.echo(f"... and more: --before {found.before}")
     else:
@@ -56,11 +67,11 @@ def audit(
     leave(Exit.ACCEPTED)
 
 
-def _lines(found: Sequence[Deed]) -> list[str]:
-    head = ["number", "at (UTC)", "by", "what", "to what", "in which way"]
+def _lines(found: Sequence[Deed], zone: ZoneInfo) -> list[str]:
+    head = ["number", f"at ({zone.key})", "by", "what", "to what", "in which way"]
     rows = [
         [
-            str(deed.number), f"{deed.at:%Y-%m-%d %H:%M:%S}", safe(deed.by or "command line"), deed.action,
+            str(deed.number), clock_text(deed.at, zone), safe(deed.by or "command line"), deed.action,
             safe(deed.subject), safe("; ".join(deed.detail)),
         ]
         for deed in found

@@ -8,11 +8,13 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
+from kernels.text_safety import safe
 from server.accounts.service import find_person
 from server.audit.service import note
 from server.commands.admin_assignment import set_exercise
 from server.commands.asking import course_named
 from server.commands.database import database_in_use
+from server.commands.moments import time_text
 from server.courses import service
 from server.courses.models import Assignment, Course, Role
 from server.staff import roster
@@ -134,11 +136,12 @@ def list_courses(slug: str | None, as_json: bool) -> None:
     with database_in_use() as sessions, sessions.begin() as session:
         found = service.courses(session) if slug is None else [course_named(session, slug)]
         shown = [_shown(session, entry, with_members=slug is not None) for entry in found]
+        lines = [line for entry in found for line in _lines(session, entry, with_members=slug is not None)]
     if as_json:
         click.echo(json.dumps(shown if slug is None else shown[0]))
     else:
-        for entry in shown:
-            _print(entry)
+        for line in lines:
+            click.echo(line)
     leave(Exit.ACCEPTED)
 
 
@@ -206,11 +209,16 @@ def _shown_assignment(assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def _print(shown: dict[str, Any]) -> None:
-    click.echo(f"{click.style(shown['slug'], bold=True)}: {shown['title']}")
-    for assignment in shown["assignments"]:
-        device = assignment["device_class"] or "checked only"
-        due = f", due {assignment['due_at']}" if assignment["due_at"] else ""
-        click.echo(f"    {assignment['name']}: {assignment['title']} ({device}, {assignment['arch']}{due})")
-    for member in shown.get("members", ()):
-        click.echo(f"    {member['role']:<10}  {member['email']}  {member['name']}")
+def _lines(session: Session, course: Course, *, with_members: bool) -> list[str]:
+    over = " (over)" if course.archived_at is not None else ""
+    lines = [f"{click.style(course.slug, bold=True)}: {safe(course.title)}{over}"]
+    for one in service.assignments(session, course):
+        due = f", due {time_text(one.due_at, course)}" if one.due_at else ""
+        device = one.device_class or "checked only"
+        lines.append(f"    {one.slug}: {safe(one.title)} ({device}, {one.arch}{due})")
+    if with_members:
+        lines += [
+            f"    {entry.role.value:<10}  {safe(entry.person.email)}  {safe(entry.person.name)}"
+            for entry in service.members(session, course)
+        ]
+    return lines

@@ -3,46 +3,25 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
-from kernels.verdict import Verdict
 from server.commands.asking import assignment_named
 from server.commands.database import database_in_use
-from server.commands.moments import read_time
+from server.commands.filtering import filter_options, filtered
 from server.staff.regrading import begin, plan, runs
 from server.staff.submissions import Asked
-from server.submissions.models import Mode
 from worker.commands.root import Exit, WrongUse, leave
 
 
 @click.command()
 @click.argument("assignment", metavar="COURSE/ASSIGNMENT")
 @click.option("--submission", default="", metavar="ID", help="Only this one.")
-@click.option("--student", default="", help="Only of those whose name or email holds this.")
-@click.option(
-    "--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only with this verdict."
-)
-@click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only those for that.")
-@click.option(
-    "--worker", default="", metavar="NAME", help="Only where a worker whose name begins so had a part."
-)
-@click.option("--since", metavar="TIME", help="Only what was handed in from then on.")
-@click.option("--until", metavar="TIME", help="Only what was handed in until then.")
+@filter_options
 @click.option("--dry-run", is_flag=True, help="Say how many, and grade none.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def regrade(
-    assignment: str,
-    submission: str,
-    student: str,
-    verdict: str | None,
-    mode: str | None,
-    worker: str,
-    since: str | None,
-    until: str | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def regrade(assignment: str, submission: str, dry_run: bool, as_json: bool, **given: Any) -> None:
     """Grade submissions to an assignment again, as it is set now.
 
     It costs students nothing: they keep the verdict that they have until the new one is there, and what they hand in
@@ -57,11 +36,7 @@ def regrade(
     number = 0
     with database_in_use() as sessions, sessions.begin() as session:
         found = assignment_named(session, assignment)
-        asked = Asked(
-            assignment=found.slug, student=student, verdict=verdict or "", mode=mode or "", one=submission,
-            worker=worker, since=None if since is None else read_time("--since", since, found.course),
-            until=None if until is None else read_time("--until", until, found.course),
-        )  # fmt: skip
+        asked = filtered(Asked(found.slug, one=submission), found.course, given)
         planned = plan(session, found.course_id, asked)
         if submission and not planned.submissions:
             raise WrongUse(

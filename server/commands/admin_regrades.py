@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import click
 from sqlalchemy.orm import Session
@@ -13,6 +14,7 @@ from kernels.table import table
 from kernels.text_safety import safe
 from server.commands.asking import course_named
 from server.commands.database import database_in_use
+from server.commands.moments import clock_text, zone_of
 from server.commands.revoking import revoke
 from server.staff.regrading import Run, cancel_waiting, runs, turned
 from worker.commands.root import Exit, WrongUse, leave
@@ -44,11 +46,12 @@ def list_runs(course: str, limit: int, as_json: bool) -> None:
       tilelab admin regrades list cs483
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
-        found = runs(session, course_named(session, course).id, limit)
+        of = course_named(session, course)
+        found, zone = runs(session, of.id, limit), zone_of(of)
     if as_json:
         click.echo(json.dumps([_shown(run) for run in found]))
     elif found:
-        click.echo("\n".join(_lines(found)))
+        click.echo("\n".join(_lines(found, zone)))
     else:
         click.echo(f"Nothing was graded again in {course}.")
     leave(Exit.ACCEPTED)
@@ -66,7 +69,8 @@ def show(course: str, number: int, as_json: bool) -> None:
       tilelab admin regrades show cs483 17
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
-        found = _run(session, course_named(session, course).id, number)
+        of = course_named(session, course)
+        found, zone = _run(session, of.id, number), zone_of(of)
         otherwise = turned(session, found)
     if as_json:
         changed = [
@@ -74,7 +78,7 @@ def show(course: str, number: int, as_json: bool) -> None:
         ]
         click.echo(json.dumps(_shown(found) | {"turned": changed}))
     else:
-        click.echo("\n".join(_lines([found])))
+        click.echo("\n".join(_lines([found], zone)))
         for one in otherwise:
             click.echo(f"    {one.public_id}  {safe(one.student)}: {one.was.value} is now {one.now.value}")
     leave(Exit.ACCEPTED)
@@ -115,11 +119,11 @@ def _run(session: Session, course_id: int, number: int) -> Run:
     return found[0]
 
 
-def _lines(found: Sequence[Run]) -> list[str]:
-    head = ["regrade", "at (UTC)", "by", "assignment", "waiting", "at work", "done", "cancelled"]
+def _lines(found: Sequence[Run], zone: ZoneInfo) -> list[str]:
+    head = ["regrade", f"at ({zone.key})", "by", "assignment", "waiting", "at work", "done", "cancelled"]
     rows = [
         [
-            str(run.number), f"{run.at:%Y-%m-%d %H:%M:%S}", safe(run.by or "command line"), run.assignment,
+            str(run.number), clock_text(run.at, zone), safe(run.by or "command line"), run.assignment,
             f"{run.waiting:,}", f"{run.running:,}", f"{run.done:,}", f"{run.cancelled:,}",
         ]
         for run in found

@@ -5,35 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import click
 from sqlalchemy import select
 
 from kernels.table import table
 from kernels.text_safety import safe
-from kernels.verdict import Verdict
 from server.commands.asking import assignment_named, course_named
 from server.commands.database import database_in_use
-from server.commands.moments import read_time
+from server.commands.filtering import filter_options, filtered
+from server.commands.moments import clock_text, zone_of
 from server.grading.models import JobState
 from server.staff.submissions import Asked, Row, listing
-from server.submissions.models import Mode, Submission
+from server.submissions.models import Submission
 from worker.commands.root import Exit, WrongUse, leave
 
 
 @click.command()
 @click.argument("course")
 @click.option("--assignment", default="", help="Only for this one, by its name in addresses.")
-@click.option("--student", default="", help="Only of those whose name or email holds this.")
-@click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only with this.")
+@filter_options
 @click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only in this state.")
-@click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only those for that.")
 @click.option("--late/--in-time", "late", default=None, help="Only late ones, or only those in time.")
-@click.option(
-    "--worker", default="", metavar="NAME", help="Only where a worker whose name begins so had a part."
-)
-@click.option("--since", metavar="TIME", help="Only what was handed in from then on.")
-@click.option("--until", metavar="TIME", help="Only what was handed in until then.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
 @click.option(
     "--after", default="", metavar="ID", help="Only those handed in before this one: the next page."
@@ -42,19 +37,14 @@ from worker.commands.root import Exit, WrongUse, leave
 def submissions(
     course: str,
     assignment: str,
-    student: str,
-    verdict: str | None,
     state: str | None,
-    mode: str | None,
     late: bool | None,
-    worker: str,
-    since: str | None,
-    until: str | None,
     limit: int,
     after: str,
     as_json: bool,
+    **given: Any,
 ) -> None:
-    """List what was handed in for COURSE, the newest first.
+    """List what was handed in for COURSE, the newest first. Times are on the course's clock.
 
     \b
     Example:
@@ -68,19 +58,16 @@ def submissions(
         if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
             raise WrongUse(f"There is no submission {after}.")
         lateness = "" if late is None else "yes" if late else "no"
-        asked = Asked(
-            assignment, student, verdict or "", state or "", mode or "", lateness, worker=worker,
-            since=None if since is None else read_time("--since", since, found),
-            until=None if until is None else read_time("--until", until, found),
-        )  # fmt: skip
-        part = listing(session, found.id, asked, after, limit)
+        asked = Asked(assignment, state=state or "", late=lateness)
+        part = listing(session, found.id, filtered(asked, found, given), after, limit)
+        zone = zone_of(found)
     if as_json:
         lines = [
             asdict(row) | {"created_at": row.created_at.isoformat(timespec="seconds")} for row in part.rows
         ]
         click.echo(json.dumps({"submissions": lines, "next": part.after or None}))
     elif part.rows:
-        click.echo("\n".join(_lines(part.rows)))
+        click.echo("\n".join(_lines(part.rows, zone)))
         if part.after:
             click.echo(f"... and more: --after {part.after}")
     else:
@@ -88,11 +75,11 @@ def submissions(
     leave(Exit.ACCEPTED)
 
 
-def _lines(rows: Sequence[Row]) -> list[str]:
-    head = ["id", "handed in (UTC)", "assignment", "student", "mode", "state", "verdict", "GFLOPS"]
+def _lines(rows: Sequence[Row], zone: ZoneInfo) -> list[str]:
+    head = ["id", f"handed in ({zone.key})", "assignment", "student", "mode", "state", "verdict", "GFLOPS"]
     cells = [
         [
-            row.public_id, f"{row.created_at:%Y-%m-%d %H:%M:%S}{' late' if row.late else ''}", row.assignment,
+            row.public_id, f"{clock_text(row.created_at, zone)}{' late' if row.late else ''}", row.assignment,
             safe(row.email), row.mode.value, row.state.value, row.verdict or "",
             "" if row.gflops is None else f"{row.gflops:,.1f}",
         ]

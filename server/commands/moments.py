@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from server.courses.models import Course
 from server.staff.local_time import MomentError, read_moment, zone_named
@@ -12,12 +13,22 @@ NONE = "none"
 METAVAR = "TIME|none"
 
 
+def zone_of(course: Course) -> ZoneInfo:
+    """The course's clock."""
+    return zone_named(course.time_zone)
+
+
+def clock_text(moment: datetime, zone: ZoneInfo) -> str:
+    """A moment to the second, for a table whose head names the zone."""
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+
+
 def read_time(option: str, text: str, course: Course) -> datetime | None:
     """The moment that an option names; None for the word `none`. Raises WrongUse."""
     if text == NONE:
         return None
     try:
-        moment = read_moment(text, zone_named(course.time_zone))
+        moment = read_moment(text, zone_of(course))
     except MomentError as error:
         raise WrongUse(f"{option} is {text!r}. {error}") from error
     if moment is None:
@@ -29,4 +40,4 @@ def time_text(moment: datetime | None, course: Course) -> str:
     """A moment on the course's clock, with the name of its zone; "none" for none."""
     if moment is None:
         return NONE
-    return f"{moment.astimezone(zone_named(course.time_zone)):%Y-%m-%d %H:%M %Z}"
+    return f"{moment.astimezone(zone_of(course)):%Y-%m-%d %H:%M %Z}"

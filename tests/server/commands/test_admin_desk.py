@@ -68,6 +68,19 @@ def test_a_course_is_changed(course: ACourse, made: Sessions) -> None:
     assert "no course none" in refused("course", "change", "none", "--open")
 
 
+def test_times_are_on_the_clock_of_the_course(course: ACourse) -> None:
+    course.person("ada")
+    handed_in(course, Verdict.SYSTEM_ERROR)
+    done("assignment", "change", "gpu/tiled", "--due", "2026-03-01T23:59:30.5+01:00")
+    done("course", "change", "gpu", "--zone", "Europe/Vienna")
+    assert ", due 2026-03-01 23:59 CET)" in done("course", "list")
+    regrade = told("regrade", "gpu/tiled")["regrade"]
+    for verb in ("submissions", "audit", "regrades list"):
+        head, *_ = done(*verb.split(), "gpu").splitlines()
+        assert "(Europe/Vienna)" in head
+    assert "(Europe/Vienna)" in done("regrades", "show", "gpu", str(regrade))
+
+
 def test_a_code_for_enrolling_is_made_and_withdrawn(course: ACourse, made: Sessions) -> None:
     code = done("course", "code", "gpu").strip()
     with made.begin() as session:
@@ -190,6 +203,8 @@ def test_the_audit_is_read(course: ACourse) -> None:
     assert (only["action"], only["by"]) == ("course code made", None)
     page = json.loads(done("audit", "gpu", "--limit", "1", "--json"))
     assert json.loads(done("audit", "gpu", "--before", str(page["next"]), "--json"))["deeds"] == [only]
+    mistyped = run("audit", "gpu", "--area", "members")
+    assert (mistyped.exit_code, "'member', 'password'" in mistyped.stderr) == (Exit.WRONG_USE, True)
     assert "Nobody has the email" in refused("audit", "gpu", "--by", "nobody@example.edu")
 
 

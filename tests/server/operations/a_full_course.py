@@ -51,7 +51,7 @@ def full_course(made: Sessions) -> ACourse:
         session.add(Extension(assignment_id=course.assignment, person_id=ada.id, due_at=later(600), created_at=NOW,
                               reason="Ada Lovelace was ill", granted_by=teacher))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))
-        note(session, ada, "mail.sent", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
+        note(session, ada, "token.created", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
         note(session, None, "job.retried", "job 1", reason="a worker was lost")
         experiment = Experiment(person_id=teacher, name="Ladder", plan={"of": "Ada Lovelace"}, created_at=NOW)
         session.add(experiment)

@@ -99,7 +99,7 @@ def test_ids_go_on_after_the_last_that_was_restored(full: Engine, postgres_url: 
         restore(engine, tmp_path / "backup.zip")
         with sessions(engine).begin() as session:
             last = session.scalars(select(func.max(AuditEvent.id))).one()
-            event = note(session, None, "test", "nothing")
+            event = note(session, None, "job.tested", "nothing")
             session.flush()
             assert event.id == last + 1
         engine.dispose()
