@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
@@ -14,7 +14,7 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.locking import hold_course
 from server.courses.models import Assignment
-from server.grading.accept import Work, queue_job
+from server.grading.accept import Work, queue_job, queue_jobs
 from server.grading.attempts import cancelled, locked_job, locked_step
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState
 from server.grading.turns import Turns, in_state
@@ -96,15 +96,9 @@ def regrade(
     moment = now or datetime.now(UTC)
     hold_course(session, assignment.course_id)
     turns = Turns(session, CPU_QUEUE, Priority.REGRADE)
-    made: list[int] = []
     found = _to_grade(session, assignment, only)
     turns.know({one.person for one in found})
-    for start in range(0, len(found), _AT_ONCE):
-        with session.no_autoflush:
-            some = found[start : start + _AT_ONCE]
-            jobs = [queue_job(session, _again(assignment, one), moment, turns) for one in some]
-        session.flush()
-        made += [job.id for job in jobs]
+    made = queue_jobs(session, [_again(assignment, one) for one in found], moment, turns)
     if made:
         name = f"assignment {assignment.course.slug}/{assignment.slug}"
         note(
@@ -134,6 +128,10 @@ def cancel(
 ) -> list[Ticket]:
     """End a job without a verdict; returns the tickets to revoke once that is committed.
 
+    Whose it is pays for what a worker had begun. Where anybody else ends it, it is as if nobody had begun: what staff
+    decide costs no student an attempt. The attempts keep when they were.
+
+    actor: None for the system, or someone at the command line
     noted: whether to write it down; not for who ends many at once, and writes that down
     raise (NotPossible): where it is over
     """
@@ -149,6 +147,8 @@ def cancel(
     tickets = [cancelled(session, step, moment) for step in steps]
     job.state = JobState.CANCELLED
     job.ended_at = moment
+    if actor is None or actor.id != job.person_id:
+        session.execute(update(Step).where(Step.job_id == job.id).values(started_at=None))
     if noted:
         assignment = _assignment_of(session, job)
         course = None if assignment is None else assignment.course_id

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import event, func, select
 
 from kernels.verdict import Verdict
+from server.accounts.models import Person
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.database.engine import Sessions
 from server.grading.attempts import failed
@@ -115,6 +116,23 @@ def end_by_our_fault(course: ACourse, job: int) -> None:
 
 def cancelled_before_its_turn(course: ACourse, job: int) -> None:
     with course.sessions.begin() as session:
+        found = session.get_one(Job, job)
+        cancel(session, job, session.get_one(Person, found.person_id), NOW)
+
+
+def cancelled_by_staff(course: ACourse, job: int) -> None:
+    taken(course, job)
+    with course.sessions.begin() as session:
+        result = check_result(session, job)
+    record(course.sessions, result, NOW)
+    tom = course.person("tom", Role.ASSISTANT)
+    with course.sessions.begin() as session:
+        cancel(session, job, session.get_one(Person, tom), NOW)
+
+
+def cancelled_at_the_command_line(course: ACourse, job: int) -> None:
+    taken(course, job)
+    with course.sessions.begin() as session:
         cancel(session, job, None, NOW)
 
 
@@ -143,7 +161,13 @@ ONLY_ONE = {Mode.RANK: {"attempts": 1}, Mode.CHECK: {"checks_per_hour": 1}}
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize(
-    "ends", [end_by_our_fault, cancelled_before_its_turn, cancelled_after_its_worker_was_lost]
+    "ends",
+    [
+        end_by_our_fault,
+        cancelled_before_its_turn,
+        cancelled_after_its_worker_was_lost,
+        cancelled_at_the_command_line,
+    ],
 )
 def test_what_says_nothing_about_the_kernel_costs_nothing(course, ends, mode):
     change(course, **ONLY_ONE[mode])
@@ -151,6 +175,12 @@ def test_what_says_nothing_about_the_kernel_costs_nothing(course, ends, mode):
     end(course, course.job("ada", mode=mode), Verdict.WRONG_ANSWER)
     with pytest.raises(NotAccepted, match=r"your only attempt|1 check within an hour"):
         course.hand_in("ada", mode=mode)
+
+
+def test_what_staff_cancel_once_it_was_checked_costs_nothing(course):
+    change(course, **ONLY_ONE[Mode.RANK])
+    cancelled_by_staff(course, course.job("ada"))
+    assert course.hand_in("ada")
 
 
 @pytest.mark.parametrize(

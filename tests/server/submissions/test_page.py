@@ -170,8 +170,11 @@ def test_nobody_else_takes_it_back_but_staff(portal, ada):
     assert ada.post(f"/submissions/{name}/cancel").status_code == 403
     with portal.course.sessions.begin() as session:
         assert session.get_one(Job, job).state == "queued"
+    taken(portal.course, job)
     teacher = client_of(portal, "turing", Role.ASSISTANT)
+    assert "It costs ada nothing" in teacher.page(f"/submissions/{name}")
     assert "taken-back" in teacher.post_form(f"/submissions/{name}/cancel").headers["Location"]
+    assert "all the same" not in ada.page(f"/submissions/{name}")
 
 
 def test_a_regrade_leaves_the_verdict_and_says_that_it_is_under_way(portal, ada):
