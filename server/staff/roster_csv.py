@@ -89,6 +89,7 @@ def read_roster(text: str) -> Read:
     seen: dict[str, int] = {}
     began = 1
     header_read = False
+    people = 0
     try:
         for cells in reader:
             line, began = began, reader.line_num + 1
@@ -97,9 +98,10 @@ def read_roster(text: str) -> Read:
             if not header_read:
                 header_read = True
                 continue
-            if len(rows) + len(problems) >= MOST_LINES:
+            if people == MOST_LINES:
                 problems.append(Problem(line, f"No more than {MOST_LINES:,} people are read at once."))
                 break
+            people += 1
             _take(line, cells, header, seen, rows, problems)
     except csv.Error:
         problems.append(
@@ -151,53 +153,61 @@ def _take(
         problems.append(Problem(line, f"{text} A cell that holds a comma stands in quotation marks."))
         return
     given = {name: as_typed(cell.strip()) for name, cell in zip(header, cells, strict=True)}
-    try:
-        row = _row(line, given)
-    except (AccountError, Unreadable) as error:
-        problems.append(Problem(line, str(error)))
-        return
+    wrong: list[str] = []
+    row = _row(line, given, wrong)
     if row.email in seen:
-        problems.append(Problem(line, f"{row.email} stands in line {seen[row.email]} already."))
-        return
-    seen[row.email] = line
-    rows.append(row)
+        wrong.append(f"{row.email} stands in line {seen[row.email]} already.")
+    elif row.email:
+        seen[row.email] = line
+    problems += [Problem(line, text) for text in wrong]
+    if not wrong:
+        rows.append(row)
 
 
-def _row(line: int, given: dict[str, str]) -> Row:
-    if not given["email"]:
-        raise Unreadable("The email is missing.")
+def _row(line: int, given: dict[str, str], wrong: list[str]) -> Row:
+    """What a line says; all that is wrong with it is added to `wrong`, and then the row is of no use."""
+    email = _email(given["email"], wrong)
+    name = _name(given["name"], f"The name of {email}" if email else "The name", wrong)
+    return Row(line, email, name, _role(given.get("role", ""), wrong), _section(given.get("section"), wrong))
+
+
+def _email(text: str, wrong: list[str]) -> str:
+    if not text:
+        wrong.append("The email is missing.")
+        return ""
     try:
-        email = normal_email(given["email"])
+        return normal_email(text)
     except AccountError:
-        raise Unreadable(f"“{_short(given['email'])}” is no email address.") from None
-    name = one_line(given["name"])
+        wrong.append(f"“{_short(text)}” is no email address.")
+        return ""
+
+
+def _name(text: str, what: str, wrong: list[str]) -> str:
+    name = one_line(text)
     if not name:
-        raise Unreadable(f"The name of {email} is missing.")
-    if len(name) > _LONGEST_NAME or not name.isprintable():
-        raise Unreadable(
-            f"The name of {email} has to be one line that can be printed, of {_LONGEST_NAME} characters."
-        )
-    return Row(line, email, name, _role(given.get("role", "")), _section(given.get("section")))
+        wrong.append(f"{what} is missing.")
+    elif len(name) > _LONGEST_NAME or not name.isprintable():
+        wrong.append(f"{what} has to be one line that can be printed, of {_LONGEST_NAME} characters.")
+    return name
 
 
-def _role(text: str) -> Role | None:
+def _role(text: str, wrong: list[str]) -> Role | None:
     if not text:
         return None
     try:
         return Role(text.lower())
     except ValueError:
         known = ", ".join(role.value for role in Role)
-        raise Unreadable(f"“{_short(text)}” is no role; there are {known}.") from None
+        wrong.append(f"“{_short(text)}” is no role; there are {known}.")
+        return None
 
 
-def _section(text: str | None) -> str | None:
+def _section(text: str | None, wrong: list[str]) -> str | None:
     if text is None:
         return None
     section = one_line(text)
     if len(section) > LONGEST_SECTION or not section.isprintable():
-        raise Unreadable(
-            f"A section is one line of at most {LONGEST_SECTION} characters that can be printed."
-        )
+        wrong.append(f"A section is one line of at most {LONGEST_SECTION} characters that can be printed.")
     return section
 
 

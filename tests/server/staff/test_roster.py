@@ -17,6 +17,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
 from server.courses.service import CourseError, create_course, enrol, role_in
 from server.staff.roster import drop
+from server.staff.roster_csv import read_roster
 from tests.server.course import NOW
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import counted_queries
@@ -217,6 +218,29 @@ def test_each_line_s_problem_is_named_and_nothing_is_changed(
     assert told in page
     assert "<script>" not in page
     assert list(memberships(portal)) == ["ina@example.edu"]
+
+
+def test_all_that_is_wrong_with_a_line_is_named_at_once() -> None:
+    lines = [
+        "email,name,role,section",
+        f",,professor,{'x' * 61}",
+        "a@b.c,Ada,,",
+        "A@b.c,,boss,",
+        "a@b.c,Ada,,",
+    ]
+    read = read_roster("\n".join(lines))
+    assert [row.line for row in read.rows] == [3]
+    told = [(problem.line, problem.text.split(";")[0]) for problem in read.problems]
+    assert told == [
+        (2, "The email is missing."),
+        (2, "The name is missing."),
+        (2, "“professor” is no role"),
+        (2, "A section is one line of at most 60 characters that can be printed."),
+        (4, "The name of a@b.c is missing."),
+        (4, "“boss” is no role"),
+        (4, "a@b.c stands in line 3 already."),
+        (5, "a@b.c stands in line 3 already."),
+    ]
 
 
 def test_a_file_that_names_nobody_drops_nobody(portal: Portal, ina: BrowserClient) -> None:
