@@ -14,7 +14,7 @@ from kernels.exercise import Exercise, ExerciseError, list_exercises
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.courses.service import CourseError, Terms, find_assignment
 from server.fleet.service import device_classes
-from server.staff.assignments import Line, change_setting, extensions, lines, set_exercise
+from server.staff.assignments import Line, change_setting, extensions, lines, set_exercise, wrong_terms
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.local_time import zone_named
 from server.staff.roster import Wanted, roster
@@ -109,9 +109,12 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
         form.mistake("exercise", "Choose an exercise.")
     elif not form["title"]:
         form.values["title"] = chosen.title
-    setting = read_setting(form, zone_named(course.time_zone), Setting())
     tile = whole(form, "tile") if form["tile"] else None
     terms = Terms(slug=form["slug"], device_class=form["device_class"], arch=form["arch"], tile=tile)
+    with site().readers.begin() as session:
+        for name, text in wrong_terms(session, the_course(session, course), chosen, terms).items():
+            form.mistake(name, text)
+    setting = read_setting(form, zone_named(course.time_zone), Setting())
     if form.right and chosen is not None:
         try:
             with site().sessions.begin() as session:
@@ -119,8 +122,8 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
                     session, the_course(session, course), acting(session), chosen.name, terms, setting
                 )
                 return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
-        except CourseError as error:
-            form.mistake(_field_of(str(error)), str(error))
+        except CourseError as error:  # somebody else took the name meanwhile
+            form.mistake("slug", str(error))
     return _new(course, form), 422
 
 
@@ -201,7 +204,7 @@ def _new(course: Membership, form: Form) -> str:
     with site().readers.begin() as session:
         measured = device_classes(session, datetime.now(UTC))
     titles = {name: device.title for name, device in devices().items()}
-    classes = [("", "None: checked only, without a time")]
+    classes = [("", "None: checked only")]
     classes += [(name, f"{titles.get(name, name)} · a worker has it") for name in sorted(measured)]
     classes += [(name, title) for name, title in titles.items() if name not in measured]
     page = NewPage(desk_of(course, "assignment"), form, _exercises(), classes, course.time_zone)
@@ -219,9 +222,3 @@ def _is_outdated(assignment: Assignment) -> bool:
     except ExerciseError:
         return False
     return known.get(assignment.exercise.name, assignment.exercise_digest) != assignment.exercise_digest
-
-
-def _field_of(text: str) -> str:
-    """Which field a refusal of the service is about."""
-    words = (("no tile", "tile"), ("compiler", "arch"), ("device class", "device_class"), ("title", "title"))
-    return next((field for word, field in words if word in text), "slug")

@@ -184,7 +184,7 @@ def test_a_part_is_graded_again_after_it_was_told_how_many(portal: Portal, tom: 
     handed_in(course, "bob", Verdict.ACCEPTED, source=b"// 2")
     course.hand_in("eve", source=b"// 3")
     page = tom.page(f"{REGRADE}?verdict=data_race")
-    assert "1 submission is graded again" in page
+    assert "1 submission will be graded again" in page
     until = re.search(r'name="newest" value="(\d+)"', page)
     assert until
     handed_in(course, "eve", Verdict.DATA_RACE, source=b"// 4")
@@ -235,7 +235,7 @@ def test_what_is_more_than_is_graded_at_once_comes_after(
         judged(course, newest_job(course, number))
     page = tom.page(rest)
     assert "It is being graded again" in page
-    assert "1 submission is graded again" in page
+    assert "1 submission will be graded again" in page
     assert (
         tom.post_form(REGRADE, mode="rank", newest="99", after="2")
         .headers["Location"]
