@@ -134,15 +134,13 @@ def create_assignment(
         found = find_exercise(exercise, folders)
     except ExerciseError as error:
         raise CourseError(str(error)) from error
-    slug = given.slug or found.name
-    _check_slug(slug)
-    _check_terms(given, found)
-    if find_assignment(session, f"{course.slug}/{slug}") is not None:
-        raise CourseError(f"The course {course.slug} has an assignment {slug} already.")
+    wrong = wrong_terms(session, course, found, given)
+    if wrong:
+        raise CourseError(" ".join(wrong.values()))
     assignment = Assignment(
         course_id=course.id,
         exercise_digest=keep_exercise(session, found, moment).digest,
-        slug=slug,
+        slug=given.slug or found.name,
         title=_title(given.title or found.title),
         device_class=given.device_class,
         arch=given.arch or arch_of(given.device_class),
@@ -155,6 +153,29 @@ def create_assignment(
     session.add(assignment)
     session.flush()
     return assignment
+
+
+def wrong_terms(session: Session, course: Course, exercise: Found | None, terms: Terms) -> dict[str, str]:
+    """What cannot be of how an exercise is to be set, by field; exercise: None where it is not known yet."""
+    found: dict[str, str] = {}
+    slug = terms.slug or (exercise.name if exercise else "")
+    if slug and not _SLUG.fullmatch(slug):
+        found["slug"] = _no_slug(slug)
+    elif find_assignment(session, f"{course.slug}/{slug}") is not None:
+        found["slug"] = f"The course {course.slug} has an assignment {slug} already."
+    if not _DEVICE_CLASS.fullmatch(terms.device_class):
+        found["device_class"] = f"{terms.device_class!r} is no device class, such as h200."
+    arch = terms.arch or arch_of(terms.device_class)
+    if arch not in ARCHES:
+        found["arch"] = f"The compiler knows no {arch}; it knows {', '.join(ARCHES)}."
+    if exercise is not None and terms.tile is not None and terms.tile not in exercise.tiles:
+        allowed = ", ".join(map(str, exercise.tiles))
+        found["tile"] = f"The exercise {exercise.name} has no tile {terms.tile}; it has {allowed}."
+    if not 0 <= terms.points < float("inf"):
+        found["points"] = "Points are 0 or more."
+    if terms.opens_at is not None and terms.due_at is not None and terms.opens_at >= terms.due_at:
+        found["due_at"] = "An assignment opens before it is due."
+    return found
 
 
 def keep_exercise(session: Session, exercise: Found, now: datetime) -> Exercise:
@@ -245,24 +266,13 @@ def _in_order(query: Select[Assignment]) -> Select[Assignment]:
 
 def _check_slug(slug: str) -> None:
     if not _SLUG.fullmatch(slug):
-        raise CourseError(
-            f"{slug!r} cannot be a name in addresses: 1 to 60 small letters, digits, dots, hyphens, underscores."
-        )
+        raise CourseError(_no_slug(slug))
 
 
-def _check_terms(terms: Terms, exercise: Found) -> None:
-    if not _DEVICE_CLASS.fullmatch(terms.device_class):
-        raise CourseError(f"{terms.device_class!r} is no device class, such as h200.")
-    arch = terms.arch or arch_of(terms.device_class)
-    if arch not in ARCHES:
-        raise CourseError(f"The compiler knows no {arch}; it knows {', '.join(ARCHES)}.")
-    if terms.tile is not None and terms.tile not in exercise.tiles:
-        allowed = ", ".join(map(str, exercise.tiles))
-        raise CourseError(f"The exercise {exercise.name} has no tile {terms.tile}; it has {allowed}.")
-    if not 0 <= terms.points < float("inf"):
-        raise CourseError("Points are 0 or more.")
-    if terms.opens_at is not None and terms.due_at is not None and terms.opens_at >= terms.due_at:
-        raise CourseError("An assignment opens before it is due.")
+def _no_slug(slug: str) -> str:
+    return (
+        f"{slug!r} cannot be a name in addresses: 1 to 60 small letters, digits, dots, hyphens, underscores."
+    )
 
 
 def _title(text: str) -> str:

@@ -11,8 +11,10 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
+from kernels.exercise import Exercise
 from server.accounts.models import Person
 from server.audit.service import note
+from server.courses import service
 from server.courses.models import Assignment, Course, Extension, Role
 from server.courses.service import CourseError, Terms, assignments_for, create_assignment
 from server.staff.roster import membership_of
@@ -87,9 +89,7 @@ def set_exercise(
     """
     moment = now or datetime.now(UTC)
     if (terms.slug or exercise) in _COLUMNS:
-        raise CourseError(
-            f"{terms.slug or exercise} is a column of the grades already: give the assignment another name."
-        )
+        raise CourseError(_a_column(terms.slug or exercise))
     if setting is not None:
         terms = replace(
             terms, title=setting.title or terms.title, points=setting.points, opens_at=setting.opens_at,
@@ -104,6 +104,13 @@ def set_exercise(
         due_at=None if made.due_at is None else made.due_at.isoformat(),
     )  # fmt: skip
     return made
+
+
+def wrong_terms(session: Session, course: Course, exercise: Exercise | None, terms: Terms) -> dict[str, str]:
+    """All that cannot be of what stays as it is set, by field; exercise: None where none was chosen."""
+    slug = terms.slug or (exercise.name if exercise else "")
+    column = {"slug": _a_column(slug)} if slug in _COLUMNS else {}
+    return service.wrong_terms(session, course, exercise, terms) | column
 
 
 def change_setting(
@@ -229,6 +236,10 @@ def _put(session: Session, assignment: Assignment, setting: Setting) -> None:
     if setting.board_frozen_at != frozen_before:
         freeze(session, assignment, setting.board_frozen_at)
     session.flush()
+
+
+def _a_column(name: str) -> str:
+    return f"{name} is a column of the grades already: give the assignment another name."
 
 
 def _subject(course: Course, assignment: Assignment) -> str:

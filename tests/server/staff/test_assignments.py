@@ -97,6 +97,23 @@ def test_what_is_wrong_stands_beside_its_field(
         assert len(session.scalars(select(Assignment)).all()) == 1
 
 
+def test_all_that_is_wrong_is_told_at_once(ina: BrowserClient) -> None:
+    wrong = {
+        "slug": "total",
+        "device_class": "H 200",
+        "arch": "sm_1",
+        "tile": "7",
+        "points": "-1",
+        "counts": "worst",
+    }
+    answer = ina.post_form(PAGE, **(RIGHT | {"exercise": "naive"} | wrong))
+    assert answer.status_code == 422
+    page = answer.get_data(as_text=True)
+    assert [name for name in wrong if f'<a href="#{name}">' not in page] == []
+    page = ina.post_form(PAGE, **(RIGHT | {"exercise": ""} | wrong)).get_data(as_text=True)
+    assert [name for name in ("exercise", *wrong) if f'<a href="#{name}">' not in page] == ["tile"]
+
+
 def test_a_change_is_saved_and_a_moved_deadline_noted_with_who_was_at_work(
     portal: Portal, ina: BrowserClient
 ) -> None:
