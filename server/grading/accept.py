@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
+from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
@@ -36,38 +39,54 @@ class Work:
     experiment: int | None = None
 
 
-def queue_job(session: Session, work: Work, now: datetime, turns: Turns | None = None) -> Job:
-    """A new job with its check step, queued.
-
-    turns: of the queue for check steps and of this priority; who queues many at once gives the same one each time
-    """
-    given = turns or Turns(session, CPU_QUEUE, work.priority)
-    job = Job(
-        kind=work.kind,
-        submission_id=work.submission,
-        experiment_id=work.experiment,
-        person_id=work.person,
-        source_digest=work.source,
-        exercise_digest=work.exercise,
-        device_class=work.device_class,
-        arch=work.arch,
-        tile=work.tile,
-        seed=secrets.token_hex(16),
-        priority=work.priority,
-        queued_at=now,
-    )
-    job.steps.append(
-        Step(
-            kind=StepKind.CHECK,
-            queue=CPU_QUEUE,
-            person_id=work.person,
-            priority=work.priority,
-            turn=given.next(work.person),
-            queued_at=now,
-        )
-    )
+def queue_job(session: Session, work: Work, now: datetime) -> Job:
+    """A new job with its check step, queued."""
+    turn = Turns(session, CPU_QUEUE, work.priority).next(work.person)
+    job = Job(**_job(work, now), steps=[Step(**_check(work, turn, now))])
     session.add(job)
     return job
+
+
+def queue_jobs(session: Session, works: Sequence[Work], now: datetime, turns: Turns) -> list[int]:
+    """The same for many at once, in a few statements; returns the numbers of the jobs, which count up as they come.
+
+    turns: of the queue for check steps, and of the priority that all of them have
+    """
+    if not works:
+        return []
+    inserted = insert(Job).returning(Job.id, sort_by_parameter_order=True)
+    numbers = list(session.scalars(inserted, [_job(work, now) for work in works]))
+    steps = [_check(work, turns.next(work.person), now) for work in works]
+    session.execute(insert(Step), [{"job_id": job} | step for job, step in zip(numbers, steps, strict=True)])
+    return numbers
+
+
+def _job(work: Work, now: datetime) -> dict[str, Any]:
+    return {
+        "kind": work.kind,
+        "submission_id": work.submission,
+        "experiment_id": work.experiment,
+        "person_id": work.person,
+        "source_digest": work.source,
+        "exercise_digest": work.exercise,
+        "device_class": work.device_class,
+        "arch": work.arch,
+        "tile": work.tile,
+        "seed": secrets.token_hex(16),
+        "priority": work.priority,
+        "queued_at": now,
+    }
+
+
+def _check(work: Work, turn: int, now: datetime) -> dict[str, Any]:
+    return {
+        "kind": StepKind.CHECK,
+        "queue": CPU_QUEUE,
+        "person_id": work.person,
+        "priority": work.priority,
+        "turn": turn,
+        "queued_at": now,
+    }
 
 
 def priority_of(*, staff: bool, due_at: datetime | None, now: datetime) -> Priority:

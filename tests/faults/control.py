@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -31,9 +30,9 @@ from worker.commands import main
 logger = logging.getLogger(__name__)
 
 
-def _queue_as_sent(session: Session, work: Work, now: datetime, *rest: Any) -> Job:
+def _queue_as_sent(session: Session, work: Work, now: datetime) -> Job:
     """The step counts as sent from the start: no dispatcher sends it."""
-    job = queue_job(session, work, now, *rest)
+    job = queue_job(session, work, now)
     session.flush()
     attempts.begin(session, job.steps[0], now)
     return job

@@ -105,6 +105,11 @@ def test_a_regrade_takes_the_assignment_as_it_is_now_and_leaves_out_what_waits_f
         made_jobs = regrade(session, session.get_one(Assignment, course.assignment), None)
     with made.begin() as session:
         jobs = [session.get_one(Job, number) for number in made_jobs]
+        assert [job.id for job in jobs] == sorted(job.id for job in jobs)
+        assert [(job.state, step_of(session, job.id).state) for job in jobs] == [
+            (JobState.QUEUED, StepState.QUEUED)
+        ] * 2
+        assert len({job.seed for job in jobs}) == 2
         assert [job.submission_id for job in jobs] == [
             session.get_one(Job, first).submission_id, session.get_one(Job, second).submission_id,
         ]  # fmt: skip
