@@ -11,7 +11,7 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 
 from server.accounts.digest import digest_of
-from server.courses.counting import Counted, Entry
+from server.courses.counting import Counted, Entry, late_days, points_for
 from server.courses.handouts import Material, find_material, render
 from server.courses.models import Assignment, Counts
 from server.courses.overview import Task, task_of
@@ -61,6 +61,7 @@ class AssignmentPage:
     earlier: what stands in the editor, where it was handed in before
     attempts: the last ones, the last one first
     counts: the one that counts; best: the best, where that is another one
+    worth_late: the points of a right kernel that is handed in now, where that is late; None where it is not
     """
 
     now: datetime
@@ -78,6 +79,7 @@ class AssignmentPage:
     more_attempts: int
     counts: Counted | None
     best: Counted | None
+    worth_late: float | None
 
     @property
     def over(self) -> bool:
@@ -129,6 +131,9 @@ def assignment_page(
         more_attempts=max(0, len(newest) - _SHOWN_ATTEMPTS),
         counts=task.counted,
         best=None if task.best == task.counted else task.best,
+        worth_late=points_for(assignment, late_days(now, task.deadlines), accepted=True)
+        if task.overdue(now)
+        else None,
     )
 
 

@@ -22,10 +22,11 @@ class Entry:
 
     chosen_at: when its owner last said that this one counts
     verdict: None while there is none
-    score: by the exercise's metric, turned so that more is better; None where nothing was measured, or is not believed
+    score: by the exercise's metric, turned so that more is better; None where nothing was measured, it is not
+        believed, or another kind of device measured it than the assignment asks for
     cancelled: whether it was called off before there was a verdict
     gflops, gbps, ms_median, ms_low, ms_high: of the measurement, the last two the 95 % interval of the median
-    remark: why nobody relies on the measurement, in words; "" where it is relied on, or nothing was measured
+    remark: what is to be said against the measurement, in words; "" for nothing, or where nothing was measured
     """
 
     submission_id: int

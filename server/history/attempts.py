@@ -31,7 +31,7 @@ class Attempt:
 
     number: 1 for the first
     value: by the exercise's metric, measured or, where nothing is measured, what the model allows; None for neither,
-        and for a measurement that cannot be relied on
+        and for a measurement that cannot be relied on, or was made on another kind of device than the assignment's
     shown: the number in words, whether or not it can be relied on
     late: days begun
     counts: whether it is the one that counts
@@ -145,13 +145,14 @@ def history_of(
         stands = judged is not None and boards.seen.get(judged.device_class) == judged.job
         counts = best is not None and best.entry.submission_id == entry.submission_id
         number_of = _value(judged, metric, modelled=modelled)
-        relied_on = modelled or (judged is not None and judged.ranked)
+        elsewhere = not modelled and judged is not None and judged.device_class != assignment.device_class
+        relied_on = modelled or (judged is not None and judged.ranked and not elsewhere)
         attempts.append(
             Attempt(
                 number=number,
                 entry=entry,
                 value=number_of if relied_on else None,
-                shown=_shown(number_of, metric),
+                shown=_shown(number_of, metric, judged.device_class if judged and elsewhere else ""),
                 late=late_days(entry.created_at, deadlines) if entry.mode is Mode.RANK else 0,
                 counts=counts,
                 stands=judged.device_class if judged is not None and stands else None,
@@ -186,7 +187,7 @@ def _why_not(
     if judged is None:
         return ""
     if entry.mode is Mode.CHECK:
-        return "It was checked only. Submit it for ranking, then it can stand on the board."
+        return "It was checked only. Hand it in, then it can stand on the board."
     if judged.verdict is Verdict.SYSTEM_ERROR:
         return "Tilelab could not grade it. That is our fault; it counts as no attempt."
     if judged.verdict is not Verdict.ACCEPTED:
@@ -253,8 +254,12 @@ def _value(judged: Row[*tuple[Any, ...]] | None, metric: Metric, *, modelled: bo
     return score if score is None or metric is not Metric.TIME else -score
 
 
-def _shown(value: float | None, metric: Metric) -> str:
-    return "" if value is None else f"{number_text(value, metric)}{numbers.SPACE}{UNITS[metric]}"
+def _shown(value: float | None, metric: Metric, elsewhere: str) -> str:
+    """elsewhere: another kind of device than the assignment's that measured it."""
+    if value is None:
+        return ""
+    on = f" on {elsewhere.upper()}" if elsewhere else ""
+    return f"{number_text(value, metric)}{numbers.SPACE}{UNITS[metric]}{on}"
 
 
 def number_text(value: float, metric: Metric) -> str:

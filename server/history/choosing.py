@@ -43,7 +43,7 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
     if due_for(assignment, session.get(Extension, (assignment.id, person))).closed(moment):
         raise NotChoosable("This assignment is closed: what counts stays as it is.")
     if found.mode is not Mode.RANK:
-        raise NotChoosable("It was checked only. Submit it for ranking, then it can count.")
+        raise NotChoosable("It was checked only. Hand it in, then it can count.")
     entries = entries_of(session, assignment, person)
     if not any(entry.submission_id == found.id and entry.judged for entry in entries):
         raise NotChoosable("It has no verdict yet. Choose it once it is graded.")

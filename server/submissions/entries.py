@@ -37,17 +37,17 @@ def own_entries(
     Of a submission that was graded again the last verdict counts; a fault of ours counts only where there is nothing
     else.
     """
-    metrics = {assignment.id: metric_of(assignment.exercise) for assignment in assignments}
+    ways = {each.id: (metric_of(each.exercise), each.device_class) for each in assignments}
     query = (
         select(*_COLUMNS)
         .join(Job, Job.submission_id == Submission.id)
         .outerjoin(Result, Result.job_id == Job.id)
-        .where(Submission.assignment_id.in_(metrics), Submission.person_id == person_id)
+        .where(Submission.assignment_id.in_(ways), Submission.person_id == person_id)
         .order_by(Submission.created_at, Submission.id, Job.id)
     )
     found: dict[int, list[Entry]] = defaultdict(list)
     for row in _last(session.execute(query)):
-        found[row.assignment_id].append(_entry(row, metrics[row.assignment_id]))
+        found[row.assignment_id].append(_entry(row, *ways[row.assignment_id]))
     return dict(found)
 
 
@@ -63,7 +63,8 @@ def ranked_entries(
     metric = metric_of(assignment.exercise)
     right = Job.verdict == Verdict.ACCEPTED
     alike, order = (Submission.person_id, right), (Submission.created_at, Submission.id)
-    score = func.coalesce(case((Result.ranked, _score(metric))), _NOT_MEASURED)
+    comparable = and_(Result.ranked, Result.device_class == assignment.device_class)
+    score = func.coalesce(case((comparable, _score(metric))), _NOT_MEASURED)
     found = (
         select(
             *_COLUMNS,
@@ -89,7 +90,7 @@ def ranked_entries(
         .execution_options(yield_per=_AT_ONCE)
     )
     for person, rows in groupby(session.execute(query), key=attrgetter("person_id")):
-        yield person, [_entry(row, metric) for row in rows]
+        yield person, [_entry(row, metric, assignment.device_class) for row in rows]
 
 
 def _score(metric: Metric) -> ColumnElement[Any]:
@@ -106,7 +107,7 @@ _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
     Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
     Submission.created_at, Submission.mode, Submission.chosen_at, Job.state, Job.verdict,
     Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
-    Result.ranked, Result.not_ranked,
+    Result.ranked, Result.not_ranked, Result.device_class,
 )  # fmt: skip
 
 
@@ -131,7 +132,9 @@ def _judged(row: Row[*tuple[Any, ...]]) -> bool:
     return row.state is JobState.DONE and row.verdict is not Verdict.SYSTEM_ERROR
 
 
-def _entry(row: Row[*tuple[Any, ...]], metric: Metric) -> Entry:
+def _entry(row: Row[*tuple[Any, ...]], metric: Metric, device_class: str) -> Entry:
+    """device_class: what the assignment measures on; a speed on another is no better and no worse."""
+    comparable = row.ranked and row.device_class == device_class
     return Entry(
         submission_id=row.id,
         public_id=row.public_id,
@@ -140,11 +143,18 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric) -> Entry:
         chosen_at=row.chosen_at,
         verdict=row.verdict,
         cancelled=row.state is JobState.CANCELLED,
-        score=score_of(metric, row.gflops, row.gbps, row.ms_median) if row.ranked else None,
+        score=score_of(metric, row.gflops, row.gbps, row.ms_median) if comparable else None,
         gflops=row.gflops,
         gbps=row.gbps,
         ms_median=row.ms_median,
         ms_low=row.ms_low,
         ms_high=row.ms_high,
-        remark="" if row.ms_median is None or row.ranked else row.not_ranked or _NOT_RELIED_ON,
+        remark="" if row.ms_median is None or comparable else _remark(row),
     )
+
+
+def _remark(row: Row[*tuple[Any, ...]]) -> str:
+    """What is to be said against a measurement."""
+    if not row.ranked:
+        return row.not_ranked or _NOT_RELIED_ON
+    return f"Measured on {row.device_class.upper()}: it counts as right, its speed for that board alone."

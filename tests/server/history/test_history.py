@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.grading.changes import retry
-from server.grading.models import Result
+from server.grading.models import Job, Result
 from server.grading.record import record
 from server.history import chart
+from server.history.attempts import history_of
 from server.standings.service import freeze
 from server.submissions.models import Mode
 from tests.server.course import NOW, later
@@ -52,7 +53,7 @@ def test_every_attempt_says_what_became_of_it_and_why_it_is_not_ranked(portal):
     assert found[1].endswith("Faster than the device can be.")
     assert found[2].endswith("Another kernel of yours is faster, and stands on the board.")
     assert "check only" in found[3]
-    assert "Submit it for ranking" in found[3]
+    assert "Hand it in" in found[3]
     assert "data race" in found[4]
     assert "Only a right kernel is ranked." in found[4]
     assert "700 GFLOPS" in found[5]
@@ -243,6 +244,21 @@ def test_what_cannot_be_relied_on_is_neither_better_nor_worse(portal):
     assert "not ranked: cannot be relied on" in page
     assert "no difference that can be told: one of them cannot be relied on" in page
     assert ">better<" not in page
+
+
+def test_a_speed_on_another_device_says_so_and_is_not_the_best_so_far(portal):
+    course = portal.course
+    ranked(course, "ada", 500.0, source=b"// 1", now=later(1))
+    elsewhere = ranked(course, "ada", 900.0, source=b"// 2", now=later(2))
+    with course.sessions.begin() as session:
+        session.get_one(Result, elsewhere).device_class = "a100"
+        session.get_one(Job, elsewhere).device_class = "a100"
+    with course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        history = history_of(session, assignment, course.people["ada"], own=True)
+    assert [(one.shown, one.value) for one in history.attempts] == [
+        ("500\N{NO-BREAK SPACE}GFLOPS", 500.0), ("900\N{NO-BREAK SPACE}GFLOPS on A100", None),
+    ]  # fmt: skip
 
 
 def test_speeds_of_two_devices_are_not_compared(portal):

@@ -107,6 +107,25 @@ def test_a_measurement_that_nobody_believes_is_no_score(course, made):
     assert (only.score, only.gflops) == (None, 880_000.0)
 
 
+def test_a_speed_on_another_device_is_no_score(course, made):
+    """Or whoever has the faster GPU measure it, or had before staff chose another, would be the faster one."""
+    elsewhere, here = course.job("ada"), course.job("ada", now=later(5))
+    end(course, elsewhere, Verdict.ACCEPTED, gflops=9_000.0, ms_median=1.0)
+    end(course, here, Verdict.ACCEPTED, gflops=7.0, ms_median=2.0)
+    with made.begin() as session:
+        session.get_one(Result, elsewhere).device_class = "b200"
+    with made.begin() as session:
+        assignment = session.get_one(Assignment, course.assignment)
+        entries = entries_of(session, assignment, course.people["ada"])
+        ((_, ranked),) = ranked_entries(session, assignment, select(Person.id))
+    assert [one.score for one in entries] == [None, 7.0]
+    assert "Measured on B200" in entries[0].remark
+    assert [one.score for one in ranked] == [None, 7.0]
+    best = counted(assignment, Deadlines(None, None), entries)
+    assert best is not None
+    assert best.entry is entries[1]
+
+
 def test_what_is_left_out_of_many_never_counts(course, made):
     """Whatever the rule, what counts of all is what counts of those that are read for the gradebook."""
     rolls = random.Random(7)

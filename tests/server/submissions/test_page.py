@@ -10,7 +10,7 @@ import pytest
 
 from kernels.report import to_json
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
-from server.courses.models import Role
+from server.courses.models import Assignment, Role
 from server.grading.attempts import begin, claimed
 from server.grading.changes import retry
 from server.grading.models import Job
@@ -199,6 +199,16 @@ def test_a_fault_of_ours_is_ours_and_can_be_tried_again(portal, ada):
     assert "It is graded once more" in ada.page(answer.headers["Location"])
     # what waits is not queued twice
     assert "already-over" in ada.post_form(f"/submissions/{name}/retry").headers["Location"]
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(("mode", "told"), [(Mode.CHECK, True), (Mode.RANK, False)], ids=str)
+def test_who_only_checked_a_right_kernel_is_told_that_it_counts_for_nothing_yet(portal, ada, mode, told):
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).device_class = ""
+    name, job = handed_in(portal.course, "ada", mode)
+    graded(portal.course, job)
+    assert ("checked only, so it counts for nothing yet" in ada.page(f"/submissions/{name}")) is told
 
 
 def test_a_lost_worker_is_not_the_kernels_fault(portal, ada):

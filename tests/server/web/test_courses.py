@@ -120,6 +120,14 @@ def test_ones_best_stands_beside_what_counts_where_that_is_another(portal: Porta
 
 
 @ON_SQLITE
+def test_who_is_late_reads_what_it_is_still_worth(portal: Portal, ada: BrowserClient):
+    change(portal, points=10.0, late_percent_per_day=20.0, due_at=now() - 1.5 * DAY, closes_at=None)
+    assert "It is late now: worth 6 of 10 points at most" in words(ada.page(PAGE))
+    change(portal, due_at=now() + DAY)
+    assert "late now" not in words(ada.page(PAGE))
+
+
+@ON_SQLITE
 def test_a_speed_is_told_by_what_the_exercise_compares(portal: Portal, ada: BrowserClient):
     ada.post_form(FORM, source=KERNEL, mode="rank")
     end(portal, Verdict.ACCEPTED, gflops=5.0, gbps=2_345.0, ms_median=3.4, ranked=True)
