@@ -1,4 +1,4 @@
-"""Live pages while the web server and Redis are killed and come back: each has to end with what is true."""
+"""Live pages in a real browser while web server and Redis are killed and come back: each has to end with the truth."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.portal.course import Waiting
-from bench.portal.house import Browser, Web, percentile, sign_in
-from bench.portal.live import LivePage
-from bench.portal.streams import until
+from bench.portal.house import Web, percentile, sign_in
+from bench.portal.tabs import opened
 from bench.queue.ground import Ground
 from bench.table import table
-from kernels.verdict import Verdict
 
 _PAGES = 50
 _AWAY_SECONDS = 4.0
 _ENDS_SECONDS = 120
-_LAST = ">Done</strong>"
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
@@ -34,10 +31,23 @@ async def _measure(ground: Ground, what: str) -> dict[str, Any]:
     waiting = Waiting.of_all(ground)
     web = Web(ground, ground.database_url)
     await asyncio.to_thread(web.start)
-    cookies = sign_in(ground.sessions, ground.people)
-    pages = [LivePage(web.port, cookie, name) for cookie, name in zip(cookies, waiting.ids, strict=True)]
-    tasks = [asyncio.create_task(page.run()) for page in pages]
-    await until(lambda: all(page.opened is not None for page in pages), _ENDS_SECONDS, "pages to be live")
+    async with opened(web.port, sign_in(ground.sessions, ground.people), waiting.ids) as tabs:
+        ending = asyncio.gather(*(tab.ends(_ENDS_SECONDS) for tab in tabs))
+        back, last = await _go_through(ground, web, waiting, what)
+        ended = await ending
+    third = len(tabs) // 3
+    waits = [
+        end - (last if number >= 2 * third else back) for number, end in enumerate(ended) if end is not None
+    ]
+    return {
+        "pages": len(tabs), "true": len(waits), "streams": sum(tab.streams for tab in tabs),
+        "loads": sum(tab.loads for tab in tabs) - len(tabs), "p50": max(0.0, percentile(waits, 0.5)),
+        "last": max(0.0, *waits),
+    }  # fmt: skip
+
+
+async def _go_through(ground: Ground, web: Web, waiting: Waiting, what: str) -> tuple[float, float]:
+    """What happens to them; gives when everything was back, and when the last submissions ended."""
     third = len(waiting.numbers) // 3
     waiting.begin(waiting.numbers)
     waiting.finish(waiting.numbers[:third])  # some end just before
@@ -56,26 +66,13 @@ async def _measure(ground: Ground, what: str) -> dict[str, Any]:
     await asyncio.sleep(2)
     last = time.monotonic()
     waiting.finish(waiting.numbers[2 * third :])  # and some after
-    await until(lambda: all(page.ended is not None for page in pages), _ENDS_SECONDS, "last states")
-    await asyncio.gather(*tasks)
-    true = sum([await asyncio.to_thread(_is_true, page) for page in pages])
-    ends = [(page.ended or 0) - (last if number >= 2 * third else back) for number, page in enumerate(pages)]
-    return {
-        "pages": len(pages), "true": true, "streams": sum(page.streams for page in pages),
-        "polls": sum(page.polls for page in pages), "p50": max(0.0, percentile(ends, 0.5)), "last": max(0.0, *ends),
-    }  # fmt: skip
-
-
-def _is_true(page: LivePage) -> bool:
-    """Whether it ended with what the database says; then it loads itself anew, and shows the verdict."""
-    _, loaded = Browser(page.port, page.cookie).get(f"/submissions/{page.submission}")
-    return _LAST in page.html and Verdict.ACCEPTED.value in loaded.decode().casefold()
+    return back, last
 
 
 def _text(figures: dict[str, Any]) -> str:
     rows = [
         (
-            name, f"{each['true']} of {each['pages']}", str(each["streams"]), str(each["polls"]), f"{each['p50']:.1f}",
+            name, f"{each['true']} of {each['pages']}", str(each["streams"]), str(each["loads"]), f"{each['p50']:.1f}",
             f"{each['last']:.1f}",
         )
         for name, each in figures.items()
@@ -84,7 +81,7 @@ def _text(figures: dict[str, Any]) -> str:
         "killed, and started again",
         "true at the end",
         "streams",
-        "polls",
+        "loaded anew by themselves",
         "p50 s until true",
         "the last, s",
     )

@@ -6,10 +6,11 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -57,16 +58,31 @@ def find_chromium() -> Chromium:
     return Chromium(Path(found)) if found is not None else _carried()
 
 
+class LaunchOptions(TypedDict):
+    """Of Playwright's `launch`."""
+
+    executable_path: Path
+    args: Sequence[str]
+    env: dict[str, str | float | bool]
+
+
 @contextmanager
 def started() -> Iterator[Browser]:
     """It runs, without a window, until it is left."""
-    chromium = find_chromium()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium.path, args=_ARGUMENTS, env={**os.environ, **chromium.environment}
-        )
+        browser = playwright.chromium.launch(**launch_options())
         yield browser
         browser.close()
+
+
+def launch_options() -> LaunchOptions:
+    """What Playwright is to start, and how. Raises NoNode as above."""
+    chromium = find_chromium()
+    return {
+        "executable_path": chromium.path,
+        "args": _ARGUMENTS,
+        "env": {**os.environ, **chromium.environment},
+    }
 
 
 def axe_source() -> str:
