@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, joinedload
 
+from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError, find_exercise, read_exercise
 from server.accounts.models import Person
 from server.audit.service import note
@@ -18,9 +20,24 @@ from server.courses.service import CourseError, keep_exercise
 from server.grading.attempts import given_back
 from server.grading.models import Exercise, Job, Step, StepState
 from server.grading.turns import in_state
+from server.standings.models import Standing
 from server.standings.service import rebuild
 from server.submissions.models import Submission
 from worker.messages import StepKind
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What bringing an assignment along would change.
+
+    was, now: digests of the exercise, as it is set and as it is installed
+    waiting: how many that wait are judged anew; standing: how many lines the boards lose until they are filled again
+    """
+
+    was: str
+    now: str
+    waiting: int
+    standing: int
 
 
 def update_exercise(
@@ -44,16 +61,7 @@ def update_exercise(
         session, assignment.course_id
     )  # so that nothing is graded again meanwhile, by the one or the other
     was = assignment.exercise_digest
-    try:
-        found = find_exercise(assignment.exercise.name, folders)
-    except ExerciseError as error:
-        raise CourseError(str(error)) from error
-    if assignment.tile is not None and assignment.tile not in found.tiles:
-        allowed = ", ".join(map(str, found.tiles))
-        raise CourseError(
-            f"The exercise {found.name} has no tile {assignment.tile} any more; it has {allowed}."
-        )
-    row = keep_exercise(session, found, moment)
+    row = keep_exercise(session, _installed(assignment, folders), moment)
     if row.digest == was:
         return None
     # steps before the assignment: in this order they are locked by whoever records a result
@@ -68,6 +76,20 @@ def update_exercise(
     return waiting
 
 
+def plan_update(session: Session, assignment: Assignment, *, folders: Sequence[Path] = ()) -> Update | None:
+    """What that would change; None where the exercise judges as it did. Raises CourseError, as `update_exercise`."""
+    found = _installed(assignment, folders)
+    if found.digest == assignment.exercise_digest:
+        return None
+    waiting = select(func.count()).select_from(Step).join(Step.job).where(*_not_begun(assignment))
+    standing = select(func.count()).where(
+        Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False)
+    )
+    return Update(
+        assignment.exercise_digest, found.digest, session.scalar(waiting) or 0, session.scalar(standing) or 0
+    )
+
+
 def is_judged(exercise: Exercise) -> bool:
     """Whether workers of this version take what is to be judged by it: those of another judge refuse."""
     try:
@@ -77,18 +99,36 @@ def is_judged(exercise: Exercise) -> bool:
     return True
 
 
+def _installed(assignment: Assignment, folders: Sequence[Path]) -> Found:
+    try:
+        found = find_exercise(assignment.exercise.name, folders)
+    except ExerciseError as error:
+        raise CourseError(str(error)) from error
+    if assignment.tile is not None and assignment.tile not in found.tiles:
+        allowed = ", ".join(map(str, found.tiles))
+        raise CourseError(
+            f"The exercise {found.name} has no tile {assignment.tile} any more; it has {allowed}."
+        )
+    return found
+
+
+def _not_begun(assignment: Assignment) -> tuple[ColumnElement[bool], ...]:
+    """Of steps, joined with their jobs: those that no worker has taken, of what is judged as the assignment is set."""
+    handed_in = select(Submission.id).where(Submission.assignment_id == assignment.id)
+    return (
+        Job.submission_id.in_(handed_in),
+        Job.exercise_digest == assignment.exercise_digest,
+        Step.kind == StepKind.CHECK,
+        in_state(StepState.QUEUED, StepState.SENT),
+    )
+
+
 def _take_along(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:
     """Judge what no worker has taken yet by the exercise as it is now. A message that was sent of it counts no more."""
     query = (
         select(Step)
         .join(Step.job)
-        .join(Submission, Submission.id == Job.submission_id)
-        .where(
-            Submission.assignment_id == assignment.id,
-            Job.exercise_digest == assignment.exercise_digest,
-            Step.kind == StepKind.CHECK,
-            in_state(StepState.QUEUED, StepState.SENT),
-        )
+        .where(*_not_begun(assignment))
         .options(joinedload(Step.job, innerjoin=True))
         .order_by(Step.id)
         .with_for_update(of=Step)

@@ -11,10 +11,11 @@ from server.staff import (
     overview_views,
     roster_views,
     submission_views,
+    updating_views,
 )
 from server.staff.desk import staff
 
 __all__ = [
     "assignment_views", "audit_views", "extension_views", "grade_views", "import_views", "overview_views",
-    "roster_views", "staff", "submission_views",
+    "roster_views", "staff", "submission_views", "updating_views",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ NOTICES: dict[str, str] = {
     "roster-imported": "The roster is as the file said.",
     "assignment-set": "The assignment is set.",
     "assignment-changed": "The assignment is changed.",
+    "assignment-updated": "It is judged by the installed exercise. Boards begin anew: grade all again to fill them.",
     "extension-granted": "The extension is granted.",
     "extension-withdrawn": "The extension is withdrawn.",
     "regrade-begun": "It is being graded again.",

@@ -7,31 +7,35 @@ from sqlalchemy import select
 
 from kernels.exercise import schema
 from kernels.exercise.model import JUDGE_VERSION
+from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
 from server.grading.dispatch import take
 from server.grading.models import Step, StepState
 from server.staff.updating import update_exercise
 from tests.server.course import AFTER_ANY_PAUSE
+from tests.server.databases import ON_POSTGRESQL
+from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
 from worker.messages import CPU_QUEUE
 
 PAGE = "/staff/gpu/assignments/tiled"
-COMMAND = "tilelab admin assignment update gpu/tiled"
+UPDATE = f"{PAGE}/update"
 
 
 def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
     portal: Portal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
-    assert COMMAND not in ina.page(PAGE)
+    assert UPDATE not in ina.page(PAGE)
     with monkeypatch.context() as another:
         another.setattr("server.staff.assignment_views._is_outdated", lambda _: True)
         assert "is judged as it was set until" in ina.page(PAGE)
     monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
     shown = ina.page(PAGE)
     assert "cannot be graded until" in shown
-    assert COMMAND in shown
+    assert UPDATE in shown
+    assert "until an instructor" in client_of(portal, "tom", Role.ASSISTANT).page(PAGE)
     for name in ("ada", "bob"):
         portal.course.hand_in(name, source=name.encode())
     with portal.course.sessions.begin() as session:
@@ -40,4 +44,44 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
         assert update_exercise(session, session.scalars(select(Assignment)).one(), None) == 2
     with portal.course.sessions.begin() as session:
         assert {step.state for step in session.scalars(select(Step))} == {StepState.QUEUED}
-    assert COMMAND not in ina.page(PAGE)
+    assert UPDATE not in ina.page(PAGE)
+
+
+@ON_POSTGRESQL
+def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
+    portal: Portal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course, ina = portal.course, client_of(portal, "ina", Role.INSTRUCTOR)
+    with course.sessions.begin() as session:
+        session.scalars(select(Assignment)).one().device_class = ""
+    handed_in(course, "ada")
+    course.hand_in("bob")
+    assert "as it is installed" in ina.page(UPDATE)
+    assert "notice" not in ina.post_form(UPDATE).headers["Location"]
+    monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
+    page = ina.page(UPDATE)
+    assert "1 submission that no worker has begun" in page
+    assert "1 line is gone until" in page
+    assert "Boards begin anew" in ina.page(ina.post_form(UPDATE).headers["Location"])
+    with course.sessions.begin() as session:
+        found = session.scalars(select(Assignment)).one()
+        deed = session.scalars(select(AuditEvent)).one()
+        assert (deed.action, deed.actor_id) == ("assignment.updated", course.people["ina"])
+        assert deed.detail == {
+            "exercise": [deed.detail["exercise"][0], found.exercise_digest[:12]],
+            "waiting": 1,
+        }
+        assert deed.detail["exercise"][0] in page
+        assert deed.detail["exercise"][1] in page
+    assert "assignment updated" in ina.page("/staff/gpu/audit")
+
+
+@ON_POSTGRESQL
+def test_what_cannot_be_brought_up_to_date_says_why(portal: Portal) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    with portal.course.sessions.begin() as session:
+        session.scalars(select(Assignment)).one().exercise.name = "my_own"
+    assert "--exercises FOLDER" in ina.page(UPDATE)
+    answer = ina.post_form(UPDATE)
+    assert answer.status_code == 409
+    assert "my_own" in answer.get_data(as_text=True)

@@ -1,0 +1,59 @@
+"""Bringing an assignment along with the exercise that is installed: what it would change, and doing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Response, render_template
+
+from server.courses.models import Assignment
+from server.courses.service import CourseError
+from server.staff.assignment_views import assignment_of
+from server.staff.desk import Desk, acting, back, desk_of, staff
+from server.staff.updating import Update, plan_update, update_exercise
+from server.web.access import Membership, instructor_of
+from server.web.problems import Refused
+from server.web.site import site
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePage:
+    """What would change; None for nothing. refused: why it cannot be, "" where it can."""
+
+    desk: Desk
+    assignment: Assignment
+    update: Update | None
+    refused: str
+
+
+@staff.get("/assignments/<assignment>/update")
+def confirm_update(slug: str, assignment: str) -> str:
+    """What it would change, before it does."""
+    course = instructor_of(slug)
+    update, refused = None, ""
+    with site().readers.begin() as session:
+        found = assignment_of(session, course, assignment)
+        try:
+            update = plan_update(session, found)
+        except CourseError as error:
+            refused = str(error)
+        return _page(course, found, update, refused)
+
+
+@staff.post("/assignments/<assignment>/update")
+def update_assignment(slug: str, assignment: str) -> Response:
+    """Do it."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        try:
+            changed = update_exercise(session, found, acting(session)) is not None
+        except CourseError as error:
+            raise Refused(409, "not_possible", "This cannot be done", str(error)) from error
+    notice = "assignment-updated" if changed else ""
+    return back("staff.show_assignment", slug, notice, assignment=assignment)
+
+
+def _page(course: Membership, assignment: Assignment, update: Update | None, refused: str) -> str:
+    page = UpdatePage(desk_of(course, "assignment"), assignment, update, refused)
+    return render_template("staff/confirm_update.html", page=page)
