@@ -27,11 +27,15 @@ _SHOWN_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for everybody, beside what the task tells."""
+    """What holds for everybody, beside what the task tells.
+
+    under_way: how many of one student may be without a verdict at a time; None for any number
+    """
 
     late_percent: float
     counts: Counts
     interval: int
+    under_way: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,12 @@ def assignment_page(
         now=now,
         course=course,
         task=task,
-        rules=Rules(assignment.late_percent_per_day, assignment.counts, assignment.min_interval_seconds),
+        rules=Rules(
+            assignment.late_percent_per_day,
+            assignment.counts,
+            assignment.min_interval_seconds,
+            most_under_way,
+        ),
         allowance=limits,
         rank=limits.refusal(Mode.RANK, now, most_under_way) if limits else None,
         check=limits.refusal(Mode.CHECK, now, most_under_way) if limits else None,

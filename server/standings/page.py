@@ -77,6 +77,8 @@ class BoardPage:
 
     measured: whether speeds stand on it
     own: the reader's line where it is on another page; own_above: whether that is an earlier one
+    called: what others read the reader as; "" for who is not on the board
+    everybody: where a search ends
     frozen: from when on students see no more; frozen_view: whether this is what they see
     """
 
@@ -94,13 +96,14 @@ class BoardPage:
     lines: tuple[Line, ...]
     own: Line | None
     own_above: bool
-    on_board: bool
+    called: str
     total: int
     query: Query
     path: str
     previous: str
     next: str
     mine: str
+    everybody: str
     unseen: bool
     staff: bool
     frozen: datetime | None
@@ -148,13 +151,14 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         own_above=own is not None
         and bool(part.rows)
         and comes_before(own, part.rows[0], asked.order, turned=asked.turned),
-        on_board=own is not None,
+        called=own.shown if own is not None else "",
         total=part.total,
         query=query,
         path=here,
         previous=_to(here, query, before=mark_of(part.rows[0], query.order)) if part.earlier and part.rows else "",
         next=_to(here, query, after=mark_of(part.rows[-1], query.order)) if part.later and part.rows else "",
         mine=here + replace(Query(frozen=query.frozen), mine=True).address() if away else "",
+        everybody=here + replace(query.first(), text="").address(),
         unseen=part.unseen,
         staff=reader.is_staff,
         frozen=frozen_at if frozen else None,

@@ -66,8 +66,8 @@ class Allowance:
         refused = self._rank(now) if mode is Mode.RANK else self._check(now)
         if refused is None and most_under_way is not None and self.under_way >= most_under_way:
             return TooOften(
-                f"{plural(self.under_way, 'submission')} of yours for this assignment are not graded yet. The next "
-                "one is taken as soon as one of them is done.",
+                f"{plural(self.under_way, 'submission')} of yours for this assignment {_are(self.under_way)} not "
+                "graded yet, and that is as many as there may be. The next one is taken as soon as one is done.",
                 _LOOK_AGAIN_SECONDS,
             )
         return refused
@@ -234,6 +234,10 @@ def _under_way(session: Session, assignments: Iterable[int], person: int) -> Map
         .group_by(Submission.assignment_id)
     )
     return dict(session.execute(query).all())
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _all(attempts: int) -> str:

@@ -60,6 +60,20 @@ def test_students_see_board_names_and_staff_see_through_them(portal):
     assert "2 ben 500 GFLOPS" in lines(client_of(portal, "ada").page(BOARD))[1]
 
 
+def test_whoever_stands_on_it_reads_as_whom_and_where_to_change_that(portal):
+    ranked(portal.course, "ada", 700.0)
+    page = client_of(portal, "ada").page(BOARD)
+    assert f"Other students read you here as “{shown_as(portal, 'ada')}”" in page
+    for name, role in (("ben", Role.STUDENT), ("ina", Role.ASSISTANT)):
+        assert "read you here" not in client_of(portal, name, role).page(BOARD)
+
+
+def test_a_search_that_ends_keeps_the_order(portal):
+    ranked(portal.course, "ada", 700.0)
+    page = client_of(portal, "ada").page(f"{BOARD}?q=nobody&sort=date")
+    assert f'href="{BOARD}?sort=date">Show all</a>' in page
+
+
 def test_a_line_has_its_interval_share_launch_and_moment(portal):
     ranked(portal.course, "ada", 7_000.0, now=later(60))
     (line,) = lines(client_of(portal, "ada").page(BOARD))

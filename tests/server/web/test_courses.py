@@ -167,6 +167,7 @@ def test_a_moment_in_a_table_is_told_whole_where_it_is_pointed_at(portal: Portal
         ({"attempts": 3}, "3 of 3 left"),
         ({"attempts": None}, "any number"),
         ({"attempts": 3, "min_interval_seconds": 90}, "3 of 3 left, 90 s apart"),
+        ({}, "at most 5 of yours, checks among them"),
         ({"checks_per_hour": 7}, "free; 7 of 7 left this hour"),
         ({"counts": "last"}, "your last one handed in"),
         ({"counts": "chosen"}, "the one you choose"),
