@@ -16,7 +16,7 @@ NOTICES: dict[str, str] = {
     "chosen": "This submission counts from now on.",
     "joined": "You are in the course now.",
     "taken-back": "Grading is stopped.",
-    "already-over": "It was over before that: nothing was changed.",
+    "already-over": "That came too late: it was graded or stopped already, or is graded again. Nothing was changed.",
     "tried-again": "It is graded once more.",
     "member-added": "Added. Who never signed in, or came with a code and is staff now, needs an invitation.",
     "member-changed": "Role and section are saved. Who came with a code and is staff now needs an invitation.",
