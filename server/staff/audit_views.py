@@ -42,19 +42,24 @@ class AuditPage:
 
 
 @staff.get("/audit")
-def show_audit(slug: str) -> str:
-    """The latest first."""
+def show_audit(slug: str) -> str | tuple[str, int]:
+    """The latest first; nothing where it cannot be read which."""
     course = staff_of(slug)
     form = filled({name: asked(name) for name in ("area", "by", "subject")})
     with site().readers.begin() as session:
-        found = deeds(
-            session, course.course_id, area=form["area"], actor=_number(form["by"]), subject=form["subject"],
-            before=_number(asked("before")) or 0,
-        )  # fmt: skip
         people = [("", "Anybody"), *((str(one), name) for one, name in actors(session, course.course_id))]
+        form.choose("area", _AREAS)
+        form.choose("by", people)
+        found = Deeds((), 0)
+        if form.right:
+            found = deeds(
+                session, course.course_id, area=form["area"], actor=_number(form["by"]), subject=form["subject"],
+                before=_number(asked("before")) or 0,
+            )  # fmt: skip
     query = urlencode({name: value for name, value in form.values.items() if value})
     page = AuditPage(desk_of(course, "audit"), form, found, people, query)
-    return render_template("staff/audit.html", page=page, areas=_AREAS)
+    html = render_template("staff/audit.html", page=page, areas=_AREAS)
+    return html if form.right else (html, 422)
 
 
 def _number(text: str) -> int | None:

@@ -79,8 +79,7 @@ def read_filter(session: Session, course: Membership, given: Mapping[str, str], 
             )
     choices = _choices(session, course, form["device"], now)
     for name, offered in choices.items():
-        if form[name] not in {value for value, _ in offered}:
-            form.mistake(name, f"“{form[name]}” is none of the choices.")
+        form.choose(name, offered)
     since, until = (_moment(form, name, course) for name in _TIMES)
     words = {name: form[name] for name in FIELDS if name not in _TIMES}
     return Filter(form, Asked(**words, since=since, until=until), choices)

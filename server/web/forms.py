@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from flask import request
@@ -28,6 +28,11 @@ class Form:
     def mistake(self, name: str, text: str) -> None:
         """Say what is wrong with a field; the first one said of it stays."""
         self.mistakes.setdefault(name, text)
+
+    def choose(self, name: str, offered: Iterable[tuple[str, str]]) -> None:
+        """Note a mistake where a field holds none of the values that are offered, each with its title."""
+        if self[name] not in {value for value, _ in offered}:
+            self.mistake(name, f"“{self[name]}” is none of the choices.")
 
     @property
     def right(self) -> bool:

@@ -181,6 +181,8 @@ def test_submissions_are_listed_by_what_is_asked_for(course: ACourse) -> None:
     assert set(listed()) == {first, second}
     assert listed("--verdict", "data_race") == listed("--student", "ada@") == [first]
     assert listed("--late") == listed("--state", "queued") == listed("--mode", "check") == []
+    assert set(listed("--device", "cpu")) == {first, second}
+    assert listed("--device", "h200") == []
     page = json.loads(done("submissions", "gpu", "--limit", "1", "--json"))
     assert listed("--after", page["next"]) == [({first, second} - {page["next"]}).pop()]
     shown = done("submissions", "gpu", "--assignment", "tiled", "--limit", "1")

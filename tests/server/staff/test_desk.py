@@ -170,7 +170,11 @@ def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
     assert ina.page(f"/staff/gpu/audit?before={before}").count("member added") == 50
     assert "person 1000" not in ina.page("/staff/gpu/audit?area=assignment")
     assert "points: 1 → 2" in ina.page("/staff/gpu/audit?subject=gpu/tiled")
-    assert ina.page("/staff/gpu/audit?before=999999999999999999999&by=x")
+    assert ina.page("/staff/gpu/audit?before=999999999999999999999")
+    for junk in ("by=x", f"by={10**30}", "area=junk"):
+        answer = ina.get(f"/staff/gpu/audit?{junk}")
+        assert answer.status_code == 422
+        assert "member added" not in answer.get_data(as_text=True)
 
 
 def a_worker(name: str, state: WorkerState = WorkerState.IDLE) -> WorkerRecord:
