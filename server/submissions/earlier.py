@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from kernels.page.marks import marks, title_of
 from kernels.report.model import Report, from_json
-from kernels.verdict import Finding, Severity, Verdict
+from kernels.verdict import Finding, Verdict
 from kernels.wire import WireError
 from server.grading.models import Result, Source
 from server.grading.reports import ReportError, unpack
@@ -32,20 +32,28 @@ class LineMark:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """A finding in words. line: None for one that is about no line, such as a wrong number in the result."""
+
+    line: int | None
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Earlier:
     """A submission of one's own.
 
     verdict: None while there is none
-    told: the first findings that have a line, in words
+    told: the first findings in words, in their order
     """
 
     public_id: str
     created_at: datetime
     text: str
     verdict: Verdict | None
-    message: str
     marks: Sequence[LineMark]
-    told: Sequence[LineMark]
+    told: Sequence[Told]
 
 
 def earlier(
@@ -71,9 +79,8 @@ def earlier(
         created_at=found.created_at,
         text=content.decode("utf-8", errors="replace"),
         verdict=None if job is None else job.verdict,
-        message="" if report is None else report.message,
         marks=_marks(findings),
-        told=_told(findings),
+        told=[Told(found.line, title_of(found), found.message) for found in findings[:_MOST_TOLD]],
     )
 
 
@@ -97,16 +104,3 @@ def _marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
         for line, found in sorted(marks(tuple(findings)).items())
         for mark in found
     ]
-
-
-def _told(findings: Sequence[Finding]) -> Sequence[LineMark]:
-    return [
-        LineMark(
-            found.line,
-            title_of(found),
-            found.message,
-            "warning" if found.severity is Severity.WARNING else "error",
-        )
-        for found in findings
-        if found.line is not None
-    ][:_MOST_TOLD]

@@ -179,10 +179,11 @@ def test_nobody_takes_up_what_somebody_else_handed_in(portal: Portal, ada: Brows
 def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: BrowserClient):
     ada.post_form(FORM, source="int a;\nint <b>;\nint c;\n", mode="check")
     race = Finding(Verdict.DATA_RACE, "Reads what 'thread' 3 <i> writes.", line=2, other_line=1)
+    nowhere = Finding(Verdict.WRONG_ANSWER, "P[3] is 5, and should be 7.")
     with portal.course.sessions.begin() as session:
         job = session.scalars(select(Job)).one()
         job.state, job.verdict, job.ended_at = JobState.DONE, Verdict.DATA_RACE, now()
-        report = pack(report_for(job, Verdict.DATA_RACE, findings=(race,)))
+        report = pack(report_for(job, Verdict.DATA_RACE, findings=(race, nowhere)))
         session.add(
             Result(
                 job_id=job.id, verdict=Verdict.DATA_RACE, device_class="", report=report, recorded_at=now()
@@ -195,4 +196,5 @@ def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: Br
     assert [(mark["line"], mark["severity"]) for mark in marks] == [(1, "error"), (2, "error")]
     assert marks[1]["message"] == race.message
     assert 'data-editor-line="2"' in page
-    assert race.message in words(page)
+    assert f"data race: {race.message}" in words(page)
+    assert f"wrong answer: {nowhere.message}" in words(page)
