@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from tests.browser.chromium import started
 from tests.browser.deployment import Deployment, deployed
+from tests.browser.filled import Filled, filled
 from tests.browser.viewports import WIDE
 from tests.browser.watching import Complaints
 from tests.browser.workbench import Workbench, workbench
@@ -27,6 +28,13 @@ def browser() -> Iterator[Browser]:
 def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """Everything that `tilelab up --demo` runs. Tests share it: each makes what it changes."""
     with deployed(tmp_path_factory.mktemp("portal") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    """A course in which a GPU measured, without a worker. Tests share it, too."""
+    with filled(tmp_path_factory.mktemp("filled")) as running:
         yield running
 
 

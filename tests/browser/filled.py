@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import BrowserContext
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from kernels.verdict import Finding, Verdict
@@ -26,8 +26,9 @@ from server.standings.models import Standing
 from server.standings.places import recount
 from server.submissions.models import Mode, Submission
 from server.web.app import create_app
+from tests.browser.states import bare_course, brought
 from tests.server.course import ACourse
-from tests.server.standings.results import checked, measure, ranked
+from tests.server.standings.results import checked, measure, public_id, ranked
 from tests.server.web.conftest import settings
 
 _PEOPLE = 58
@@ -57,10 +58,11 @@ class _Silent(WSGIRequestHandler):
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Where it answers, and its course."""
+    """Where it answers, its course, and what there is to put into addresses: submissions by what they are in."""
 
     url: str
     course: ACourse
+    names: dict[str, str]
 
     def let_in(self, context: BrowserContext, name: str) -> None:
         """Sign that person in with this browser."""
@@ -72,18 +74,23 @@ class Filled:
 
 @contextmanager
 def filled(folder: Path) -> Iterator[Filled]:
-    """One that answers until it is left; ada has a history, and stands far down on a board of many."""
+    """One that answers until it is left; ada has a history, and stands far down on a board of many.
+
+    Others wait, without a worker, for what a page shows meanwhile.
+    """
     url = f"sqlite:///{folder}/tilelab.sqlite3"
     engine = connect(url)
     upgrade(engine)
     course = ACourse.make(sessions(engine), points=10.0, counts=Counts.CHOSEN, late_percent_per_day=10.0)
-    _fill(course)
+    names = _fill(course)
+    bare_course(course)
+    names |= brought(course)
     app = create_app(settings(url))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield Filled(f"http://127.0.0.1:{server.server_port}", course)
+        yield Filled(f"http://127.0.0.1:{server.server_port}", course, names)
     finally:
         server.shutdown()
         thread.join()
@@ -92,18 +99,20 @@ def filled(folder: Path) -> Iterator[Filled]:
         engine.dispose()
 
 
-def _fill(course: ACourse) -> None:
+def _fill(course: ACourse) -> dict[str, str]:
+    """Gives two attempts to be compared."""
     now = datetime.now(UTC).replace(microsecond=0)
     begin = now - timedelta(days=6)
     course.person("ina", Role.INSTRUCTOR)
     with course.sessions.begin() as session:
         session.get_one(Assignment, course.assignment).due_at = now - timedelta(days=1)
-    _history(course, begin)
+    compared = _history(course, begin)
     first = ranked(course, "p0", 9_000.0, 0.003, now=begin)
     _others(course, first, begin)
+    return compared
 
 
-def _history(course: ACourse, begin: datetime) -> None:
+def _history(course: ACourse, begin: datetime) -> dict[str, str]:
     """From a race to a kernel that is right, by way of one that nobody believes."""
 
     def at(hours: float) -> dict[str, Any]:
@@ -116,16 +125,16 @@ def _history(course: ACourse, begin: datetime) -> None:
         Verdict.DATA_RACE,
         findings=(race,),
     )
-    checked(
-        course, course.job("ada", source=_source("", 16, "0"), **at(2)), Verdict.DATA_RACE, findings=(race,)
-    )
+    former = course.job("ada", source=_source("", 16, "0"), **at(2))
+    checked(course, former, Verdict.DATA_RACE, findings=(race,))
     ranked(course, "ada", 2_310.0, 0.004, source=_source("    __syncthreads();\n", 16), **at(3))
     ranked(course, "ada", 2_316.0, 0.004, source=_source("    __syncthreads();\n", 16, "0"), **at(5))
-    ranked(course, "ada", 3_120.0, 0.003, source=_source("    __syncthreads();\n", 32), **at(26))
+    latter = ranked(course, "ada", 3_120.0, 0.003, source=_source("    __syncthreads();\n", 32), **at(26))
     job = course.job("ada", source=b"// too good\n", **at(30))
     remark = "it is faster than the memory of an H200 lets any kernel be that reads its operands"
     record(course.sessions, measure(course, job, 880_000.0, ranked=False, remarks=(remark,)))
     ranked(course, "ada", 2_990.0, 0.003, source=_source("    __syncthreads();\n", 32, "0.f"), **at(130))
+    return {"former": public_id(course, former), "latter": public_id(course, latter)}
 
 
 def _source(barrier: str, tile: int, start: str = "0.0f") -> bytes:
@@ -159,6 +168,8 @@ def _others(course: ACourse, first: int, begin: datetime) -> None:
                 "reached_at": begin + timedelta(minutes=7 * i), "cublas_share": speed / 52_000,
                 "occupancy": (1.0, 0.75, 0.5)[i % 3],
             }))  # fmt: skip
+        for each in session.scalars(select(Standing).where(Standing.assignment_id == course.assignment)):
+            each.cublas_share, each.occupancy = each.score / 52_000, each.occupancy or 0.75
         recount(session, course.assignment)
 
 

@@ -2,7 +2,8 @@
 
 An address may name what the demo course has, and {race} and {right} for a submission of each kind, graded. `who` is
 nobody (""), or the role of somebody in it: student, instructor. Pages marked `measured` are those of a course in which
-a GPU measured, whose student is ada and whose instructor is ina.
+a GPU measured, whose student is ada and whose instructor is ina; there an address may name what tests/browser/states.py
+brought, by who handed it in.
 """
 
 from __future__ import annotations
@@ -12,12 +13,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """name: of the picture's file."""
+    """name: of the picture's file; typed: into its form, by the fields' names, before that is sent."""
 
     name: str
     address: str
     who: str = ""
     measured: bool = False
+    typed: tuple[tuple[str, str], ...] = ()
+    status: int = 200
+
+
+def _state(name: str, address: str, who: str, *typed: tuple[str, str], status: int = 0) -> Shown:
+    """A page of the other course. A form with mistakes is unprocessable."""
+    return Shown(name, address, who, measured=True, typed=typed, status=status or (422 if typed else 200))
 
 
 PAGES = (
@@ -47,4 +55,49 @@ PAGES = (
     Shown("staff-audit", "/staff/demo/audit", "instructor"),
     Shown("staff-settings", "/staff/demo/settings", "instructor"),
     Shown("fleet", "/fleet", "instructor"),
+    *(
+        _state(f"submission-{name}", f"/submissions/{{{name}}}", name)
+        for name in ("queued", "checking", "measuring", "again", "stopped", "fault", "wrong", "measured")
+    ),
+    _state("submission-as-staff", "/submissions/{queued}", "ina"),
+    _state("assignment-measured", "/courses/gpu/tiled/", "ada"),
+    _state("comparison", "/courses/gpu/tiled/compare?left={former}&right={latter}", "ada"),
+    _state("home-late", "/", "ada"),
+    _state("home-staff", "/", "ina"),
+    _state("home-empty", "/", "outside"),
+    _state("join-signed-in", "/join", "outside"),
+    _state("course-empty", "/courses/void/", "eve"),
+    _state("board-empty", "/courses/bare/tiled/board/h200", "eve"),
+    _state("board-nobody-found", "/courses/gpu/tiled/board/h200?q=nobody+is+called+so", "ada"),
+    _state("board-as-staff", "/courses/gpu/tiled/board/h200", "ina"),
+    _state("history-empty", "/courses/bare/tiled/history", "eve"),
+    _state("staff-overview-busy", "/staff/gpu/", "ina"),
+    _state("staff-overview-empty", "/staff/void/", "ina"),
+    _state("staff-assignments-empty", "/staff/void/assignments", "ina"),
+    _state("staff-submissions-measured", "/staff/gpu/submissions", "ina"),
+    _state("staff-submissions-empty", "/staff/void/submissions", "ina"),
+    _state("staff-submissions-unreadable", "/staff/gpu/submissions?since=junk", "ina", status=422),
+    _state("staff-regrade-empty", "/staff/void/regrade", "ina"),
+    _state("staff-regrades", "/staff/gpu/regrades", "ina"),
+    _state("staff-grades-empty", "/staff/void/grades", "ina"),
+    _state("staff-audit-filled", "/staff/gpu/audit", "ina"),
+    _state("fleet-away", "/fleet", "ina"),
+    _state("no-page", "/nothing", "ada", status=404),
+    _state("not-for-students", "/staff/gpu/", "ada", status=403),
+    _state("link-used", "/invitation/none", "", status=404),
+    _state("sign-in-wrong", "/sign-in", "", ("email", "x@example.edu"), ("password", "not it")),
+    _state("join-wrong", "/join", "", ("code", "none"), ("name", ""), ("email", "x"), ("password", "x")),
+    _state("profile-wrong", "/account", "ada", ("name", ""), ("pseudonym", "<b>")),
+    _state("password-wrong", "/account/password", "ada", ("present", "x"), ("password", "x"), ("again", "y")),
+    _state("tokens-wrong", "/account/tokens", "ada", ("name", "")),
+    _state("staff-roster-wrong", "/staff/gpu/roster", "ina", ("email", "x"), ("name", "")),
+    _state("staff-import-wrong", "/staff/gpu/roster/import", "ina", ("text", "who\nx\n")),
+    _state(
+        "staff-new-assignment-wrong", "/staff/gpu/assignments/new", "ina", ("slug", "A B"), ("points", "many")
+    ),
+    _state(
+        "staff-assignment-wrong", "/staff/gpu/assignments/tiled", "ina", ("title", ""), ("points", "many")
+    ),
+    _state("staff-extension-wrong", "/staff/gpu/assignments/tiled", "ina", ("extra_attempts", "many")),
+    _state("staff-settings-wrong", "/staff/gpu/settings", "ina", ("title", "")),
 )

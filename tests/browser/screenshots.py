@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page
@@ -14,6 +14,7 @@ from tests.browser.accessible import SCHEMES
 from tests.browser.chromium import started
 from tests.browser.deployment import Deployment, deployed
 from tests.browser.filled import Filled, filled
+from tests.browser.opening import open_measured, open_page
 from tests.browser.pages import PAGES, Shown
 from tests.browser.signing_in import sign_in
 from tests.browser.viewports import NARROW, WIDE
@@ -36,17 +37,24 @@ def main() -> None:
     wanted = [each for each in PAGES if asked.only in each.name]
     with tempfile.TemporaryDirectory() as temporary, started() as browser:
         folder = Path(temporary)
-        with deployed(folder / "data") as portal:
-            names = _graded(portal)
-            for shown in (each for each in wanted if not each.measured):
-                for page, width in _opened(browser):
-                    if shown.who:
-                        sign_in(page, portal, shown.who)
-                    page.goto(f"{portal.url}{shown.address.format(**names)}")
-                    _photograph(page, f"{shown.name}-{width}", asked.folder)
+        if not all(each.measured for each in wanted):
+            _photograph_demo(
+                browser, [each for each in wanted if not each.measured], folder / "data", asked.folder
+            )
         with filled(folder) as course:
             for shown in (each for each in wanted if each.measured):
                 _photograph_measured(browser, course, shown, asked.folder)
+
+
+def _photograph_demo(browser: Browser, wanted: Sequence[Shown], data: Path, folder: Path) -> None:
+    with deployed(data) as portal:
+        names = _graded(portal)
+        for shown in wanted:
+            for page, width in _opened(browser):
+                if shown.who:
+                    sign_in(page, portal, shown.who)
+                open_page(page, portal.url, shown, names)
+                _photograph(page, f"{shown.name}-{width}", folder)
 
 
 def _graded(portal: Deployment) -> dict[str, str]:
@@ -65,8 +73,7 @@ def _graded(portal: Deployment) -> dict[str, str]:
 
 def _photograph_measured(browser: Browser, course: Filled, shown: Shown, folder: Path) -> None:
     for page, width in _opened(browser):
-        course.let_in(page.context, shown.who)
-        page.goto(f"{course.url}{shown.address}")
+        open_measured(page, course, shown)
         _photograph(page, f"{shown.name}-{width}", folder)
 
 
@@ -79,6 +86,10 @@ def _opened(browser: Browser) -> Iterator[tuple[Page, int]]:
 
 
 def _photograph(page: Page, name: str, folder: Path) -> None:
+    # an editor lays itself out when it comes into view
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_timeout(50)
+    page.evaluate("scrollTo(0, 0)")
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
         file = folder / f"{name}-{scheme}.png"

@@ -3,10 +3,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.accessible import assert_accessible
-from tests.browser.filled import Filled, filled
+from tests.browser.filled import Filled
 from tests.browser.viewports import NARROW, WIDE
 from tests.server.course import later
 from tests.server.standings.results import ranked
@@ -15,35 +14,9 @@ BOARD = "/courses/gpu/tiled/board/h200"
 HISTORY = "/courses/gpu/tiled/history"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    with filled(tmp_path_factory.mktemp("filled")) as running:
-        yield running
-
-
 @pytest.fixture
 def student(site: Filled, context):
     site.let_in(context, "ada")
-
-
-def comparison(page: Page, site: Filled) -> None:
-    """By the form, as it stands."""
-    page.goto(site.url + HISTORY)
-    page.get_by_role("button", name="Compare the two").click()
-    page.wait_for_url("**/compare?**")
-
-
-@pytest.mark.usefixtures("student")
-@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_everybody_can_use_the_pages(page, site):
-    page.goto(site.url + BOARD)
-    assert_accessible(page)
-    page.goto(f"{site.url}{BOARD}?q=nobody+is+called+so")
-    assert_accessible(page)
-    page.goto(site.url + HISTORY)
-    assert_accessible(page)
-    comparison(page, site)
-    assert_accessible(page)
 
 
 @pytest.mark.usefixtures("student")

@@ -14,7 +14,6 @@ from tests.browser.accessible import assert_accessible
 from tests.browser.deployment import Deployment
 from tests.browser.signing_in import sign_in
 from tests.browser.test_editor import DROP
-from tests.browser.viewports import NARROW, WIDE
 
 COURSE = "/courses/demo/"
 SUBMITTED = re.compile(r"/submissions/[0-9a-f]{16}")
@@ -53,13 +52,6 @@ def handed_in(page: Page, portal: Deployment) -> str:
     answer = page.request.get(f"{address}/source.cu")
     assert answer.ok
     return answer.text()
-
-
-@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("address", ["/", COURSE, f"{COURSE}tiled/", f"{COURSE}naive/"])
-def test_pages_can_be_used_by_everybody(student, portal, address):
-    student.goto(f"{portal.url}{address}")
-    assert_accessible(student)
 
 
 def test_from_the_start_to_what_is_due_and_its_handout(student, portal):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import time
 from pathlib import Path
@@ -14,7 +13,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.accessible import assert_accessible
 from tests.browser.deployment import Deployment
 from tests.browser.signing_in import sign_in
-from tests.browser.viewports import NARROW, WIDE
 
 ROOT = Path(__file__).parents[2]
 RACE = (ROOT / "samples" / "missing_barrier.cu").read_text()
@@ -95,7 +93,6 @@ def test_the_margin_is_switched_by_the_keyboard(page, portal, right):
     expect(page.locator(".line .reading.v-cost").first).to_be_hidden()
 
 
-@pytest.mark.parametrize("viewport", [WIDE, NARROW])
 def test_everybody_can_use_it(page, portal, race, right):
     sign_in(page, portal, "student")
     for address in (race, right):
@@ -104,14 +101,14 @@ def test_everybody_can_use_it(page, portal, race, right):
         assert_accessible(page)
 
 
-@pytest.mark.parametrize("viewport", [WIDE, NARROW])
-def test_everybody_can_watch(page, portal, complaints):
-    complaints.allow("ERR_FAILED")
+def test_on_paper_it_is_what_was_found_without_what_is_pressed(page, portal, race):
     sign_in(page, portal, "student")
-    page.route(re.compile("/(events|state)$"), lambda route: route.abort())
-    page.goto(hand_in(portal, ENDLESS))
-    if page.locator("[data-live]").count():
-        assert_accessible(page)
+    page.goto(race)
+    page.emulate_media(media="print")
+    expect(page.locator('.mark[data-line="20"]').first).to_be_visible()
+    expect(page.get_by_role("banner")).to_be_hidden()
+    for button in page.locator(".button, button").all():
+        expect(button).to_be_hidden()
 
 
 def test_without_javascript_it_is_read_and_loaded_again(browser, portal, race):

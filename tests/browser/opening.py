@@ -1,0 +1,41 @@
+"""Opens a page of tests/browser/pages.py, with all that it says unfolded, and its form sent where that has mistakes."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, Response
+
+from tests.browser.filled import Filled
+from tests.browser.pages import Shown
+
+# The browser itself would not send what is left out or no number; a server must answer it all the same.
+_SEND = """fields => {
+  const [first] = fields[0];
+  const form = document.querySelector(`main [name="${first}"]:not(.table *)`).form;
+  for (const [name, value] of fields) form.elements[name].value = value;
+  form.noValidate = true;
+  form.requestSubmit();
+}"""
+_UNFOLD = "for (const each of document.querySelectorAll('details')) each.open = true"
+
+
+def open_page(page: Page, origin: str, shown: Shown, names: dict[str, str]) -> Response | None:
+    """The answer that is shown; by whoever is signed in with that browser."""
+    answer = page.goto(origin + shown.address.format(**names))
+    if shown.typed:
+        with page.expect_navigation() as sent:
+            page.evaluate(_SEND, [list(each) for each in shown.typed])
+        answer = sent.value
+    return answer
+
+
+def unfold(page: Page) -> None:
+    """What is folded away stands open."""
+    page.evaluate(_UNFOLD)
+
+
+def open_measured(page: Page, course: Filled, shown: Shown) -> Response | None:
+    """The same, for a page of the course with measurements, signed in as whoever it is for."""
+    page.context.clear_cookies()
+    if shown.who:
+        course.let_in(page.context, shown.who)
+    return open_page(page, course.url, shown, course.names)
