@@ -224,7 +224,7 @@ def create_token(
     session.add(
         ApiToken(
             person_id=person.id,
-            name=_line(name, "name of a token", _LONGEST_TOKEN_NAME),
+            name=_line(name, "token's name", _LONGEST_TOKEN_NAME),
             digest=digest_of(token),
             created_at=made,
             expires_at=None if lifetime is None else made + lifetime,
@@ -323,6 +323,8 @@ def _nobodys_hash() -> str:
 def _line(text: str, what: str, longest: int) -> str:
     """A text that people see in one line; raises AccountError."""
     line = unicodedata.normalize("NFC", " ".join(text.split()))
-    if not line or len(line) > longest or not line.isprintable():
-        raise AccountError(f"A {what} is one line of 1 to {longest} characters that can be printed.")
+    if not line:
+        raise AccountError(f"Type a {what}.")
+    if len(line) > longest or not line.isprintable():
+        raise AccountError(f"A {what} is one line of at most {longest} characters that can be printed.")
     return line

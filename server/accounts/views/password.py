@@ -55,12 +55,13 @@ def change_password() -> Response:
 
 def _proven(form: Form, who: Viewer) -> Person:
     """The person, whose present password was typed: who finds a browser open cannot take the account over."""
-    asked = [(_WRONG, f"person {who.id}")]
+    asked, present = [(_WRONG, f"person {who.id}")], password_sent("present")
     count_all(site().sessions, asked)
     with site().readers.begin() as session:
         person = session.get_one(Person, who.id)
-    if service.has_password(person, password_sent("present")):
+    if service.has_password(person, present):
         take_back(site().sessions, asked)
     else:
-        form.mistakes = {"present": "This is not your present password.", **form.mistakes}
+        wrong = "This is not your present password." if present else "Type your present password."
+        form.mistakes = {"present": wrong, **form.mistakes}
     return person

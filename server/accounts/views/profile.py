@@ -75,7 +75,9 @@ def _wanted(session: Session, person: Person, form: Form) -> dict[str, Any]:
     try:
         if form["name"] != person.name:
             values["name"] = pseudonyms.free_own_name(session, person, form["name"])
-    except (pseudonyms.PseudonymError, AccountError) as error:
+    except AccountError as error:
+        form.mistake("name", str(error))
+    except pseudonyms.PseudonymError as error:
         form.mistake("name", f"{error} {_OTHERWISE}")
     try:
         pseudonym = form["pseudonym"]

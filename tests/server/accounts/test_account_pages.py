@@ -57,6 +57,21 @@ def test_each_page_is_for_who_is_signed_in(portal, path):
     assert page.count('aria-current="page"') == 1
 
 
+@ONE_DATABASE
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/account", "Type a name."),
+        ("/account/password", "Type your present password."),
+        ("/account/tokens", "Type a token&#39;s name."),
+    ],
+)
+def test_what_was_left_empty_is_asked_for(portal, path, told):
+    answer = client_of(portal, "ada").post_form(path, days="30", shown="pseudonym")
+    assert answer.status_code == 422
+    assert f">{told}<" in answer.get_data(as_text=True)
+
+
 class TestProfile:
     def test_the_boards_show_a_made_name_until_one_is_chosen(self, portal):
         client = client_of(portal, "ada")
