@@ -4,6 +4,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from server.accounts import service
+from tests.server import made_once
 from tests.server.databases import (
     database_url,
     engine,
@@ -15,6 +16,8 @@ from tests.server.databases import (
     sqlite_url,
 )
 from tests.services.connections import no_connection_is_left
+
+made_once.keep()
 
 __all__ = [
     "database_url",
