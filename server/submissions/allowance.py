@@ -75,9 +75,10 @@ class Allowance:
     def _rank(self, now: datetime) -> NotAccepted | None:
         if self.left == 0:
             assert self.attempts is not None
+            checking = " Checking costs none and goes on." if self.checks else ""
             return NoAttemptsLeft(
-                f"You have used {_all(self.attempts)} for this assignment. Checking costs none and goes on; more "
-                "attempts can be granted by your course's staff."
+                f"You have used {_all(self.attempts)} for this assignment.{checking} Your course's staff can grant "
+                "more."
             )
         if self.next_at is not None and now < self.next_at:
             seconds = (self.next_at - now).total_seconds()
@@ -89,12 +90,15 @@ class Allowance:
 
     def _check(self, now: datetime) -> NotAccepted | None:
         if self.checks == 0:
-            return NoAttemptsLeft("Nothing is only checked in this assignment; hand it in.")
+            return NoAttemptsLeft(
+                "There are no free checks in this assignment: what you hand in is checked, and counts."
+            )
         if self.check_at is not None and now < self.check_at:
             seconds = (self.check_at - now).total_seconds()
+            handing_in = "" if self._rank(now) else " You can hand in now."
             return TooOften(
                 f"You have had {plural(self.checked, 'check')} within an hour, which is all there is. The next one is "
-                f"made at {{at}}; handing in is possible now.",
+                f"made at {{at}}.{handing_in}",
                 seconds,
                 self.check_at,
             )

@@ -23,6 +23,7 @@ from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NoSuchAssignment, NotAccepted, TooOften
 from server.submissions.service import Accepted, HandedIn, accept
 from tests.server.course import NOW, SOURCE, ACourse, check_result, later, step_of
+from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import taken
 
 
@@ -254,7 +255,7 @@ def test_checks_have_a_number_for_each_hour(course):
 
 def test_where_nothing_is_only_checked_it_says_so(course):
     change(course, checks_per_hour=0)
-    with pytest.raises(NoAttemptsLeft, match="hand it in"):
+    with pytest.raises(NoAttemptsLeft, match="no free checks"):
         course.hand_in("ada", mode=Mode.CHECK)
 
 
@@ -353,6 +354,26 @@ def test_many_assignments_take_no_more_queries_than_one_and_each_has_its_own(cou
     assert len(asked) == for_two
     assert (mine.used, mine.left, mine.next_at, mine.checked, mine.under_way) == (2, 2, later(150), 2, 4)
     assert (other.used, other.left, other.next_at, other.checked, other.under_way) == (0, None, None, 0, 0)
+
+
+@ON_SQLITE
+def test_no_refusal_points_to_what_is_refused_as_well(course, made):
+    change(course, attempts=1, checks_per_hour=1)
+    course.hand_in("ada", mode=Mode.CHECK)
+
+    def told(mode: Mode) -> str:
+        with made.begin() as session:
+            assignment = session.get_one(Assignment, course.assignment)
+            return str(
+                allowance(session, assignment, course.people["ada"], later(2)).refusal(mode, later(2), None)
+            )
+
+    assert told(Mode.CHECK).endswith("You can hand in now.")
+    course.hand_in("ada", now=later(1))
+    assert "hand in now" not in told(Mode.CHECK)
+    assert "Checking costs none" in told(Mode.RANK)
+    change(course, checks_per_hour=0)
+    assert "Checking" not in told(Mode.RANK)
 
 
 def test_the_page_is_told_what_the_rules_are_and_how_far_they_are_used(course, made):
