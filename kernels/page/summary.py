@@ -52,7 +52,9 @@ def facts(analysis: Analysis) -> tuple[Fact, ...]:
     if analysis.launch is not None:
         found.append(Fact("Grid", extent_text(analysis.launch.grid, "block")))
         found.append(Fact("Block", extent_text(analysis.launch.block, "thread")))
-    found += [Fact("Tile", str(analysis.tile)), Fact("Compiled for", analysis.arch)]
+    if analysis.tile:
+        found.append(Fact("Tile", str(analysis.tile)))
+    found.append(Fact("Compiled for", analysis.arch))
     if (use := analysis.resources) is not None:
         shared = use.shared_bytes + (analysis.launch.shared if analysis.launch else 0)
         found.append(Fact("A thread uses", plural(use.registers, "register")))

@@ -35,7 +35,7 @@ from server.web.site import site
 COUNTS = (
     (Counts.BEST.value, "The best one"),
     (Counts.LAST.value, "The last one"),
-    (Counts.CHOSEN.value, "The one that the student chooses"),
+    (Counts.CHOSEN.value, "The student’s choice"),
 )
 _TERMS = ("exercise", "slug", "device_class", "arch", "tile")
 

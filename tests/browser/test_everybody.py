@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
+from server.web.app import create_app
 from tests.browser.accessible import faults
 from tests.browser.filled import Filled
 from tests.browser.opening import open_measured, open_page, unfold
 from tests.browser.pages import PAGES, Shown
 from tests.browser.signing_in import sign_in
+from tests.server.web.conftest import settings
 
 # Rows and choices that are alike cost a check much time and tell it nothing.
 _ALIKE = "tbody tr:nth-child(n + 6), option:nth-child(n + 6)"
@@ -39,6 +41,29 @@ def test_pages_of_the_demo(page, portal, who):
         answer = open_page(page, portal.url, shown, {})
         found += wrong(page, shown, answer.status)
     assert not found, "\n".join(found)
+
+
+def test_a_page_without_its_database(page, site: Filled, complaints, tmp_path):
+    """It asks nothing of the server, so another's answer is shown at this one's address, with its stylesheet."""
+    complaints.allow("503")
+    app = create_app(settings(f"sqlite:///{tmp_path}/nowhere/tilelab.sqlite3"))
+    answer = app.test_client().get("/invitation/any", headers={"Accept": "text/html"})
+    headers = dict(answer.headers)
+    page.route(
+        "**/invitation/any",
+        lambda route: route.fulfill(status=answer.status_code, headers=headers, body=answer.get_data()),
+    )
+    shown = Shown("away", "/invitation/any", status=503)
+    assert not wrong(page, shown, open_page(page, site.url, shown, {}).status)
+
+
+def test_nothing_turns_for_who_wants_little_motion(page, site: Filled):
+    site.let_in(page.context, "queued")
+    page.goto(f"{site.url}/submissions/{site.names['queued']}")
+    expect(page.get_by_role("listitem").filter(has_text="Queued")).to_be_visible()
+    assert page.evaluate("document.getAnimations().length") == 1
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate("document.getAnimations().length") == 0
 
 
 @pytest.mark.parametrize("part", range(3))
