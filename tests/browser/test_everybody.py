@@ -38,8 +38,7 @@ def test_pages_of_the_demo(page, portal, who):
         sign_in(page, portal, who)
     found = []
     for shown in (each for each in DEMO if each.who == who):
-        answer = open_page(page, portal.url, shown, {})
-        found += wrong(page, shown, answer.status)
+        found += wrong(page, shown, open_page(page, portal.url, shown, {}))
     assert not found, "\n".join(found)
 
 
@@ -54,7 +53,7 @@ def test_a_page_without_its_database(page, site: Filled, complaints, tmp_path):
         lambda route: route.fulfill(status=answer.status_code, headers=headers, body=answer.get_data()),
     )
     shown = Shown("away", "/invitation/any", status=503)
-    assert not wrong(page, shown, open_page(page, site.url, shown, {}).status)
+    assert not wrong(page, shown, open_page(page, site.url, shown, {}))
 
 
 def test_nothing_turns_for_who_wants_little_motion(page, site: Filled):
@@ -71,6 +70,5 @@ def test_pages_of_a_course_with_measurements(page, site: Filled, complaints, par
     complaints.allow('status of 4|"junk" does not conform')
     found = []
     for shown in MEASURED[part::3]:
-        answer = open_measured(page, site, shown)
-        found += wrong(page, shown, answer.status)
+        found += wrong(page, shown, open_measured(page, site, shown))
     assert not found, "\n".join(found)

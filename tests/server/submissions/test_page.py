@@ -172,7 +172,9 @@ def test_nobody_else_takes_it_back_but_staff(portal, ada):
         assert session.get_one(Job, job).state == "queued"
     taken(portal.course, job)
     teacher = client_of(portal, "turing", Role.ASSISTANT)
-    assert "It costs ada nothing" in teacher.page(f"/submissions/{name}")
+    page = teacher.page(f"/submissions/{name}")
+    assert "It costs ada nothing" in page
+    assert "/staff/gpu/submissions?assignment=tiled&amp;student=ada" in page
     assert "taken-back" in teacher.post_form(f"/submissions/{name}/cancel").headers["Location"]
     assert "all the same" not in ada.page(f"/submissions/{name}")
 
@@ -195,6 +197,7 @@ def test_a_fault_of_ours_is_ours_and_can_be_tried_again(portal, ada):
     page = ada.page(f"/submissions/{name}")
     assert "fault of ours" in page
     assert "Grade it again" in page
+    assert "<dt>Tile</dt>" not in page
     answer = ada.post_form(f"/submissions/{name}/retry")
     assert "It is graded once more" in ada.page(answer.headers["Location"])
     # what waits is not queued twice
