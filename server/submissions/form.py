@@ -32,7 +32,8 @@ class Mistake:
 class Sent:
     """What was sent.
 
-    text: as it was typed, to be shown again; source: what is handed in, None where there is a mistake
+    text: to be shown again, so that what is sent next is what was sent now: as it was typed, or that of the file
+    source: what is handed in, None where there is a mistake
     key: of the form, new for every time that it is shown
     """
 
@@ -62,14 +63,19 @@ def new_key() -> str:
 
 def read_sent() -> Sent:
     """The form of the present request. A file counts where there is one, else the text."""
-    text = request.form.get(TEXT, "").replace("\r\n", "\n")
+    text = _lines(request.form.get(TEXT, ""))
     mode = Mode.RANK if request.form.get("mode") == Mode.RANK else Mode.CHECK
     key = request.form.get("key", "")
     given = key if _KEY.fullmatch(key) else new_key()
     found = _source(text)
     if isinstance(found, Mistake):
         return Sent(text, None, mode, given, found)
-    return Sent(text, found, mode, given)
+    return Sent(_lines(found.decode()), found, mode, given)
+
+
+def _lines(text: str) -> str:
+    """As a text area has them."""
+    return text.replace("\r\n", "\n")
 
 
 def _source(text: str) -> bytes | Mistake:

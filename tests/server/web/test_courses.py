@@ -252,6 +252,11 @@ def test_a_file_counts_instead_of_the_text(portal: Portal, ada: BrowserClient):
     file = (BytesIO(b"// from a file\r\n"), "mine.cu")
     assert ada.post_form(FORM, source=KERNEL, file=file, mode="rank").status_code == 303
     assert handed_in(portal) == [("rank", "// from a file\r\n")]
+    # what is refused comes back as what would be sent next
+    change(portal, attempts=1)
+    again = ada.post_form(FORM, source=KERNEL, file=(BytesIO(b"// another\r\n"), "mine.cu"), mode="rank")
+    assert again.status_code == 422
+    assert typed(again.get_data(as_text=True)) == "// another\n"
 
 
 def test_a_course_that_is_over_can_be_read_and_takes_nothing(portal: Portal, ada: BrowserClient):
