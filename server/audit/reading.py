@@ -13,14 +13,22 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.audit.models import AuditEvent
+from server.grading.models import Job
+from server.submissions.models import Submission
 
 PAGE = 50
 _PERSON = re.compile(r"person (\d{1,18})")
+_JOB = re.compile(r"job (\d{1,18})")
+_SUBMISSION = re.compile(r"submission ([0-9a-f]{1,32})")
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """One deed. by: None for the command line or the system; detail: in words, one for each part."""
+    """One deed.
+
+    by: None for the command line or the system; detail: in words, one for each part
+    submission: the public id of the one that it was done to; "" for none
+    """
 
     number: int
     at: datetime
@@ -28,6 +36,7 @@ class Deed:
     action: str
     subject: str
     detail: tuple[str, ...]
+    submission: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,8 @@ def deeds(
     found = session.execute(query.order_by(AuditEvent.id.desc()).limit(limit + 1)).all()
     events = [(event, name) for event, name in found[:limit]]
     names = _names(session, (event for event, _ in events))
-    rows = tuple(_deed(event, by, names) for event, by in events)
+    submissions = _submissions(session, (event for event, _ in events))
+    rows = tuple(_deed(event, by, names, submissions.get(event.subject, "")) for event, by in events)
     return Deeds(rows, rows[-1].number if len(found) > limit else 0)
 
 
@@ -98,11 +108,26 @@ def _names(session: Session, events: Iterable[AuditEvent]) -> Mapping[int, str]:
     return dict(session.execute(query).all())
 
 
-def _deed(event: AuditEvent, by: str | None, names: Mapping[int, str]) -> Deed:
+def _submissions(session: Session, events: Iterable[AuditEvent]) -> Mapping[str, str]:
+    """Of the submissions, and of jobs that grade one, that these deeds were done to: by subject."""
+    found: dict[str, str] = {}
+    jobs: set[int] = set()
+    for event in events:
+        if matched := _SUBMISSION.fullmatch(event.subject):
+            found[event.subject] = matched[1]
+        elif matched := _JOB.fullmatch(event.subject):
+            jobs.add(int(matched[1]))
+    query = select(Job.id, Submission.public_id).join(Submission, Submission.id == Job.submission_id)
+    for number, public_id in session.execute(query.where(Job.id.in_(jobs))):
+        found[f"job {number}"] = public_id
+    return found
+
+
+def _deed(event: AuditEvent, by: str | None, names: Mapping[int, str], submission: str) -> Deed:
     matched = _PERSON.fullmatch(event.subject)
     subject = names.get(int(matched[1]), event.subject) if matched else event.subject
     parts = tuple(f"{_word(name)}: {_value(name, value, names)}" for name, value in event.detail.items())
-    return Deed(event.id, event.at, by, _action(event.action), subject, parts)
+    return Deed(event.id, event.at, by, _action(event.action), subject, parts, submission)
 
 
 def _action(text: str) -> str:

@@ -19,6 +19,7 @@ from server.courses.models import Assignment, Course, Extension, Role
 from server.courses.service import CourseError, Terms, assignments_for, create_assignment
 from server.staff.roster import membership_of
 from server.staff.setting import FIELDS, Setting, differences, mistakes, setting_of
+from server.staff.updating import is_judged
 from server.standings.service import freeze
 from server.submissions.models import Submission
 
@@ -30,13 +31,17 @@ _DEADLINES = frozenset({"due_at", "closes_at", "opens_at"})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One assignment in the list of them. students: how many handed something in."""
+    """One assignment in the list of them.
+
+    students: how many handed something in; refused: whether workers of this version refuse what is handed in
+    """
 
     assignment: Assignment
     exercise: str
     students: int
     submissions: int
     extensions: int
+    refused: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +71,7 @@ def lines(session: Session, course: Course) -> list[Line]:
     return [
         Line(
             one, names[one.exercise_digest], handed_in.get(one.id, (0, 0))[1], handed_in.get(one.id, (0, 0))[0],
-            extended.get(one.id, 0),
+            extended.get(one.id, 0), not is_judged(one.exercise),
         )
         for one in found
     ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,6 +17,7 @@ from server.fleet.looking import QueueSeen, queues_known
 from server.fleet.service import known_workers
 from server.grading.models import Job, JobState, Result, Step
 from server.grading.turns import IN_FLIGHT, QUEUED
+from server.staff.updating import is_judged
 from server.submissions.models import Mode, Submission
 
 SOON = timedelta(days=7)
@@ -45,12 +46,14 @@ class Deadline:
 class Attention:
     """All of it.
 
+    refused: what is open, and judged as no worker of this version does
     faults: submissions whose last verdict is a fault of ours; waiting: of the course, not yet graded
     recent: handed in within the last day; workers: that live
     with_code: students whose account was made with a code, and with_code_lately: within the last day
     """
 
     deadlines: tuple[Deadline, ...]
+    refused: tuple[Assignment, ...]
     faults: int
     waiting: int
     recent: int
@@ -78,12 +81,19 @@ def attention(session: Session, course_id: int, now: datetime) -> Attention:
         select(func.count()).select_from(Submission).where(in_course, Submission.created_at > now - RECENT)
     )
     return Attention(
-        tuple(_deadlines(session, found, students, now)), _faults(session, numbers),
+        tuple(_deadlines(session, found, students, now)), tuple(_refused(found, now)), _faults(session, numbers),
         _waiting(session, numbers), session.scalar(recent) or 0, len(students),
         sum(person.password is None for person in students), len(with_code),
         sum(person.created_at > now - RECENT for person in with_code), len(known_workers(session, now)),
         queues_known(session, now),
     )  # fmt: skip
+
+
+def _refused(assignments: Sequence[Assignment], now: datetime) -> Iterator[Assignment]:
+    for one in assignments:
+        closed = one.closes_at is not None and one.closes_at < now
+        if not closed and not is_judged(one.exercise):
+            yield one
 
 
 def _students(session: Session, course_id: int) -> Sequence[Person]:

@@ -177,6 +177,14 @@ def test_the_audit_is_filtered_and_paged(portal: Portal) -> None:
         assert "member added" not in answer.get_data(as_text=True)
 
 
+def test_what_was_done_to_a_job_leads_to_its_submission(portal: Portal) -> None:
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    made = portal.course.hand_in("ada").submission.public_id
+    ina.post_form(f"/submissions/{made}/cancel")
+    for page in ("", "audit"):
+        assert f'<a href="/submissions/{made}">job 1</a>' in ina.page(f"/staff/gpu/{page}")
+
+
 def a_worker(name: str, state: WorkerState = WorkerState.IDLE) -> WorkerRecord:
     slot = SlotRecord("cpu-0", "cpu", "cpu", state, done=3)
     return WorkerRecord(name, "host <1>", 7, state, (slot,), time.time(), versions={"tilelab": "1"})

@@ -28,6 +28,7 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
 ) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
     assert UPDATE not in ina.page(PAGE)
+    assert "brought up to date" not in ina.page("/staff/gpu/assignments") + ina.page("/staff/gpu/")
     with monkeypatch.context() as another:
         another.setattr("server.staff.assignment_views._is_outdated", lambda _: True)
         assert "is judged as it was set until" in ina.page(PAGE)
@@ -35,6 +36,8 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
     shown = ina.page(PAGE)
     assert "cannot be graded until" in shown
     assert UPDATE in shown
+    assert "to be brought up to date" in ina.page("/staff/gpu/assignments")
+    assert "cannot be graded until" in ina.page("/staff/gpu/")
     assert "until an instructor" in client_of(portal, "tom", Role.ASSISTANT).page(PAGE)
     for name in ("ada", "bob"):
         portal.course.hand_in(name, source=name.encode())
