@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,13 +11,14 @@ import click
 
 from server.commands.asking import assignment_named, course_named, person_named
 from server.commands.database import database_in_use
-from server.commands.moments import METAVAR, read_time, time_text
-from server.courses.models import Assignment, Counts, Course
+from server.commands.moments import METAVAR, NONE, read_time
+from server.commands.setting_options import asked_for, setting_options, told, with_asked
+from server.courses.models import Assignment
 from server.courses.service import CourseError, Terms, assignments, courses
 from server.database.engine import Sessions
 from server.staff import assignments as service
 from server.staff.assignments import Grant
-from server.staff.setting import Setting, mistakes, setting_of
+from server.staff.setting import MOMENTS, Setting, setting_of
 from server.staff.updating import update_exercise
 from worker.commands.root import Exit, WrongUse, leave
 
@@ -27,29 +26,6 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _own_exercises = click.option(
     "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
 )
-_ANY = "any"
-_TIMES = {"opens_at": "opens", "due_at": "due", "closes_at": "closes", "board_frozen_at": "freeze"}
-
-_OPTIONS = (
-    click.option("--title", help="What students see above it."),
-    click.option("--points", type=float),
-    click.option("--opens", "opens_at", metavar=METAVAR, help="When students see it."),
-    click.option("--due", "due_at", metavar=METAVAR, help="Until when it is in time."),
-    click.option("--closes", "closes_at", metavar=METAVAR, help="Until when late ones are taken."),
-    click.option("--late-percent", "late_percent_per_day", type=float, help="Of the points, lost for each day late."),
-    click.option("--attempts", help="Submissions for the ranking; `any` for any number."),
-    click.option("--interval", "min_interval_seconds", type=int, help="Seconds between two of one student."),
-    click.option("--checks", "checks_per_hour", type=int, help="Checks of one student in an hour."),
-    click.option("--counts", type=click.Choice([counts.value for counts in Counts]), help="Which submission counts."),
-    click.option("--freeze", "board_frozen_at", metavar=METAVAR, help="From when boards stand still for students."),
-    click.option("--listed/--unlisted", default=None, help="Whether students see it, once it has opened."),
-)  # fmt: skip
-
-
-def _setting_options(command: Any) -> Any:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.group()
@@ -73,9 +49,9 @@ def assignment() -> None:
 @click.option("--name", default="", help="In addresses.  [default: the exercise's]")
 @click.option("--device-class", default="", help="What to measure on, such as h200; checked only without.")
 @click.option("--arch", default="", help="What to compile for, such as sm_90.  [default: the device class's]")
-@click.option("--tile", type=int, help="[default: the exercise's]")
+@click.option("--tile", type=int, help="For files that do not set their own.  [default: the exercise's]")
 @_own_exercises
-@_setting_options
+@setting_options
 @_as_json
 def set_exercise(
     course: str,
@@ -90,6 +66,8 @@ def set_exercise(
 ) -> None:
     """Set EXERCISE in COURSE, as it is now; `tilelab exercises` shows which there are.
 
+    A time is written like 2026-03-01T23:59, on the course's clock unless it names a zone.
+
     `tilelab admin course assign` is another name of this.
 
     \b
@@ -98,7 +76,7 @@ def set_exercise(
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
         found = course_named(session, course)
-        asked = _asked_for(given, found)
+        asked = asked_for(given, found)
         terms = Terms(slug=name, device_class=device_class, arch=arch, tile=tile)
         made = service.set_exercise(
             session,
@@ -106,20 +84,23 @@ def set_exercise(
             None,
             exercise,
             terms,
-            _right(replace(Setting(), **asked)),
+            with_asked(Setting(), asked),
             folders=_folders(folder),
         )
-        shown, times = _shown(made), _times(asked, found)
-    click.echo(json.dumps(shown) if as_json else f"Set {course}/{made.slug}: {made.title}{times}.")
+        shown, more = _shown(made), told(asked, found)
+    line = f"Set {course}/{made.slug}: {made.title}{'; ' if more else ''}{more}."
+    click.echo(json.dumps(shown) if as_json else line)
     leave(Exit.ACCEPTED)
 
 
 @assignment.command()
 @click.argument("name", metavar="COURSE/ASSIGNMENT")
-@_setting_options
+@setting_options
 @_as_json
 def change(name: str, as_json: bool, **given: Any) -> None:
-    """Change how an assignment is set; what is not given stays. `none` takes a time away.
+    """Change how an assignment is set; what is not given stays.
+
+    A time is written like 2026-03-01T23:59, on the course's clock unless it names a zone; `none` takes it away.
 
     \b
     Example:
@@ -128,26 +109,24 @@ def change(name: str, as_json: bool, **given: Any) -> None:
     """  # noqa: D301 - click reads the escape
     with database_in_use() as sessions, sessions.begin() as session:
         found = assignment_named(session, name)
-        asked = _asked_for(given, found.course)
+        asked = asked_for(given, found.course)
         if not asked:
             raise WrongUse("Say what to change; --help shows what can be.")
-        changed = service.change_setting(
-            session, found.course, found, None, replace(setting_of(found), **asked)
-        )
-        shown, times = _shown(found), _times(asked, found.course)
+        setting = with_asked(setting_of(found), asked)
+        changed = service.change_setting(session, found.course, found, None, setting)
+        shown, now = _shown(found), told(asked, found.course)
     if as_json:
         click.echo(json.dumps(shown | {"changed": sorted(changed)}))
     else:
-        words = ", ".join(word.replace("_", " ") for word in sorted(changed))
-        click.echo(f"Changed of {name}: {words}{times}." if changed else f"{name} is set so already{times}.")
+        click.echo(f"{name} is set so {'now' if changed else 'already'}: {now}.")
     leave(Exit.ACCEPTED)
 
 
 @assignment.command()
 @click.argument("name", metavar="COURSE/ASSIGNMENT")
 @click.argument("email")
-@click.option("--due", default="none", metavar=METAVAR, help="Instead of the assignment's.")
-@click.option("--closes", default="none", metavar=METAVAR, help="Instead of the assignment's.")
+@click.option("--due", default=NONE, metavar=METAVAR, help="Instead of the assignment's.")
+@click.option("--closes", default=NONE, metavar=METAVAR, help="Instead of the assignment's.")
 @click.option("--attempts", "extra", type=int, default=0, show_default=True, help="Beside the assignment's.")
 @click.option("--reason", default="", help="For staff; it stays out of the audit.")
 @click.option("--withdraw", is_flag=True, help="Take the extension back.")
@@ -169,6 +148,8 @@ def extend(
       tilelab admin assignment extend cs483/tiled ada@university.edu --due 2026-03-08T23:59 --reason "was ill"
       tilelab admin assignment extend cs483/tiled ada@university.edu --withdraw
     """  # noqa: D301 - click reads the escape
+    if withdraw and (extra or reason or {due, closes} != {NONE}):
+        raise WrongUse("--withdraw takes the whole extension back, and goes alone.")
     with database_in_use() as sessions, sessions.begin() as session:
         found = assignment_named(session, name)
         number = person_named(session, email).id
@@ -185,7 +166,8 @@ def extend(
             service.grant(session, found.course, found, None, number, given)
             shown |= {word: _iso(moment) for word, moment in times.items()} | {"extra_attempts": extra}
             kept = {word: moment for word, moment in times.items() if moment is not None}
-            line = f"{email} has an extension for {name}{_times(kept, found.course)}."
+            more = kept | ({"attempts": f"{extra} more"} if extra else {})
+            line = f"{email} has an extension for {name}: {told(more, found.course)}."
     click.echo(json.dumps(shown) if as_json else line)
     leave(Exit.ACCEPTED)
 
@@ -254,49 +236,12 @@ def _update_line(name: str, waiting: int | None) -> str:
     )
 
 
-def _asked_for(given: Mapping[str, Any], course: Course) -> dict[str, Any]:
-    """What was given at all, as a setting has it; raises WrongUse."""
-    context = click.get_current_context()
-    source = click.core.ParameterSource.DEFAULT
-    found = {name: value for name, value in given.items() if context.get_parameter_source(name) is not source}
-    for name, option in _TIMES.items():
-        if name in found:
-            found[name] = read_time(f"--{option}", found[name], course)
-    if "counts" in found:
-        found["counts"] = Counts(found["counts"])
-    if "attempts" in found:
-        found["attempts"] = _attempts(found["attempts"])
-    return found
-
-
-def _attempts(text: str) -> int | None:
-    if text == _ANY:
-        return None
-    if not (text.isascii() and text.isdigit()) or len(text) > 9:
-        raise WrongUse(f"--attempts is {text!r}; a number is needed, or any.")
-    return int(text)
-
-
-def _right(setting: Setting) -> Setting:
-    wrong = mistakes(replace(setting, title=setting.title or _ANY))  # without one it is the exercise's own
-    if wrong:
-        raise WrongUse(next(iter(wrong.values())))
-    return setting
-
-
 def _folders(folder: Path | None) -> tuple[Path, ...]:
     return () if folder is None else (folder,)
 
 
 def _name(assignment: Assignment) -> str:
     return f"{assignment.course.slug}/{assignment.slug}"
-
-
-def _times(given: Mapping[str, Any], course: Course) -> str:
-    """The moments among what was given, so that whoever typed them sees which they are."""
-    return "".join(
-        f"; {word} {time_text(given[name], course)}" for name, word in _TIMES.items() if name in given
-    )
 
 
 def _iso(moment: datetime | None) -> str | None:
@@ -315,5 +260,5 @@ def _shown(assignment: Assignment) -> dict[str, Any]:
         "checks_per_hour": setting.checks_per_hour,
         "counts": setting.counts.value,
         "listed": setting.listed,
-        **{name: _iso(getattr(setting, name)) for name in _TIMES},
+        **{name: _iso(getattr(setting, name)) for name in MOMENTS},
     }

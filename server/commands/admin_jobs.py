@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.commands.admin_jobs_text import lines_of, shown
-from server.commands.asking import assignment_named
+from server.commands.asking import assignment_named, person_named
 from server.commands.database import database_in_use
 from server.commands.revoking import revoke
 from server.grading.changes import NotPossible, cancel, retry
@@ -70,7 +70,7 @@ def list_jobs(
         wanted = Filter(
             state=None if state is None else JobState(state),
             verdict=None if verdict is None else Verdict(verdict),
-            email=email,
+            email=None if email is None else person_named(session, email).email,
             assignment=None if assignment is None else assignment_named(session, assignment).id,
             older_than=None if older_than is None else _span(older_than),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from server.commands.database import engine_in_use
@@ -10,7 +12,8 @@ from worker.commands.root import Exit, leave
 
 @click.command()
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; say whether the tables are right.")
-def migrate(only_check: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def migrate(only_check: bool, as_json: bool) -> None:
     """Make the tables in the database that DATABASE_URL names, or bring them up to this version.
 
     It can be called at any time, from several machines at once; all is done, or nothing. Stop the server before you
@@ -28,5 +31,6 @@ def migrate(only_check: bool) -> None:
             changed = False
         else:
             changed = upgrade(engine)
-    click.echo(f"The tables are {'now' if changed else 'already'} of version {newest()}.")
+    line = f"The tables are {'now' if changed else 'already'} of version {newest()}."
+    click.echo(json.dumps({"revision": newest(), "changed": changed}) if as_json else line)
     leave(Exit.ACCEPTED)

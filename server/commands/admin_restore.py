@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -13,7 +14,8 @@ from worker.commands.root import Exit, SystemFault, WrongUse, leave
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-def restore(file: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def restore(file: Path, as_json: bool) -> None:
     """Read a backup into the empty database that DATABASE_URL names: all of it, or nothing.
 
     Tables are made where there are none. Erase those again whom you erased since the backup was made.
@@ -31,5 +33,7 @@ def restore(file: Path) -> None:
             raise SystemFault(str(error)) from error
         except OSError as error:
             raise WrongUse(f"{file} cannot be read: {error.strerror or error}.") from error
-    click.echo(f"Restored {manifest.rows:,} rows, of {manifest.made_at}.")
+    shown = {"file": str(file), "rows": manifest.rows, "made_at": manifest.made_at}
+    line = f"Restored {manifest.rows:,} rows, of {manifest.made_at}."
+    click.echo(json.dumps(shown) if as_json else line)
     leave(Exit.ACCEPTED)

@@ -98,7 +98,8 @@ def add(
 @click.argument("email")
 @click.option("--email", "new_email", help="Sign in with this one from now on; links for the other one end.")
 @click.option("--name", help="What staff, and boards that show it, call them.")
-def change(email: str, new_email: str | None, name: str | None) -> None:
+@_as_json
+def change(email: str, new_email: str | None, name: str | None, as_json: bool) -> None:
     """Correct someone's email or name.
 
     \b
@@ -116,7 +117,8 @@ def change(email: str, new_email: str | None, name: str | None) -> None:
         if name is not None:
             person.name = service.normal_name(name)
         note(session, None, "person.changed", _subject(person), changed=changed)
-    click.echo(f"They are {person.name} <{person.email}> now.")
+    line = f"They are {person.name} <{person.email}> now."
+    click.echo(json.dumps(_shown(person)) if as_json else line)
     leave(Exit.ACCEPTED)
 
 

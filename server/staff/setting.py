@@ -62,7 +62,7 @@ def mistakes(setting: Setting) -> dict[str, str]:
     if not 0 <= setting.late_percent_per_day <= 100:
         found["late_percent_per_day"] = "This is a share of the points, 0 to 100 percent."
     if setting.attempts is not None and not 1 <= setting.attempts <= MOST_ATTEMPTS:
-        found["attempts"] = f"Attempts are 1 to {MOST_ATTEMPTS:,}; leave it empty for any number."
+        found["attempts"] = f"Attempts are 1 to {MOST_ATTEMPTS:,}, or any number of them."
     if not 0 <= setting.min_interval_seconds <= LONGEST_INTERVAL:
         found["min_interval_seconds"] = "This is 0 seconds to a week."
     if not 0 <= setting.checks_per_hour <= MOST_CHECKS:

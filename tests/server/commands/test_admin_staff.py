@@ -110,10 +110,23 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
              "--unlisted", "--json")
     )  # fmt: skip
     assert told["changed"] == ["attempts", "counts", "due_at", "listed"]
-    assert "is set so already" in done("assignment", "change", "gpu/naive", "--counts", "last")
+    assert done("assignment", "change", "gpu/naive", "--counts", "last") == (
+        "gpu/naive is set so already: counts last.\n"
+    )
+    more = ("--late-percent", "20", "--due", "2026-03-02T12:00", "--attempts", "any")
+    assert done("assignment", "change", "gpu/naive", *more) == (
+        "gpu/naive is set so now: late-percent 20, due 2026-03-02 12:00 UTC, attempts any.\n"
+    )
+    wrong = run("assignment", "change", "gpu/naive", "--points", "-1", "--checks", "-1").stderr
+    assert wrong == (
+        "tilelab: --points: Points are 0 to 100,000. --checks: Checks are 0 to 10,000 in an hour.\n"
+    )
+    done("assignment", "change", "gpu/naive", "--due", "none")
     assert run("assignment", "extend", "gpu/naive", "ada@example.edu", "--due", "2026-04-01").exit_code == 2
     done("assignment", "change", "gpu/naive", "--attempts", "3")
-    done("assignment", "extend", "gpu/naive", "ada@example.edu", "--attempts", "2", "--reason", "was ill")
+    extended = ("assignment", "extend", "gpu/naive", "ada@example.edu", "--attempts", "2")
+    assert done(*extended, "--reason", "was ill").endswith("for gpu/naive: attempts 2 more.\n")
+    assert "goes alone" in run(*extended, "--withdraw").stderr
     with made.begin() as session:
         changed = session.scalars(select(Assignment).where(Assignment.slug == "naive")).one()
         assert (changed.points, changed.attempts, changed.counts, changed.listed) == (
@@ -123,8 +136,8 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
             False,
         )
         assert session.scalars(select(Extension)).one().reason == "was ill"
-        assert session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()[-4:] == [
-            "assignment.created", "assignment.deadline_moved", "assignment.changed", "extension.granted",
+        assert session.scalars(select(AuditEvent.action).order_by(AuditEvent.id)).all()[-6:] == [
+            "assignment.created", *["assignment.deadline_moved"] * 3, "assignment.changed", "extension.granted",
         ]  # fmt: skip
     assert "any more" in done("assignment", "extend", "gpu/naive", "ada@example.edu", "--withdraw")
 
