@@ -102,13 +102,11 @@ class Connection:
             return Unreadable(
                 f"{self.account.url} answered {status}, and not as a portal does; is the address right?"
             )
-        code, detail = (
-            str(problem.get("code", "")),
-            str(problem.get("detail") or problem.get("title") or status),
-        )
         if status == 401:
-            detail = f"{self.account.url} does not know this token, or no longer: {_TO_SIGN_IN}."
-        return NotDone(detail, status, code, wait)
+            told = f"{self.account.url} does not know this token, or no longer: {_TO_SIGN_IN}."
+        else:
+            told = _sentences(problem) or str(status)
+        return NotDone(told, status, str(problem.get("code", "")), wait)
 
     def _away(self, error: Exception) -> PortalError:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
@@ -157,6 +155,12 @@ def _problem(answer: urllib.error.HTTPError) -> Mapping[str, Any]:
     except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _sentences(problem: Mapping[str, Any]) -> str:
+    """What is wrong, and what to do about it."""
+    title, detail = (str(problem.get(name) or "").strip() for name in ("title", "detail"))
+    return f"{title}. {detail}" if title and detail else title or detail
 
 
 def _seconds(text: str | None) -> float | None:

@@ -115,6 +115,8 @@ def test_taking_back_says_what_became_of_it(hostile: Hostile) -> None:
     hostile.says({"detail": "Job 1 is done: there is nothing to cancel."}, 409, PROBLEM)
     assert "nothing to cancel" in line_of(run("cancel", "a1"), 2)
     assert "is no id of a submission" in line_of(run("cancel", "../me"), 2)
+    hostile.says({"title": "There is no such submission", "detail": "It is someone else's."}, 404, PROBLEM)
+    assert line_of(run("cancel", "a1"), 2) == "tilelab: There is no such submission. It is someone else's.\n"
 
 
 def test_a_list_that_is_watched_outlasts_a_hiccup(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
