@@ -305,7 +305,7 @@ def _barriers(program: Program, run: _Run, case: CasePlan) -> float | None:
 def _phases(small: SmallRun | None) -> PhaseTable | None:
     from kernels import device
     from kernels.judge import constants
-    from kernels.phases import phase_table
+    from kernels.phases.table import phase_table
 
     if small is None:
         return None

@@ -1,9 +1,4 @@
-"""The course's table of execution phases: what each thread does in each phase of a tiled kernel."""
+"""The course's table of execution phases: what each thread does in each phase of a tiled kernel.
 
-from __future__ import annotations
-
-from kernels.phases.table import phase_table
-
-__all__ = [
-    "phase_table",
-]
+`table` fills one in, on the CPU device; `picture` lays one out, and who only shows it loads nothing of the device.
+"""

@@ -20,9 +20,9 @@ from kernels.evidence import Accumulation, BlockPhase, Fetch, Phase, PhaseTable
 from kernels.exercise import Layout
 from kernels.inputs import make_inputs
 from kernels.judge import arguments, buffers
+from kernels.phases.cells import PADDING, cell_place
 from kernels.plan import CasePlan, MatrixPlan, Plan
 
-PADDING = "0"
 _MOST_TERMS = 8
 _FIRST_TERMS = 4
 _MOST_RECORDS = 1_500
@@ -149,16 +149,6 @@ def _cell_extents(followed: Trace) -> dict[str, tuple[int, int]]:
             if shape[-2] * shape[-1] <= _MOST_CELLS:
                 found[name + "".join(f"[{index}]" for index in indices)] = shape[-2], shape[-1]
     return found
-
-
-def cell_place(name: str) -> tuple[str, int, int]:
-    """The array, row and column of an element or cell: `Mds`, 1, 0 of `Mds[1][0]`; row 0 where there is one index."""
-    first, *indices = name.split("[")
-    numbers = [index.rstrip("]") for index in indices]
-    if not numbers or not all(number.lstrip("-").isdigit() for number in numbers[-2:]):
-        return name, 0, 0
-    array = "[".join([first, *indices[:-2]])
-    return array, int(numbers[-2]) if len(numbers) > 1 else 0, int(numbers[-1])
 
 
 # -- one block --------------------------------------------------------------------------------------------------------

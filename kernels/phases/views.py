@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernels.evidence import Accumulation, BlockPhase, Fetch, PhaseTable
-from kernels.phases.table import PADDING
+from kernels.phases.cells import PADDING
 
 Coordinates = tuple[int, int, int]
 Row = tuple[str, ...]

@@ -13,8 +13,8 @@ from kernels.compile import Compilation, compile_source
 from kernels.device import load_program
 from kernels.evidence import PhaseTable
 from kernels.exercise import find_exercise
-from kernels.phases import phase_table
 from kernels.phases.picture import picture
+from kernels.phases.table import phase_table
 from kernels.phases.text import render_phases
 from kernels.phases.views import block_header, block_phase, block_rows, thread_header, thread_rows
 from kernels.plan import make_plan
