@@ -198,7 +198,7 @@ def _words(job: JobSeen, phases: Sequence[Phase], *, waits: bool) -> tuple[str, 
     if job.state is JobState.DONE:
         return "Done", ""
     if job.state is JobState.CANCELLED:
-        return "Taken back", "It was not graded to the end, and counts for nothing."
+        return "Stopped", "It was not graded to the end, and counts for nothing."
     present = [phase for phase in phases if phase.state is PhaseState.NOW]
     if not present:
         return "Nearly done", "The result is being written."

@@ -79,7 +79,7 @@ def test_stopping_ends_it_and_says_so(page, portal):
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Stop grading").click()
     expect(page.get_by_text("Grading is stopped.")).to_be_visible()
-    expect(page.get_by_role("heading", name="Taken back")).to_be_visible()
+    expect(page.get_by_role("heading", name="Stopped")).to_be_visible()
 
 
 def test_the_margin_is_switched_by_the_keyboard(page, portal, right):
@@ -122,7 +122,7 @@ def test_without_javascript_it_is_read_and_loaded_again(browser, portal, race):
     if page.locator(".phases").count():
         expect(page.get_by_role("link", name="Load it again")).to_be_visible()
         page.get_by_role("button", name="Stop grading").click()
-        expect(page.get_by_role("heading", name="Taken back")).to_be_visible()
+        expect(page.get_by_role("heading", name="Stopped")).to_be_visible()
     context.close()
 
 

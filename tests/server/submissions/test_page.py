@@ -143,6 +143,7 @@ def test_the_owner_takes_it_back(portal, ada):
     page = ada.page(answer.headers["Location"])
     assert "Grading is stopped" in page
     assert "It was not graded to the end" in page
+    assert "It is none of the hour’s checks, either" in page
     again = ada.post_form(f"/submissions/{name}/cancel")
     assert "already-over" in again.headers["Location"]
     with portal.course.sessions.begin() as session:

@@ -142,4 +142,4 @@ def test_cancelled_is_final():
     gone = replace(CHECK, state=StepState.CANCELLED)
     progress = progress_of(replace(JOB, state=JobState.CANCELLED, steps=(gone,), place=None), {})
     assert progress.final
-    assert progress.headline == "Taken back"
+    assert progress.headline == "Stopped"
