@@ -55,6 +55,11 @@ class Filter:
         return {name: self.form[name] for name in FIELDS if self.form[name]}
 
     @property
+    def around(self) -> dict[str, str]:
+        """The same, where it names a single one without that: the list that it is looked at in."""
+        return {name: value for name, value in self.given.items() if name != "one"}
+
+    @property
     def words(self) -> list[str]:
         """For people."""
         labels = {

@@ -221,6 +221,13 @@ def test_a_fault_of_ours_is_no_verdict_that_came_out_otherwise(portal: Portal, t
     assert "fault of ours" not in tom.page("/staff/gpu/")
 
 
+def test_who_has_nothing_graded_again_goes_back_to_the_list_as_it_was(
+    portal: Portal, tom: BrowserClient
+) -> None:
+    made = handed_in(portal.course, "ada")
+    assert f'href="{PAGE}?student=ada"' in tom.page(f"{REGRADE}?student=ada&one={made}")
+
+
 def test_what_is_more_than_is_graded_at_once_comes_after(
     portal: Portal, tom: BrowserClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
