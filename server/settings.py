@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -118,6 +119,6 @@ def _number(given: Mapping[str, str], name: str, default: float, *, least: float
         value = float(text)
     except ValueError as error:
         raise SettingError(f"{name} is {text!r}; a number is needed.") from error
-    if not value >= least:
-        raise SettingError(f"{name} is {text}; at least {least:g} is needed.")
+    if not least <= value < math.inf:
+        raise SettingError(f"{name} is {text}; a number of at least {least:g} is needed.")
     return value

@@ -42,5 +42,6 @@ def test_the_name_of_the_site_comes_from_no_such_header():
 def test_the_setting():
     assert read_settings(GIVEN).proxies == 0
     assert read_settings({**GIVEN, "TILELAB_PROXIES": "2"}).proxies == 2
-    with pytest.raises(SettingError, match="TILELAB_PROXIES"):
-        read_settings({**GIVEN, "TILELAB_PROXIES": "-1"})
+    for wrong in ("-1", "inf", "nan", "two"):
+        with pytest.raises(SettingError, match="TILELAB_PROXIES"):
+            read_settings({**GIVEN, "TILELAB_PROXIES": wrong})
