@@ -243,7 +243,7 @@ def test_times_are_on_the_courses_clock_and_said(course: ACourse, verb: str) -> 
         verb
     ]
     said = done("assignment", verb, *words, "--due", "2026-03-01T23:59")
-    assert said.endswith("; due 2026-03-01 23:59 CET.\n")
+    assert said.endswith("due 2026-03-01 23:59 CET.\n")
     if verb == "change":
         zone = ["--due", "2026-03-01T23:59-06:00"]
         assert told("assignment", verb, *words, *zone)["due_at"] == "2026-03-02T05:59:00+00:00"
