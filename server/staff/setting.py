@@ -23,6 +23,7 @@ LONGEST_INTERVAL = 7 * 86_400
 MOST_CHECKS = 10_000
 MOMENTS = ("opens_at", "due_at", "closes_at", "board_frozen_at")
 _LONGEST_TITLE = 200
+_LONGEST_NUMBER = 40
 _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 
 
@@ -135,10 +136,9 @@ def number(form: Form, name: str) -> float:
     try:
         value = float(form[name].replace(",", ".") or 0)
     except ValueError:
-        form.mistake(name, "A number is needed.")
-        return 0.0
+        value = math.nan
     if not math.isfinite(value):
-        form.mistake(name, "A number is needed.")
+        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no number.")
         return 0.0
     return value
 
@@ -147,7 +147,7 @@ def whole(form: Form, name: str) -> int:
     """The whole number in a field; an empty one is 0."""
     text = form[name] or "0"
     if not (text.isascii() and text.removeprefix("-").isdigit()) or len(text) > 12:
-        form.mistake(name, "A whole number is needed.")
+        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no whole number.")
         return 1
     return int(text)
 

@@ -108,5 +108,6 @@ def _moment(form: Form, name: str, course: Membership) -> datetime | None:
     try:
         return read_moment(form[name], zone_named(course.time_zone))
     except MomentError as error:
-        form.mistake(name, str(error))
+        # a browser shows the field empty: it holds no other text than a time
+        form.mistake(name, f"{form[name]}: {error}")
         return None
