@@ -8,22 +8,18 @@ from playwright.sync_api import Page, expect
 from server.web.app import create_app
 from tests.browser.accessible import faults
 from tests.browser.filled import Filled
-from tests.browser.opening import open_measured, open_page, unfold
+from tests.browser.opening import open_measured, open_page, unfold_and_thin
 from tests.browser.pages import PAGES, Shown
 from tests.browser.signing_in import sign_in
 from tests.server.web.conftest import settings
 
-# Rows and choices that are alike cost a check much time and tell it nothing.
-_ALIKE = "tbody tr:nth-child(n + 6), option:nth-child(n + 6)"
-_THIN = f"for (const each of document.querySelectorAll('{_ALIKE}')) each.remove()"
 DEMO = [each for each in PAGES if not each.measured and "{" not in each.address]
 MEASURED = [each for each in PAGES if each.measured]
 
 
 def wrong(page: Page, shown: Shown, status: int) -> list[str]:
     """What is wrong with the page that was opened."""
-    unfold(page)
-    page.evaluate(_THIN)
+    unfold_and_thin(page)
     found = faults(page)
     if status != shown.status:
         found.append(f"answered {status}")

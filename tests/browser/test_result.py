@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.accessible import assert_accessible
 from tests.browser.deployment import Deployment
+from tests.browser.opening import unfold_and_thin
 from tests.browser.signing_in import sign_in
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +99,7 @@ def test_everybody_can_use_it(page, portal, race, right):
     for address in (race, right):
         page.goto(address)
         expect(verdict(page)).to_be_visible()
+        unfold_and_thin(page)
         assert_accessible(page)
 
 
