@@ -163,18 +163,6 @@ def position_of(row: Ranked, order: Order = Order.RANK) -> Position:
     return Position(values[order], row.reached_at, row.lot)
 
 
-def comes_before(one: Ranked, other: Ranked, order: Order, *, turned: bool) -> bool:
-    """Whether a line stands above another one, as the board is put in order."""
-    a, b = position_of(one, order), position_of(other, order)
-    if order is Order.RANK:
-        first = (-one.score, a.reached_at, a.lot) < (-other.score, b.reached_at, b.lot)
-    elif a.value != b.value:
-        first = a.value > b.value  # type: ignore[operator]
-    else:
-        first = a.lot > b.lot
-    return first != turned
-
-
 def _lines(board: BoardKey) -> Any:
     return (
         select(Standing, Person, Submission.public_id)

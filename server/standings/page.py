@@ -18,7 +18,6 @@ from server.standings.boards import (
     Asked,
     Order,
     Ranked,
-    comes_before,
     position_of,
     read_around,
     read_own,
@@ -76,7 +75,7 @@ class BoardPage:
     """All that the page shows.
 
     measured: whether speeds stand on it
-    own: the reader's line where it is on another page; own_above: whether that is an earlier one
+    own: the reader's line where it is on another page
     called: what others read the reader as; "" for who is not on the board
     everybody: where a search ends
     frozen: from when on students see no more; frozen_view: whether this is what they see
@@ -95,7 +94,6 @@ class BoardPage:
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
     own: Line | None
-    own_above: bool
     called: str
     total: int
     query: Query
@@ -148,9 +146,6 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         columns=_columns(here, query, UNITS[metric], measured=bool(device_class)),
         lines=tuple(_line(row, metric, reader) for row in part.rows),
         own=_line(own, metric, reader) if own is not None and away else None,
-        own_above=own is not None
-        and bool(part.rows)
-        and comes_before(own, part.rows[0], asked.order, turned=asked.turned),
         called=own.shown if own is not None else "",
         total=part.total,
         query=query,
