@@ -91,34 +91,39 @@ def _opened(url: str) -> Iterator[Engine]:
 class KeptTables:
     """One database of a server, emptied from test to test; made anew where a test changed more than rows."""
 
-    NAME = "with_tables"
-
-    def __init__(self, server: PostgresServer) -> None:
+    def __init__(self, server: PostgresServer, name: str = "with_tables") -> None:
         self._server = server
+        self._name = name
         self._shape = ""
 
     def emptied(self) -> str:
         """Its address. Whoever is still connected is cut off."""
         if not self._shape or not self._empty():
             self._make()
-        return self._server.url(self.NAME)
+        return self._server.url(self._name)
+
+    def clear(self) -> None:
+        """Empty it under whoever is connected; what comes next has numbers that nothing had before."""
+        with self._server.connect(self._name) as connection:
+            connection.execute(_NO_ROWS)
 
     def _make(self) -> None:
-        self._server.drop_database(self.NAME)
-        self._server.create_database(self.NAME)
-        engine = connect(self._server.url(self.NAME))
+        self._server.drop_database(self._name)
+        self._server.create_database(self._name)
+        engine = connect(self._server.url(self._name))
         upgrade(engine)
         engine.dispose()
-        with self._server.connect(self.NAME) as connection:
+        with self._server.connect(self._name) as connection:
             (self._shape,) = connection.execute(_SHAPE).fetchone() or ("",)
 
     def _empty(self) -> bool:
         """Whether it is now as it was when it was made."""
-        with self._server.connect(self.NAME) as connection:
+        with self._server.connect(self._name) as connection:
             connection.execute(_CUT_OFF)
             if connection.execute(_SHAPE).fetchone() != (self._shape,):
                 return False
             connection.execute(_NO_ROWS)
+            connection.execute(_FROM_ONE)
         return True
 
 
@@ -155,7 +160,10 @@ BEGIN
             EXECUTE format('DELETE FROM %s', each);
         END IF;
     END LOOP;
-    PERFORM setval(format('%I.%I', schemaname, sequencename), start_value, false)
-        FROM pg_sequences WHERE schemaname = 'public' AND last_value IS NOT NULL;
 END $$
+"""
+
+_FROM_ONE: LiteralString = """
+SELECT setval(format('%I.%I', schemaname, sequencename), start_value, false)
+FROM pg_sequences WHERE schemaname = 'public' AND last_value IS NOT NULL
 """

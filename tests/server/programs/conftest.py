@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,18 +7,35 @@ import pytest
 
 from server.database.engine import connect, sessions
 from tests.server.course import ACourse
+from tests.server.databases import KeptTables
 from tests.server.programs.serving import Server, Student
+from tests.services.postgres_server import PostgresServer
+from worker.portal.account import Account, keep_account
+
+
+@pytest.fixture(scope="module")
+def tables(postgres: PostgresServer) -> KeptTables:
+    return KeptTables(postgres, "of_programs")
+
+
+@pytest.fixture(scope="module")
+def kept_server(tables: KeptTables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Of the whole module: its start takes longer than most of what is asked of it."""
+    made = Server(tables.emptied(), tmp_path_factory.mktemp("web") / "web.log")
+    yield made
+    if made.running:
+        made.stop()
 
 
 @pytest.fixture
-def server(migrated_file: Path, tmp_path: Path) -> Iterator[Server]:
-    url = f"sqlite:///{shutil.copy(migrated_file, tmp_path / 'tilelab.db')}"
-    engine = connect(url)
-    made = Server(url, tmp_path / "web.log", ACourse.make(sessions(engine)))
-    made.start()
-    yield made
-    if made.process is not None and made.process.poll() is None:
-        made.stop()
+def server(kept_server: Server, tables: KeptTables) -> Iterator[Server]:
+    """With a new course and nothing else."""
+    tables.clear()
+    engine = connect(kept_server.database_url)
+    kept_server.course = ACourse.make(sessions(engine))
+    if not kept_server.running:
+        kept_server.start()
+    yield kept_server
     engine.dispose()
 
 
@@ -34,6 +50,5 @@ def student(tmp_path: Path) -> Student:
 @pytest.fixture
 def ada(server: Server, student: Student) -> Student:
     """A student of the course who is signed in."""
-    signed_in = student.tilelab("login", server.url, "--token-stdin", given=server.token("ada"))
-    assert signed_in.code == 0, signed_in.err
+    keep_account(student.config, Account(server.url, server.token("ada")))
     return student

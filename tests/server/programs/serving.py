@@ -1,4 +1,4 @@
-"""A web server's process, as an operator starts it, with a course; and the command `tilelab` beside it."""
+"""A web server's process, as an operator starts it, with a new course for each test; and the command `tilelab`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,13 @@ class Server:
 
     database_url: str
     log: Path
-    course: ACourse
+    course: ACourse = field(init=False)
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
 
     @property
     def url(self) -> str:
