@@ -150,9 +150,7 @@ def _point(x: float, attempt: Attempt, scale: _Scale) -> str:
         )
         said = f"Attempt {attempt.number}: {attempt.shown}"
     else:
-        mark = svg.line("cross", (x - 4, _WRONG - 4), (x + 4, _WRONG + 4)) + svg.line(
-            "cross", (x - 4, _WRONG + 4), (x + 4, _WRONG - 4)
-        )
+        mark = _cross(x) if attempt.entry.verdict is not None else svg.dot("point open", x, _WRONG, 4)
         said = f"Attempt {attempt.number}: {_word(attempt)}"
     return (
         f'<a href="/submissions/{attempt.public_id}" tabindex="-1" aria-hidden="true">'
@@ -160,8 +158,15 @@ def _point(x: float, attempt: Attempt, scale: _Scale) -> str:
     )
 
 
+def _cross(x: float) -> str:
+    ends = ((x - 4, _WRONG - 4), (x + 4, _WRONG + 4)), ((x - 4, _WRONG + 4), (x + 4, _WRONG - 4))
+    return "".join(svg.line("cross", *both) for both in ends)
+
+
 def _word(attempt: Attempt) -> str:
     verdict = attempt.entry.verdict
     if attempt.shown:
         return f"{attempt.shown}, not ranked"
-    return "no verdict yet" if verdict is None else verdict.value.replace("_", " ")
+    if verdict is not None:
+        return verdict.value.replace("_", " ")
+    return "stopped" if attempt.entry.cancelled else "no verdict yet"

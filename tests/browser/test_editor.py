@@ -244,6 +244,13 @@ def test_a_file_can_be_dropped_on_it(page, bench):
     assert handed_in(page, bench) == "void dropped();\n"
 
 
+def test_a_file_that_falls_beside_it_is_not_taken_and_leaves_the_page_there(page, bench):
+    page.goto(lay_out(bench))
+    page.locator("body").evaluate(DROP, ["dropped.cu", "void dropped();\n"])
+    expect(page.get_by_role("status")).to_contain_text("fell beside the editor")
+    expect(editor(page)).not_to_contain_text("dropped()")
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

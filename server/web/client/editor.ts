@@ -56,6 +56,7 @@ class Editor {
     area.before(this.says, this.view.dom);
     area.after(this.hint);
     this.attend();
+    this.keepPage();
     this.bringBackDraft();
     if (this.text === this.given) showMarks(this.view, readMarks(area.dataset["marks"]));
   }
@@ -238,6 +239,18 @@ class Editor {
     this.view.dom.classList.toggle("cm-over", files && inside);
     if (files && inside) event.preventDefault();
     return files;
+  }
+
+  /** A browser would leave the page for a file that was dropped beside the editor. */
+  private keepPage(): void {
+    for (const type of ["dragover", "drop"] as const) {
+      window.addEventListener(type, (event) => {
+        const beside = !event.defaultPrevented && !(event.target instanceof HTMLInputElement);
+        if (!beside || !event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        if (type === "drop") this.refuse("The file fell beside the editor, and was not taken.");
+      });
+    }
   }
 
   private drop(event: DragEvent): boolean {

@@ -244,9 +244,11 @@ function forgetNotice(): void {
   history.replaceState(history.state, "", address);
 }
 
+/** As the server says lengths of time, but of those that go on: what is not over yet is not counted. */
 function spent(seconds: number): string {
   if (seconds < 120) return `${Math.floor(seconds)} s`;
-  return seconds < 7200 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
+  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 2 * 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
 }
 
 forgetNotice();

@@ -96,6 +96,16 @@ def test_the_chart_leads_to_every_attempt(portal):
     assert "Attempt 3: 700" in chart
 
 
+def test_the_chart_tells_what_waits_from_what_is_wrong(portal):
+    ranked(portal.course, "ada", 500.0)
+    portal.course.job("ada", source=b"// waits", now=later(1))
+    page = client_of(portal, "ada").page(HISTORY)
+    chart = page[page.index("<svg") : page.index("</svg>")]
+    assert "Attempt 2: no verdict yet" in chart
+    assert "point open" in chart
+    assert "cross" not in chart
+
+
 def test_a_long_chart_has_the_last_attempts_and_the_best_of_before(portal, monkeypatch):
     monkeypatch.setattr(chart, "MOST", 2)
     for i, gflops in enumerate((900.0, 500.0, 700.0)):
