@@ -63,8 +63,13 @@ class Allowance:
                 "from handing in.",
                 self.deadlines.closes_at,
             )
-        refused = self._rank(now) if mode is Mode.RANK else self._check(now)
-        if refused is None and most_under_way is not None and self.under_way >= most_under_way:
+        full = most_under_way is not None and self.under_way >= most_under_way
+        # a refusal names the other way of handing in only where that would be taken now
+        if mode is Mode.RANK:
+            refused = self._rank(now, checking=not full and self._check(now) is None)
+        else:
+            refused = self._check(now, ranking=not full and self._rank(now) is None)
+        if refused is None and full:
             return TooOften(
                 f"{plural(self.under_way, 'submission')} of yours for this assignment {_are(self.under_way)} not "
                 "graded yet, and that is as many as there may be. The next one is taken as soon as one is done.",
@@ -72,12 +77,12 @@ class Allowance:
             )
         return refused
 
-    def _rank(self, now: datetime) -> NotAccepted | None:
+    def _rank(self, now: datetime, *, checking: bool = False) -> NotAccepted | None:
         if self.left == 0:
             assert self.attempts is not None
-            checking = " Checking costs none and goes on." if self.checks else ""
+            instead = " Checking costs none and goes on." if checking else ""
             return NoAttemptsLeft(
-                f"You have used {_all(self.attempts)} for this assignment.{checking} Your course's staff can grant "
+                f"You have used {_all(self.attempts)} for this assignment.{instead} Your course's staff can grant "
                 "more."
             )
         if self.next_at is not None and now < self.next_at:
@@ -88,17 +93,17 @@ class Allowance:
             )
         return None
 
-    def _check(self, now: datetime) -> NotAccepted | None:
+    def _check(self, now: datetime, *, ranking: bool = False) -> NotAccepted | None:
         if self.checks == 0:
             return NoAttemptsLeft(
                 "There are no free checks in this assignment: what you hand in is checked, and counts."
             )
         if self.check_at is not None and now < self.check_at:
             seconds = (self.check_at - now).total_seconds()
-            handing_in = "" if self._rank(now) else " You can hand in now."
+            instead = " You can hand in now." if ranking else ""
             return TooOften(
                 f"You have had {plural(self.checked, 'check')} within an hour, which is all there is. The next one is "
-                f"made at {{at}}.{handing_in}",
+                f"made at {{at}}.{instead}",
                 seconds,
                 self.check_at,
             )
@@ -208,8 +213,8 @@ def _checks(
 def _costs() -> ColumnElement[bool]:
     """Whether a submission uses up something: a fault of ours does not, nor what was cancelled before its turn.
 
-    Cancelled later it does: a worker was at it, and what it found may have been seen. One that was lost meanwhile left
-    nothing, and its step waits as if nobody had begun it.
+    Cancelled later it does, where its own student did so: a worker was at it, and what it found may have been seen. One
+    that was lost meanwhile left nothing, and its step waits as if nobody had begun it; so does what staff ended.
     """
     begun = exists().where(Step.job_id == Job.id, Step.started_at.is_not(None))
     return _job(

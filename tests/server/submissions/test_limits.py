@@ -358,20 +358,25 @@ def test_many_assignments_take_no_more_queries_than_one_and_each_has_its_own(cou
 
 @ON_SQLITE
 def test_no_refusal_points_to_what_is_refused_as_well(course, made):
-    change(course, attempts=1, checks_per_hour=1)
+    change(course, attempts=2, checks_per_hour=1)
     course.hand_in("ada", mode=Mode.CHECK)
 
-    def told(mode: Mode) -> str:
+    def told(mode: Mode, most_under_way: int | None = None) -> str:
         with made.begin() as session:
             assignment = session.get_one(Assignment, course.assignment)
-            return str(
-                allowance(session, assignment, course.people["ada"], later(2)).refusal(mode, later(2), None)
-            )
+            found = allowance(session, assignment, course.people["ada"], later(2))
+            return str(found.refusal(mode, later(2), most_under_way))
 
     assert told(Mode.CHECK).endswith("You can hand in now.")
+    assert "not graded yet" in told(Mode.RANK, 1)
+    assert "hand in now" not in told(Mode.CHECK, 1)
+    change(course, attempts=1)
     course.hand_in("ada", now=later(1))
     assert "hand in now" not in told(Mode.CHECK)
+    assert "Checking" not in told(Mode.RANK)
+    change(course, checks_per_hour=2)
     assert "Checking costs none" in told(Mode.RANK)
+    assert "Checking" not in told(Mode.RANK, 2)
     change(course, checks_per_hour=0)
     assert "Checking" not in told(Mode.RANK)
 
