@@ -58,6 +58,8 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
             raise NotPossible(f"Job {latest} grades the same submission, later: retry that one.")
     failed = old.verdict is Verdict.SYSTEM_ERROR or old.state is JobState.CANCELLED
     assignment = _assignment_of(session, old)
+    if assignment is not None:  # as it is once nobody is bringing its exercise up to date
+        session.refresh(assignment, with_for_update={"read": True, "of": Assignment})
     work = Work(
         kind=JobKind.REGRADE if old.submission_id is not None else JobKind.EXPERIMENT,
         priority=Priority(old.priority) if failed else max(Priority(old.priority), Priority.REGRADE),
@@ -95,6 +97,7 @@ def regrade(
     """
     moment = now or datetime.now(UTC)
     hold_course(session, assignment.course_id)
+    session.refresh(assignment)  # whoever held the course may have changed it
     turns = Turns(session, CPU_QUEUE, Priority.REGRADE)
     found = _to_grade(session, assignment, only)
     turns.know({one.person for one in found})

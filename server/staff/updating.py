@@ -57,15 +57,18 @@ def update_exercise(
     return: how many that waited are judged anew; None where the exercise judges as it did
     """
     moment = now or datetime.now(UTC)
-    hold_course(
-        session, assignment.course_id
-    )  # so that nothing is graded again meanwhile, by the one or the other
+    # so that nothing is graded again meanwhile, by the one or the other, and of two who do this the second sees it done
+    hold_course(session, assignment.course_id)
+    session.refresh(assignment)
     was = assignment.exercise_digest
     row = keep_exercise(session, _installed(assignment, folders), moment)
     if row.digest == was:
         return None
     # steps before the assignment: in this order they are locked by whoever records a result
     waiting = _take_along(session, assignment, row, moment)
+    session.refresh(assignment, with_for_update={"of": Assignment})
+    # what was being handed in before nobody could any more
+    waiting += _take_along(session, assignment, row, moment)
     assignment.exercise = row
     session.flush()
     rebuild(session, assignment)

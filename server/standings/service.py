@@ -101,7 +101,12 @@ def rebuild(session: Session, assignment: Assignment) -> None:
     session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment.id))
     pairs = select(Submission.person_id, Job.device_class).join(Job, Job.submission_id == Submission.id)
     found = session.execute(
-        pairs.where(Submission.assignment_id == assignment.id, Submission.mode == Mode.RANK).distinct()
+        pairs.where(
+            Submission.assignment_id == assignment.id,
+            Submission.mode == Mode.RANK,
+            Job.exercise_digest == assignment.exercise_digest,
+            _judged(Job),
+        ).distinct()
     )
     for person, device_class in found.all():
         restand(session, assignment, device_class, person)

@@ -217,7 +217,10 @@ def _wait_for_turn(session: Session, person: int) -> None:
 
 
 def _assignment(session: Session, handed_in: HandedIn, now: datetime) -> tuple[Assignment, Role]:
-    assignment = session.get(Assignment, handed_in.assignment)
+    # Whoever brings its exercise up to date waits for this, and this for them; other hand-ins do not.
+    assignment = session.get(
+        Assignment, handed_in.assignment, with_for_update={"read": True, "of": Assignment}
+    )
     role = None if assignment is None else role_in(session, handed_in.person, assignment.course_id)
     if assignment is None or role is None or not is_shown(assignment, role, now):
         raise NoSuchAssignment("There is no such assignment in your courses.")
