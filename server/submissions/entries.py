@@ -63,7 +63,7 @@ def ranked_entries(
     metric = metric_of(assignment.exercise)
     right = Job.verdict == Verdict.ACCEPTED
     alike, order = (Submission.person_id, right), (Submission.created_at, Submission.id)
-    comparable = and_(Result.ranked, Result.device_class == assignment.device_class)
+    comparable = and_(Result.ranked, Job.device_class == assignment.device_class)
     score = func.coalesce(case((comparable, _score(metric))), _NOT_MEASURED)
     found = (
         select(
@@ -106,8 +106,8 @@ def _score(metric: Metric) -> ColumnElement[Any]:
 _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
     Submission.id, Submission.public_id, Submission.assignment_id, Submission.person_id,
     Submission.created_at, Submission.mode, Submission.chosen_at, Job.state, Job.verdict,
-    Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
-    Result.ranked, Result.not_ranked, Result.device_class,
+    Job.device_class, Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
+    Result.ranked, Result.not_ranked,
 )  # fmt: skip
 
 

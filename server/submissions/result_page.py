@@ -97,7 +97,7 @@ class SubmissionPage:
 
     @property
     def begun(self) -> bool:
-        """Whether a worker was at it: then it costs as much as any other, unless staff ended it, who undo this."""
+        """Whether a worker was at it, so that it costs as much as any other; never so where staff ended it."""
         return any(step.started_at is not None for step in self.job.steps)
 
     @property

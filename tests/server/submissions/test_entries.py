@@ -113,7 +113,9 @@ def test_a_speed_on_another_device_is_no_score(course, made):
     end(course, elsewhere, Verdict.ACCEPTED, gflops=9_000.0, ms_median=1.0)
     end(course, here, Verdict.ACCEPTED, gflops=7.0, ms_median=2.0)
     with made.begin() as session:
-        session.get_one(Result, elsewhere).device_class = "b200"
+        session.get_one(Job, elsewhere).device_class = "b200"
+        # a worker's own word for what it measured on: it is asked for a device, and held to that
+        session.get_one(Result, here).device_class = "b200"
     with made.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
         entries = entries_of(session, assignment, course.people["ada"])
@@ -150,7 +152,7 @@ def test_what_is_left_out_of_many_never_counts(course, made):
             job = Job(
                 kind=JobKind.SUBMISSION, submission_id=submission.id, person_id=person, seed="0" * 32, priority=2,
                 source_digest=like.source_digest, exercise_digest=like.exercise_digest, arch="sm_90",
-                state=JobState.DONE, verdict=verdict, queued_at=NOW, ended_at=NOW,
+                device_class="h200", state=JobState.DONE, verdict=verdict, queued_at=NOW, ended_at=NOW,
             )  # fmt: skip
             session.add(job)
             job.result = Result(
