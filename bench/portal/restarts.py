@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -37,12 +38,13 @@ async def _measure(ground: Ground, what: str) -> dict[str, Any]:
         ended = await ending
     third = len(tabs) // 3
     waits = [
-        end - (last if number >= 2 * third else back) for number, end in enumerate(ended) if end is not None
-    ]
+        max(0.0, end - (last if number >= 2 * third else back))
+        for number, end in enumerate(ended)
+        if end is not None
+    ] or [math.nan]
     return {
-        "pages": len(tabs), "true": len(waits), "streams": sum(tab.streams for tab in tabs),
-        "loads": sum(tab.loads for tab in tabs) - len(tabs), "p50": max(0.0, percentile(waits, 0.5)),
-        "last": max(0.0, *waits),
+        "pages": len(tabs), "true": sum(end is not None for end in ended), "streams": sum(tab.streams for tab in tabs),
+        "loads": sum(tab.loads for tab in tabs) - len(tabs), "p50": percentile(waits, 0.5), "last": max(waits),
     }  # fmt: skip
 
 

@@ -39,11 +39,13 @@ class AnsweringWorker(ThreadWorker):
     """Says in a problem's form why a request cannot be read: which address it was for is not known."""
 
     def handle_error(self, req: Any, client: socket, addr: Any, exc: BaseException) -> None:
-        """Answer, and leave the connection to be closed; anything but an unreadable request as gunicorn does."""
-        if not isinstance(exc, ParseException):
+        """Answer, and leave the connection to be closed. Once a request was read, a fault is ours."""
+        if req is not None or not isinstance(exc, ParseException):
             super().handle_error(req, client, addr, exc)
             return
-        self.log.warning("a request that cannot be read: %s", type(exc).__name__)
+        self.log.warning(
+            "a request that cannot be read, from %s: %s", addr[0] if addr else "?", type(exc).__name__
+        )
         with suppress(OSError):
             write_nonblock(client, _answer(_PROBLEMS.get(type(exc), _NO_HTTP)))
 

@@ -38,7 +38,8 @@ class OwnFolder:
     def close(self) -> None:
         """Remove it with all that is in it. Safe to call twice."""
         if self._lock >= 0:
-            shutil.rmtree(self.path, ignore_errors=True)
+            with contextlib.suppress(RecursionError):  # of folders within folders without end
+                shutil.rmtree(self.path, ignore_errors=True)
             os.close(self._lock)
             self._lock = -1
 
@@ -59,7 +60,7 @@ def sweep() -> None:
 
 def _swept(name: str, place: int) -> bool:
     """Remove a folder if nobody owns it; whether it is gone."""
-    with contextlib.suppress(OSError), _free(name, place):
+    with contextlib.suppress(OSError, RecursionError), _free(name, place):
         shutil.rmtree(name, dir_fd=place)
         return True
     return False

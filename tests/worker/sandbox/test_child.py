@@ -307,6 +307,30 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_anew(monkeypatch, tm
     folder.close()
 
 
+def test_folders_within_folders_without_end_stop_nobody(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mine, left = OwnFolder(), tmp_path / "tilelab-sandbox-left"
+    left.mkdir()
+    try:
+        for folder in (mine.path, left):
+            _dig(folder, 1200)
+        sweep()
+        mine.close()
+    finally:
+        subprocess.run(["rm", "-rf", mine.path, left], check=True)
+
+
+def _dig(folder: str | Path, depth: int) -> None:
+    """That many folders, each in the one before."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=here)
+        inner = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+
+
 def _alive(pid: int) -> bool:
     """Whether a process still runs; one that has ended and waits to be collected does not."""
     try:
