@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernels.exercise.checks import check_whole
+from kernels.exercise.model import JUDGE_VERSION as JUDGE_VERSION  # noqa: PLC0414 - for whoever keeps what depends on it
 from kernels.exercise.model import (
-    JUDGE_VERSION,
     AnalysisRule,
     Binding,
     CaseRule,

@@ -14,6 +14,7 @@ from server.audit.service import note
 from server.courses.models import Membership, Role
 from server.fleet.looking import FleetSeen, NoSuchWorker, look, tell
 from server.web.access import Viewer, admin, viewer
+from server.web.forms import number_of
 from server.web.problems import Refused
 from server.web.site import site
 from worker.broker import BrokerUnavailable, BrokerUrlError
@@ -74,9 +75,9 @@ def tell_worker(worker: str) -> Response:
 def show_deeds() -> str:
     """Who did what to the server as a whole: to workers, accounts, and whatever is in no course."""
     admin()
-    before = request.args.get("before", "")
+    before = number_of(request.args, "before")
     with site().readers.begin() as session:
-        found = deeds(session, None, before=int(before) if before.isdecimal() and len(before) < 19 else 0)
+        found = deeds(session, None, before=before or 0)
     return render_template("fleet/audit.html", deeds=found)
 
 

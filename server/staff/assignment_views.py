@@ -10,7 +10,7 @@ from flask import Response, render_template
 from sqlalchemy.orm import Session
 
 from kernels.devices import devices
-from kernels.exercise import Exercise, ExerciseError, list_exercises
+from kernels.exercise import Exercise, ExerciseError, find_exercise, list_exercises
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.courses.service import CourseError, Terms, find_assignment
 from server.fleet.service import device_classes
@@ -218,7 +218,6 @@ def _exercises() -> tuple[Exercise, ...]:
 def _is_outdated(assignment: Assignment) -> bool:
     """Whether the exercise that is installed judges otherwise than the one that was set."""
     try:
-        known = {exercise.name: exercise.digest for exercise in _exercises()}
+        return find_exercise(assignment.exercise.name).digest != assignment.exercise_digest
     except ExerciseError:
         return False
-    return known.get(assignment.exercise.name, assignment.exercise_digest) != assignment.exercise_digest

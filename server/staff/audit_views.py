@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from flask import render_template
+from flask import render_template, request
 
 from server.audit.reading import Deeds, actors, deeds
-from server.staff.desk import Desk, asked, desk_of, staff
+from server.staff.desk import Desk, desk_of, looked_for, staff
 from server.web.access import staff_of
-from server.web.forms import Form, filled
+from server.web.forms import Form, number_of
 from server.web.site import site
 
 _AREAS = (
@@ -45,7 +45,8 @@ class AuditPage:
 def show_audit(slug: str) -> str | tuple[str, int]:
     """The latest first; nothing where it cannot be read which."""
     course = staff_of(slug)
-    form = filled({name: asked(name) for name in ("area", "by", "subject")})
+    form = looked_for(request.args, "area", "by", "subject")
+    before = number_of(request.args, "before")
     with site().readers.begin() as session:
         people = [("", "Anybody"), *((str(one), name) for one, name in actors(session, course.course_id))]
         form.choose("area", _AREAS)
@@ -53,14 +54,10 @@ def show_audit(slug: str) -> str | tuple[str, int]:
         found = Deeds((), 0)
         if form.right:
             found = deeds(
-                session, course.course_id, area=form["area"], actor=_number(form["by"]), subject=form["subject"],
-                before=_number(asked("before")) or 0,
+                session, course.course_id, area=form["area"], actor=int(form["by"]) if form["by"] else None,
+                subject=form["subject"], before=before or 0,
             )  # fmt: skip
     query = urlencode({name: value for name, value in form.values.items() if value})
     page = AuditPage(desk_of(course, "audit"), form, found, people, query)
     html = render_template("staff/audit.html", page=page, areas=_AREAS)
     return html if form.right else (html, 422)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 19 else None

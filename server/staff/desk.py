@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +14,13 @@ from server.accounts.models import Person
 from server.courses.models import Course
 from server.staff.roster_csv import MOST_BYTES
 from server.web.access import Membership, viewer
+from server.web.forms import Form
 from server.web.frame import Link
 from server.web.problems import Problem, problem_response
 
 staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>", template_folder="templates")
 
+_LONGEST = 200
 _TABS = (
     ("Overview", "staff.overview", "overview"),
     ("Roster", "staff.show_roster", "roster"),
@@ -61,9 +64,22 @@ def back(endpoint: str, slug: str, notice: str = "", **values: Any) -> Response:
     return Response(status=303, headers={"Location": url_for(endpoint, slug=slug, **values)})
 
 
-def asked(name: str, longest: int = 200) -> str:
+def asked(name: str, longest: int = _LONGEST) -> str:
     """A part of the address's query; "" for none."""
     return printable(request.args.get(name, ""))[:longest]
+
+
+def looked_for(given: Mapping[str, str], *names: str) -> Form:
+    """What an address or a form asks to see. What is cut or left out of it is a mistake: the rest may be far more."""
+    form = Form()
+    for name in names:
+        text = given.get(name, "")
+        form.values[name] = printable(text)[:_LONGEST]
+        if form.values[name] != " ".join(text.split()):
+            form.mistake(
+                name, f"This is longer than {_LONGEST} characters, or holds some that nobody can type."
+            )
+    return form
 
 
 def printable(text: str) -> str:

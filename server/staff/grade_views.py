@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from flask import Response, render_template, url_for
+from flask import Response, render_template, request, url_for
+from sqlalchemy.orm import Session
 
 from server.audit.service import note
-from server.staff.desk import Desk, acting, asked, desk_of, staff
+from server.staff.desk import Desk, acting, desk_of, looked_for, staff
 from server.staff.gradebook import Gradebook, gradebook, grades_csv
 from server.staff.roster import sections
 from server.staff.roster_views import csv_answer
-from server.web.access import staff_of
-from server.web.forms import Form, filled
+from server.web.access import Membership, staff_of
+from server.web.forms import Form
+from server.web.problems import Refused
 from server.web.site import site
 
 
@@ -39,14 +41,17 @@ class GradesPage:
 
 
 @staff.get("/grades")
-def show_grades(slug: str) -> str:
-    """One row for each student."""
+def show_grades(slug: str) -> str | tuple[str, int]:
+    """One row for each student; none where it cannot be read of which section."""
     course = staff_of(slug)
-    form = filled({name: asked(name) for name in ("section", "by", "down", "dropped")})
+    form = _asked()
     down = form.checked("down")
     with site().readers.begin() as session:
-        book = gradebook(session, course.course_id, form["section"], dropped=form.checked("dropped"))
-        there_are = [("", "All"), *((one, one) for one in sections(session, course.course_id))]
+        there_are = _sections(session, course)
+        form.choose("section", there_are)
+        book = Gradebook((), ())
+        if form.right:
+            book = gradebook(session, course.course_id, form["section"], dropped=form.checked("dropped"))
     by = form["by"] or "name"
     columns: list[tuple[str, str, float | None]] = [("name", "Student", None), ("section", "Section", None)]
     columns += [(one.slug, one.title, one.points) for one in book.assignments]
@@ -56,21 +61,34 @@ def show_grades(slug: str) -> str:
         for name, title, most in columns
     ]
     page = GradesPage(desk_of(course, "grades"), book.ordered(by, down=down), form, headings, there_are)
-    return render_template("staff/grades.html", page=page)
+    html = render_template("staff/grades.html", page=page)
+    return html if form.right else (html, 422)
 
 
 @staff.get("/grades.csv")
 def export_grades(slug: str) -> Response:
     """All grades, in the order of the roster."""
     course = staff_of(slug)
+    form = _asked()
     with site().readers.begin() as session:
-        book = gradebook(session, course.course_id, asked("section"), dropped=bool(asked("dropped")))
+        form.choose("section", _sections(session, course))
+        if not form.right:
+            raise Refused(422, "invalid", "This cannot be looked for", " ".join(form.mistakes.values()))
+        book = gradebook(session, course.course_id, form["section"], dropped=form.checked("dropped"))
     with site().sessions.begin() as session:
         note(
             session, acting(session), "grades.exported", f"course {course.slug}", course_id=course.course_id,
             students=len(book.lines),
         )  # fmt: skip
     return csv_answer(grades_csv(book), f"{course.slug}-grades.csv")
+
+
+def _asked() -> Form:
+    return looked_for(request.args, "section", "by", "down", "dropped")
+
+
+def _sections(session: Session, course: Membership) -> list[tuple[str, str]]:
+    return [("", "All"), *((one, one) for one in sections(session, course.course_id))]
 
 
 def _address(slug: str, form: Form, name: str, by: str, *, down: bool) -> str:

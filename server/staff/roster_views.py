@@ -15,7 +15,7 @@ from server.audit.service import note
 from server.courses.models import Role
 from server.courses.service import CourseError
 from server.staff.cells import written
-from server.staff.desk import Desk, acting, asked, back, desk_of, staff, the_course
+from server.staff.desk import Desk, acting, asked, back, desk_of, looked_for, staff, the_course
 from server.staff.invitations import HandedOut, hand_out, invite_all
 from server.staff.roster import (
     Member,
@@ -75,9 +75,10 @@ class RosterPage:
 
 
 @staff.get("/roster")
-def show_roster(slug: str) -> str:
-    """Who is in the course."""
-    return _page(staff_of(slug), filled({"role": Role.STUDENT.value}))
+def show_roster(slug: str) -> str | tuple[str, int]:
+    """Who is in the course; nobody where it cannot be read who is asked for."""
+    page = _page(staff_of(slug), filled({"role": Role.STUDENT.value}))
+    return _html(page) if page.wanted.right else (_html(page), 422)
 
 
 @staff.get("/roster.csv")
@@ -121,7 +122,7 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
             form.mistake("section" if "section" in str(error) else "email", str(error))
         else:
             return back("staff.show_roster", slug, "member-added")
-    return _page(course, form), 422
+    return _html(_page(course, form)), 422
 
 
 @staff.post("/roster/<int(max=9007199254740991):person>")
@@ -177,7 +178,7 @@ def make_link(slug: str, person: int) -> str:
             link = hand_out(session, row, acting(session), session.get_one(Person, person))
         except CourseError as error:
             raise _refused(str(error)) from error
-    return _page(course, filled({"role": Role.STUDENT.value}), link)
+    return _html(_page(course, filled({"role": Role.STUDENT.value}), link))
 
 
 @staff.post("/roster/invitations.csv")
@@ -207,31 +208,31 @@ def csv_answer(text: str, name: str) -> Response:
     return answer
 
 
-def _page(course: Membership, form: Form, link: HandedOut | None = None) -> str:
-    wanted = filled(
-        {name: asked(name) for name in ("text", "role", "section")} | {"state": asked("state") or "here"}
-    )
+def _page(course: Membership, form: Form, link: HandedOut | None = None) -> RosterPage:
+    wanted = looked_for(request.args, "text", "section", "state")
+    wanted.values["state"] = wanted["state"] or "here"
+    wanted.choose("state", _STATES)
     with site().readers.begin() as session:
         everybody = roster(session, course.course_id)
-        fits = Wanted(*(wanted[name] for name in _FILTERS))
-        part = part_of([one for one in everybody if is_wanted(one, fits)], asked("page", 6))
-        last = last_submissions(session, course.course_id, part.members)
         there_are = sections(session, course.course_id)
+        wanted.choose("section", [("", "All"), *((one, one) for one in there_are)])
+        fits = Wanted(wanted["text"], section=wanted["section"], state=wanted["state"])
+        shown = [one for one in everybody if is_wanted(one, fits)] if wanted.right else []
+        part = part_of(shown, asked("page", 6))
+        last = last_submissions(session, course.course_id, part.members)
         code = the_course(session, course).enrolment_code
     here = [one for one in everybody if one.dropped_at is None]
     counts = {role.value: sum(one.role is role for one in here) for role in Role}
-    page = RosterPage(
+    return RosterPage(
         desk_of(course, "roster"), part, last, wanted, _query(wanted), there_are, form, code,
         counts | {"dropped": len(everybody) - len(here)}, sum(not one.has_password for one in here), link,
         site_address(),
     )  # fmt: skip
-    return render_template(
-        "staff/roster.html",
-        page=page,
-        roles=ROLES,
-        states=_STATES,
-        sections=[(one, one) for one in there_are],
-    )
+
+
+def _html(page: RosterPage) -> str:
+    offered = [(one, one) for one in page.sections]
+    return render_template("staff/roster.html", page=page, roles=ROLES, states=_STATES, sections=offered)
 
 
 def part_of(members: Sequence[Member], asked_for: str) -> Part:
@@ -244,9 +245,6 @@ def part_of(members: Sequence[Member], asked_for: str) -> Part:
 
 def _query(wanted: Form) -> str:
     return urlencode({name: value for name, value in wanted.values.items() if value})
-
-
-_FILTERS = ("text", "role", "section", "state")
 
 
 def _role(form: Form) -> Role | None:

@@ -17,7 +17,7 @@ from server.courses.models import Role
 from server.courses.service import assignments_for
 from server.fleet.service import device_classes
 from server.grading.models import JobState
-from server.staff.desk import printable
+from server.staff.desk import looked_for
 from server.staff.local_time import MomentError, read_moment, zone_named
 from server.staff.submissions import NOT_MEASURED, Asked
 from server.submissions.models import Mode
@@ -31,7 +31,6 @@ Choices = Mapping[str, tuple[tuple[str, str], ...]]
 """What can be chosen in each field that is no text: values, each with what it is called."""
 
 _TIMES = ("since", "until")
-_LONGEST = 200
 _DEVICE_CLASS = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
 _ALWAYS: Choices = {
     "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
@@ -74,14 +73,7 @@ class Filter:
 
 def read_filter(session: Session, course: Membership, given: Mapping[str, str], now: datetime) -> Filter:
     """What an address or a form asks for; what cannot be read is a mistake in the form."""
-    form = Form()
-    for name in FIELDS:
-        text = given.get(name, "")
-        form.values[name] = printable(text)[:_LONGEST]
-        if form.values[name] != " ".join(text.split()):
-            form.mistake(
-                name, f"This is longer than {_LONGEST} characters, or holds some that nobody can type."
-            )
+    form = looked_for(given, *FIELDS)
     choices = _choices(session, course, form["device"], now)
     for name, offered in choices.items():
         form.choose(name, offered)

@@ -17,6 +17,7 @@ from server.staff.submission_filter import Filter, read_filter
 from server.staff.submissions import Part, listing, newest
 from server.submissions.cancelling import revoke
 from server.web.access import Membership, nothing_here, staff_of, viewer
+from server.web.forms import number_of
 from server.web.problems import Refused
 from server.web.site import site
 
@@ -90,7 +91,7 @@ def confirm_regrade(slug: str) -> str | tuple[str, int]:
     wanted = _filter(course, request.args)
     if not wanted.form.right:
         return _list(course, wanted), 422
-    after, until = (_number(request.args, name) for name in ("after", "newest"))
+    after, until = (number_of(request.args, name) for name in ("after", "newest"))
     with site().readers.begin() as session:
         until = newest(session) if until is None else until
         planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrading.MOST)
@@ -108,7 +109,7 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
     wanted = _filter(course, request.form)
     if not wanted.form.right:
         return _list(course, wanted), 422
-    after, until = (_number(request.form, name) for name in ("after", "newest"))
+    after, until = (number_of(request.form, name) for name in ("after", "newest"))
     if until is None:
         raise _incomplete()
     with site().sessions.begin() as session:
@@ -191,14 +192,6 @@ def _listed(course: Membership, wanted: Filter) -> SubmissionsPage:
 def _rest(wanted: Filter, planned: Planned, until: int) -> dict[str, Any]:
     """Which of a filter's submissions come after those that are planned."""
     return {**wanted.given, "after": planned.last, "newest": until}
-
-
-def _number(given: Mapping[str, str], name: str) -> int | None:
-    """The number of a submission; None where none is given. One that cannot be read is no bound, and refused."""
-    text = given.get(name, "")
-    if text and not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise _incomplete()
-    return int(text) if text else None
 
 
 def _incomplete() -> Refused:

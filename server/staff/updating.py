@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from kernels.exercise import Exercise as Found
-from kernels.exercise import ExerciseError, find_exercise, read_exercise
+from kernels.exercise import ExerciseError, find_exercise, read_exercise, schema
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.locking import hold_course
@@ -46,6 +47,7 @@ def update_exercise(
     actor: Person | None,
     *,
     folders: Sequence[Path] = (),
+    shown: str | None = None,
     now: datetime | None = None,
 ) -> int | None:
     """Judge by the exercise as it is now; raises CourseError where there is none of its name, or none that fits.
@@ -54,6 +56,7 @@ def update_exercise(
     stands on them once it is graded again.
 
     folders: with exercises beside those that come with Tilelab
+    shown: the digest that `plan_update` told; a CourseError where another is installed by now. None for any
     return: how many that waited are judged anew; None where the exercise judges as it did
     """
     moment = now or datetime.now(UTC)
@@ -64,6 +67,10 @@ def update_exercise(
     row = keep_exercise(session, _installed(assignment, folders), moment)
     if row.digest == was:
         return None
+    if shown not in {None, row.digest}:
+        raise CourseError(
+            "The exercise that is installed is another than the one that was shown. Open the page anew, and look again."
+        )
     # steps before the assignment: in this order they are locked by whoever records a result
     waiting = _take_along(session, assignment, row, moment)
     session.refresh(assignment, with_for_update={"of": Assignment})
@@ -95,8 +102,14 @@ def plan_update(session: Session, assignment: Assignment, *, folders: Sequence[P
 
 def is_judged(exercise: Exercise) -> bool:
     """Whether workers of this version take what is to be judged by it: those of another judge refuse."""
+    return _is_judged(exercise.name, exercise.definition, exercise.digest, schema.JUDGE_VERSION)
+
+
+@lru_cache(maxsize=256)
+def _is_judged(name: str, definition: str, digest: str, _judge: int) -> bool:
+    """Kept, as pages ask it of each assignment, and to read a definition takes a few milliseconds."""
     try:
-        read_exercise(exercise.name, exercise.definition, exercise.digest)
+        read_exercise(name, definition, digest)
     except ExerciseError:
         return False
     return True

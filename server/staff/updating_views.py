@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flask import Response, render_template
+from flask import Response, render_template, request
 
 from server.courses.models import Assignment
 from server.courses.service import CourseError
@@ -42,12 +42,13 @@ def confirm_update(slug: str, assignment: str) -> str:
 
 @staff.post("/assignments/<assignment>/update")
 def update_assignment(slug: str, assignment: str) -> Response:
-    """Do it."""
+    """Do it, where it is what was shown."""
     course = instructor_of(slug)
+    shown = request.form.get("now", "")
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
         try:
-            changed = update_exercise(session, found, acting(session)) is not None
+            changed = update_exercise(session, found, acting(session), shown=shown) is not None
         except CourseError as error:
             raise Refused(409, "not_possible", "This cannot be done", str(error)) from error
     notice = "assignment-updated" if changed else ""

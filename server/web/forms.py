@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 
 from flask import request
 
+from server.web.problems import Refused
+
 LONGEST = 10_000
 """Of one field; a source comes by a reader of its own."""
+
+_MOST_DIGITS = 18
 
 
 @dataclass(slots=True)
@@ -51,3 +55,17 @@ def sent(*names: str) -> Form:
 def filled(values: Mapping[str, str]) -> Form:
     """A form as it stands before anybody typed."""
     return Form(dict(values))
+
+
+def number_of(given: Mapping[str, str], name: str) -> int | None:
+    """A number that a page put into an address or a form; None for none.
+
+    One that cannot be read is refused: without it, there would be more than was asked for.
+    """
+    text = given.get(name, "")
+    if text and not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise Refused(
+            422, "invalid", "This cannot be read",
+            f"“{name}” is no number that this page gives. Go back, reload the page, and try again.",
+        )  # fmt: skip
+    return int(text) if text else None

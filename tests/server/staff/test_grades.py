@@ -80,7 +80,12 @@ def test_it_is_sorted_and_filtered(portal: Portal, tom: BrowserClient) -> None:
         assert page.index(f"{first}@example.edu") < page.index(f"{other}@example.edu"), query
     assert "bob@example.edu" not in tom.page(f"{PAGE}?dropped=yes&section=A1")
     assert 'aria-sort="descending"' in tom.page(f"{PAGE}?by=total&down=yes")
-    assert tom.get(f"{PAGE}?by=nonsense&section=%00").status_code == 200
+    assert tom.get(f"{PAGE}?by=nonsense").status_code == 200
+    for junk in ("%00", "junk"):
+        answer = tom.get(f"{PAGE}?section={junk}")
+        assert (answer.status_code, 'href="#section"' in answer.text) == (422, True)
+        assert "@example.edu" not in answer.text.partition("<main")[2]
+        assert tom.get(f"{PAGE}.csv?section={junk}").status_code == 422
 
 
 def test_what_students_never_saw_is_no_column(portal: Portal, tom: BrowserClient) -> None:

@@ -11,9 +11,9 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
 from server.grading.dispatch import take
 from server.grading.models import Step, StepState
-from server.staff.updating import update_exercise
+from server.staff.updating import is_judged, update_exercise
 from tests.server.course import AFTER_ANY_PAUSE
-from tests.server.databases import ON_POSTGRESQL
+from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
@@ -65,7 +65,11 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
     page = ina.page(UPDATE)
     assert "1 submission that no worker has begun" in page
     assert "1 line is gone until" in page
-    assert "Boards begin anew" in ina.page(ina.post_form(UPDATE).headers["Location"])
+    shown = page.partition('name="now" value="')[2].partition('"')[0]
+    for other in ({}, {"now": "f" * 64}):
+        answer = ina.post_form(UPDATE, **other)
+        assert (answer.status_code, "another than the one that was shown" in answer.text) == (409, True)
+    assert "Boards begin anew" in ina.page(ina.post_form(UPDATE, now=shown).headers["Location"])
     with course.sessions.begin() as session:
         found = session.scalars(select(Assignment)).one()
         deed = session.scalars(select(AuditEvent)).one()
@@ -88,3 +92,15 @@ def test_what_cannot_be_brought_up_to_date_says_why(portal: Portal) -> None:
     answer = ina.post_form(UPDATE)
     assert answer.status_code == 409
     assert "my_own" in answer.get_data(as_text=True)
+
+
+@ON_SQLITE
+def test_a_definition_is_read_once_however_often_it_is_asked_for(
+    portal: Portal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 2)
+    with portal.course.sessions.begin() as session:
+        exercise = session.scalars(select(Assignment)).one().exercise
+        assert not is_judged(exercise)
+        monkeypatch.setattr("server.staff.updating.read_exercise", lambda *_: 1 / 0)
+        assert not is_judged(exercise)

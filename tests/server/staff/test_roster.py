@@ -141,6 +141,14 @@ def test_a_long_roster_comes_in_pages_and_is_searched_as_a_whole(
     assert "roster.exported course gpu" in deeds(portal)
 
 
+def test_who_cannot_be_asked_for_is_not_everybody(portal: Portal, ina: BrowserClient) -> None:
+    for junk in ("state=junk", "section=junk", "text=%00"):
+        answer = ina.get(f"{ROSTER}?{junk}")
+        assert answer.status_code == 422, junk
+        assert "Nobody is shown until" in answer.text
+        assert "ina@example.edu" not in answer.text
+
+
 def test_a_file_is_shown_first_and_then_done_as_it_was_shown(portal: Portal, ina: BrowserClient) -> None:
     client_of(portal, "ada")
     client_of(portal, "bob")

@@ -18,8 +18,8 @@ from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.grading.changes import regrade, retry
 from server.grading.models import Job
+from server.grading.queue import place_of
 from server.staff.updating import update_exercise
-from server.submissions import service
 from tests.server.course import ACourse
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import counted_queries, handed_in, newest_job
@@ -69,7 +69,6 @@ def test_what_is_handed_in_as_it_begins_is_taken_along(
 ) -> None:
     """The submission is in nobody's sight yet when the update looks for what waits."""
     read, go_on = Event(), Event()
-    place_of = service.place_of
 
     def slowly(*given: Any) -> Any:
         read.set()
@@ -81,7 +80,7 @@ def test_what_is_handed_in_as_it_begins_is_taken_along(
             return update_exercise(session, session.get_one(Assignment, course.assignment), None)
 
     course.person("bob")
-    monkeypatch.setattr(service, "place_of", slowly)
+    monkeypatch.setattr("server.submissions.service.place_of", slowly)
     with ThreadPoolExecutor(2) as pool:
         handing_in = pool.submit(course.hand_in, "bob", source=b"// 2")
         assert read.wait(10)
