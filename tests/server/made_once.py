@@ -46,7 +46,11 @@ class _Address(Rule):
 
 
 class _Statements:
-    """Makes engines, of which all for one kind of database know the statements that one of them compiled."""
+    """Makes engines, of which all for one kind of database know the statements that one of them compiled.
+
+    They share its dialect, which has the serializer of JSON, and the listeners of its errors: tests of these make
+    engines of their own.
+    """
 
     # many times what one process of the portal sends
     _MOST = 5000

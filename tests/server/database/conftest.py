@@ -4,9 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, create_engine
 
 from server.database.engine import connect
+
+
+@pytest.fixture(autouse=True)
+def engines_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here engines are tried: none has the dialect of another test's, and with it listeners that it was not given."""
+    monkeypatch.setattr("server.database.engine.create_engine", create_engine)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
