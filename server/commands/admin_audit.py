@@ -56,7 +56,7 @@ def audit(
             actor=None if email is None else person_named(session, email).id,
         )  # fmt: skip
     if as_json:
-        lines = [asdict(deed) | {"at": deed.at.isoformat(timespec="seconds")} for deed in found.rows]
+        lines = [_plain(deed) for deed in found.rows]
         click.echo(json.dumps({"deeds": lines, "next": found.before or None}))
     elif found.rows:
         click.echo("\n".join(_lines(found.rows, zone)))
@@ -65,6 +65,10 @@ def audit(
     else:
         click.echo("Nothing of that kind was done.")
     leave(Exit.ACCEPTED)
+
+
+def _plain(deed: Deed) -> dict[str, object]:
+    return asdict(deed) | {"at": deed.at.isoformat(timespec="seconds"), "submission": deed.submission or None}
 
 
 def _lines(found: Sequence[Deed], zone: ZoneInfo) -> list[str]:

@@ -46,5 +46,5 @@ def log(id: str | None, as_json: bool) -> None:  # noqa: A002 - the argument's n
 
 def _without_report(found: Submission, public_id: str) -> str:
     if found.state == "cancelled":
-        return f"{public_id} was taken back, so there is no report."
+        return f"{public_id} was stopped, so there is no report."
     return f"{public_id} is not graded yet; `tilelab status {public_id} --watch` waits for it."

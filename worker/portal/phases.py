@@ -16,7 +16,7 @@ _LONGEST = 100
 def phase(found: Submission) -> str:
     """What is being done, or awaited; without seconds, so that it changes only when that does."""
     if found.state == "cancelled":
-        return "taken back"
+        return "stopped"
     if found.over:
         return "graded"
     doing = [_DOING.get(step.name, safe(step.name)) for step in found.steps if step.state == "running"]

@@ -202,7 +202,7 @@ def test_the_audit_is_read(course: ACourse) -> None:
     assert "member changed" in lines[1]
     assert "section: none → B2" in lines[1]
     (only,) = json.loads(done("audit", "gpu", "--area", "course", "--json"))["deeds"]
-    assert (only["action"], only["by"]) == ("course code made", None)
+    assert (only["action"], only["by"], only["submission"]) == ("course code made", None, None)
     page = json.loads(done("audit", "gpu", "--limit", "1", "--json"))
     assert json.loads(done("audit", "gpu", "--before", str(page["next"]), "--json"))["deeds"] == [only]
     mistyped = run("audit", "gpu", "--area", "members")

@@ -98,9 +98,9 @@ def test_names_that_no_assignment_has_are_not_believed(hostile: Hostile, name: s
         assert "as none can be named" in line_of(run(*words), 3)
 
 
-def test_what_was_taken_back_has_no_report(hostile: Hostile) -> None:
+def test_what_was_stopped_has_no_report(hostile: Hostile) -> None:
     hostile.says({**FOUND, "state": "cancelled", "verdict": None})
-    assert "was taken back, so there is no report" in line_of(run("log", "a1"), 2)
+    assert "was stopped, so there is no report" in line_of(run("log", "a1"), 2)
     hostile.says({**FOUND, "state": "running", "verdict": None})
     assert "--watch` waits for it" in line_of(run("log", "a1"), 2)
     hostile.says({**FOUND, "result": {"message": "So it is."}})
