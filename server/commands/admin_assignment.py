@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kernels.exercise import Exercise, ExerciseError, find_exercise
 from server.commands.asking import assignment_named, course_named, person_named
 from server.commands.database import database_in_use
 from server.commands.moments import METAVAR, NONE, read_time
@@ -78,15 +79,9 @@ def set_exercise(
         found = course_named(session, course)
         asked = asked_for(given, found)
         terms = Terms(slug=name, device_class=device_class, arch=arch, tile=tile)
-        made = service.set_exercise(
-            session,
-            found,
-            None,
-            exercise,
-            terms,
-            with_asked(Setting(), asked),
-            folders=_folders(folder),
-        )
+        wrong = service.wrong_terms(session, found, _installed(exercise, folder), terms)
+        setting = with_asked(Setting(), asked, wrong)
+        made = service.set_exercise(session, found, None, exercise, terms, setting, folders=_folders(folder))
         shown, more = _shown(made), told(asked, found)
     line = f"Set {course}/{made.slug}: {made.title}{'; ' if more else ''}{more}."
     click.echo(json.dumps(shown) if as_json else line)
@@ -234,6 +229,13 @@ def _update_line(name: str, waiting: int | None) -> str:
     return (
         f"judged by the exercise as it is now{more}. `tilelab admin regrade {name}` grades the others again."
     )
+
+
+def _installed(name: str, folder: Path | None) -> Exercise:
+    try:
+        return find_exercise(name, _folders(folder))
+    except ExerciseError as error:
+        raise WrongUse(str(error)) from error
 
 
 def _folders(folder: Path | None) -> tuple[Path, ...]:

@@ -81,7 +81,7 @@ def _lines(rows: Sequence[Row], zone: ZoneInfo) -> list[str]:
         [
             row.public_id, f"{clock_text(row.created_at, zone)}{' late' if row.late else ''}", row.assignment,
             safe(row.email), row.mode.value, row.state.value, row.verdict or "",
-            "" if row.gflops is None else f"{row.gflops:,.1f}",
+            "" if row.gflops is None else f"{row.gflops:,.1f}{', not ranked' if row.not_ranked else ''}",
         ]
         for row in rows
     ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import click
@@ -11,8 +12,10 @@ import click
 from kernels.verdict import Verdict
 from server.commands.moments import read_time
 from server.courses.models import Course
+from server.courses.service import is_device_class
 from server.staff.submissions import Asked
 from server.submissions.models import Mode
+from worker.commands.root import WrongUse
 
 _OPTIONS = (
     click.option("--student", default="", help="Only of those whose name or email holds this."),
@@ -33,13 +36,20 @@ def filter_options(command: Any) -> Any:
 
 
 def filtered(asked: Asked, course: Course, given: Mapping[str, Any]) -> Asked:
-    """What was asked for, narrowed by these options; raises WrongUse for a time that is none."""
+    """What was asked for, narrowed by these options; raises WrongUse for what can be no time or no device class."""
     times: dict[str, Any] = {
-        name: read_time(f"--{name}", given[name], course)
-        for name in ("since", "until")
-        if given[name] is not None
+        name: _time(name, given[name], course) for name in ("since", "until") if given[name] is not None
     }
+    if given["device"] and not is_device_class(given["device"]):
+        raise WrongUse(f"--device is {given['device']!r}. Give a device class, such as h200, or cpu.")
     return replace(
         asked, student=given["student"], verdict=given["verdict"] or "", mode=given["mode"] or "",
         device=given["device"], worker=given["worker"], **times,
     )  # fmt: skip
+
+
+def _time(name: str, text: str, course: Course) -> datetime:
+    moment = read_time(f"--{name}", text, course)
+    if moment is None:  # the word none, which takes a time away elsewhere
+        raise WrongUse(f"--{name} is {text!r}. Write a time like 2026-03-01T23:59, or leave the option out.")
+    return moment

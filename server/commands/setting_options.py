@@ -18,6 +18,8 @@ _ANY = "any"
 _TIMES = {"opens_at": "opens", "due_at": "due", "closes_at": "closes", "board_frozen_at": "freeze"}
 _NAMES = {
     **_TIMES,
+    "slug": "name",
+    "device_class": "device-class",
     "late_percent_per_day": "late-percent",
     "min_interval_seconds": "interval",
     "checks_per_hour": "checks",
@@ -65,13 +67,16 @@ def asked_for(given: Mapping[str, Any], course: Course) -> dict[str, Any]:
     return found
 
 
-def with_asked(setting: Setting, asked: Mapping[str, Any]) -> Setting:
-    """The setting with what was asked for; raises WrongUse with all that cannot be."""
+def with_asked(setting: Setting, asked: Mapping[str, Any], wrong: Mapping[str, str] | None = None) -> Setting:
+    """The setting with what was asked for; raises WrongUse with all that cannot be.
+
+    wrong: what cannot be of what is asked for beside it, by field
+    """
     made = replace(setting, **asked)
     new = not setting.title  # without a title it gets the exercise's own
-    wrong = mistakes(replace(made, title=made.title or _ANY) if new else made)
-    if wrong:
-        raise WrongUse(" ".join(f"--{_NAMES.get(name, name)}: {text}" for name, text in wrong.items()))
+    every = {**(wrong or {}), **mistakes(replace(made, title=made.title or _ANY) if new else made)}
+    if every:
+        raise WrongUse(" ".join(f"--{_NAMES.get(name, name)}: {text}" for name, text in every.items()))
     return made
 
 

@@ -23,7 +23,10 @@ from worker.architectures import ARCHES
 
 DEFAULT_ARCH = "sm_90"
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
-_DEVICE_CLASS = re.compile(r"([a-z0-9][a-z0-9-]{0,47})?")
+DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
+"""What the name of a kind of GPU looks like, such as h200."""
+
+_DEVICE_CLASS = re.compile(DEVICE_CLASS)
 _LONGEST_TITLE = 200
 
 
@@ -163,7 +166,7 @@ def wrong_terms(session: Session, course: Course, exercise: Found | None, terms:
         found["slug"] = _no_slug(slug)
     elif find_assignment(session, f"{course.slug}/{slug}") is not None:
         found["slug"] = f"The course {course.slug} has an assignment {slug} already."
-    if not _DEVICE_CLASS.fullmatch(terms.device_class):
+    if terms.device_class and not is_device_class(terms.device_class):
         found["device_class"] = f"{terms.device_class!r} is no device class, such as h200."
     arch = terms.arch or arch_of(terms.device_class)
     if arch not in ARCHES:
@@ -251,6 +254,11 @@ def is_shown(assignment: Assignment, role: Role, now: datetime) -> bool:
 
 def _shown_at(now: datetime) -> ColumnElement[bool]:
     return and_(Assignment.listed, or_(Assignment.opens_at.is_(None), Assignment.opens_at <= now))
+
+
+def is_device_class(text: str) -> bool:
+    """Whether a kind of GPU may be called so."""
+    return _DEVICE_CLASS.fullmatch(text) is not None
 
 
 def arch_of(device_class: str) -> str:

@@ -33,6 +33,10 @@ def figures(report: Report) -> dict[str, Any]:
     }
 
 
+NOT_RELIED_ON = "Its measurement cannot be relied on."
+"""Where nobody said why."""
+
+
 def complete(result: Result) -> None:
     """Fill in what results of earlier versions have in their reports only; its report is loaded."""
     if result.ms_median is None or result.ms_low is not None:

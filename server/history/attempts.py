@@ -16,6 +16,7 @@ from kernels.page import numbers
 from kernels.verdict import Verdict
 from server.courses.counting import Counted, Deadlines, Entry, counted, due_for, late_days
 from server.courses.models import Assignment, Counts, Extension
+from server.grading.figures import NOT_RELIED_ON
 from server.grading.models import Job, JobState, Result
 from server.standings.metric import UNITS, interval_of, metric_of, score_of
 from server.standings.models import Standing
@@ -201,7 +202,7 @@ def _why_not(
     if judged.ms_median is None:
         return "It was not measured."
     if not judged.ranked:
-        return judged.not_ranked or "Its measurement cannot be relied on."
+        return judged.not_ranked or NOT_RELIED_ON
     return "Another kernel of yours is faster, and stands on the board."
 
 

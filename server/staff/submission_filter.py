@@ -5,7 +5,6 @@ It is read strictly: what is shown by a filter can be graded again by it, so tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.courses.models import Role
-from server.courses.service import assignments_for
+from server.courses.service import assignments_for, is_device_class
 from server.fleet.service import device_classes
 from server.grading.models import JobState
 from server.staff.desk import looked_for
@@ -31,7 +30,6 @@ Choices = Mapping[str, tuple[tuple[str, str], ...]]
 """What can be chosen in each field that is no text: values, each with what it is called."""
 
 _TIMES = ("since", "until")
-_DEVICE_CLASS = re.compile(r"[a-z0-9][a-z0-9-]{0,47}")
 _ALWAYS: Choices = {
     "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
     "state": (("", "Any state"), *((one.value, one.value) for one in JobState)),
@@ -86,7 +84,7 @@ def _choices(session: Session, course: Membership, device: str, now: datetime) -
     """device: the class that is asked for: nothing may be set or measured on it any more."""
     found = assignments_for(session, course.course_id, Role.INSTRUCTOR)
     classes = {one.device_class for one in found} | set(device_classes(session, now))
-    if _DEVICE_CLASS.fullmatch(device):
+    if is_device_class(device):
         classes.add(device)
     named = ((name, name) for name in sorted(classes - {"", NOT_MEASURED}))
     return {

@@ -27,6 +27,7 @@ from server.accounts.models import Person
 from server.courses.counting import due_for
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
+from server.grading.figures import NOT_RELIED_ON
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.staff.roster import is_called
 from server.submissions.models import Mode, Submission
@@ -65,7 +66,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One submission in the list. state: of the last job; regraded: whether that is a regrade."""
+    """One submission in the list. state: of the last job; regraded: whether that is a regrade.
+
+    not_ranked: why its measurement stands on no board; "" where it may, or there is none
+    """
 
     public_id: str
     assignment: str
@@ -80,6 +84,7 @@ class Row:
     regraded: bool
     verdict: Verdict | None
     gflops: float | None
+    not_ranked: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +272,7 @@ def _judged_id() -> Any:
 
 def _rows(session: Session, numbers: Sequence[int]) -> tuple[Row, ...]:
     query = (
-        select(Submission, Assignment, Person, Extension, _Latest, _Judged.verdict, Result.gflops)
+        select(Submission, Assignment, Person, Extension, _Latest, _Judged.verdict, Result)
         .join(Assignment, Assignment.id == Submission.assignment_id)
         .join(Person, Person.id == Submission.person_id)
         .outerjoin(
@@ -291,11 +296,15 @@ def _row(
     extension: Extension | None,
     job: Job,
     verdict: Verdict | None,
-    gflops: float | None,
+    result: Result | None,
 ) -> Row:
+    gflops = None if result is None else result.gflops
+    not_ranked = ""
+    if result is not None and gflops is not None and not result.ranked:
+        not_ranked = result.not_ranked or NOT_RELIED_ON
     due = due_for(assignment, extension).due_at
     return Row(
         submission.public_id, assignment.slug, assignment.title, person.id, person.name, person.email,
         submission.mode, submission.created_at, due is not None and submission.created_at > due, job.state,
-        job.kind is JobKind.REGRADE, verdict, gflops,
+        job.kind is JobKind.REGRADE, verdict, gflops, not_ranked,
     )  # fmt: skip

@@ -8,17 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar
 
+from server.courses.service import DEVICE_CLASS, is_device_class
 from server.grading.models import SOURCE_BYTES
 from server.submissions.models import Mode
 from server.web.operation import Text
 from server.web.problems import Refused
 
 ASSIGNMENT = r"[a-z0-9][a-z0-9._\-]{0,59}/[a-z0-9][a-z0-9._\-]{0,59}"
-DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
 KEY = r"[\x21-\x7e]{1,200}"
 
 _ASSIGNMENT = re.compile(ASSIGNMENT)
-_DEVICE_CLASS = re.compile(DEVICE_CLASS)
 _KEY = re.compile(KEY)
 _MOST_DIGITS = 20
 _DEEPEST = "it is nested too deeply"
@@ -138,7 +137,7 @@ def _device_class(asked: Mapping[str, Any]) -> str | None:
     text = asked.get("device_class")
     if text is None:
         return None
-    if not isinstance(text, str) or not _DEVICE_CLASS.fullmatch(text):
+    if not isinstance(text, str) or not is_device_class(text):
         raise _invalid(
             '`device_class` is a kind of GPU, such as "h200"; leave it out for the assignment\'s own.'
         )

@@ -190,6 +190,10 @@ def test_submissions_are_listed_by_what_is_asked_for(course: ACourse) -> None:
     assert "There are no such submissions." in done("submissions", "gpu", "--in-time", "--student", "nobody")
     assert "no submission ffff" in refused("submissions", "gpu", "--after", "ffff")
     assert "no assignment gpu/none" in refused("submissions", "gpu", "--assignment", "none")
+    for words in (["submissions", "gpu"], ["regrade", "gpu/tiled"]):
+        assert "--device is 'ZZZ!'. Give a device class" in refused(*words, "--device", "ZZZ!")
+        for bound in ("--since", "--until"):
+            assert f"{bound} is 'none'" in refused(*words, bound, "none")
 
 
 def test_the_audit_is_read(course: ACourse) -> None:

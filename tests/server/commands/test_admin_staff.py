@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,6 +122,15 @@ def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessio
     assert wrong == (
         "tilelab: --points: Points are 0 to 100,000. --checks: Checks are 0 to 10,000 in an hour.\n"
     )
+    wrong = run("assignment", "set", "gpu", "tiled", "--name", "A B", "--device-class", "H!", "--arch", "sm_1",
+                "--tile", "7", "--points", "-1").stderr  # fmt: skip
+    assert re.findall(r" (--[a-z-]+): ", wrong) == [
+        "--name",
+        "--device-class",
+        "--arch",
+        "--tile",
+        "--points",
+    ]
     done("assignment", "change", "gpu/naive", "--due", "none")
     assert run("assignment", "extend", "gpu/naive", "ada@example.edu", "--due", "2026-04-01").exit_code == 2
     done("assignment", "change", "gpu/naive", "--attempts", "3")

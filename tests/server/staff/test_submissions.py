@@ -15,12 +15,14 @@ from server.accounts.models import Person
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.grading.models import MAX_ATTEMPTS, Attempt, Job, JobKind, JobState, Priority
+from server.grading.record import record
 from server.staff.regrading import begin, plan
 from server.staff.submissions import Asked, listing
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in, judged, newest_job
+from tests.server.standings.results import measure, ranked
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 
@@ -72,6 +74,7 @@ def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
     page = tom.page(f"{PAGE}?verdict=data_race&late=&state=%20")
     assert first in page
     assert late not in page
+    assert f'name="one" type="text" autocomplete="off" value="{first}"' in tom.page(f"{PAGE}?one={first}")
 
 
 def test_they_are_found_by_what_they_are_measured_on(portal: Portal, tom: BrowserClient) -> None:
@@ -84,6 +87,17 @@ def test_they_are_found_by_what_they_are_measured_on(portal: Portal, tom: Browse
     assert listed(course, device="cpu") == [second]
     assert first not in tom.page(f"{PAGE}?device=b200")
     assert "measured on: h200" in tom.page(f"{REGRADE}?device=h200")
+
+
+def test_what_cannot_be_relied_on_says_so_and_why(portal: Portal) -> None:
+    tom = client_of(portal, "tom", Role.ASSISTANT)
+    ranked(portal.course, "ada", 500.0)
+    assert "not ranked" not in tom.page(PAGE)
+    job = portal.course.job("bob")
+    why = ("faster than the device can be",)
+    record(portal.course.sessions, measure(portal.course, job, 880_000.0, ranked=False, remarks=why))
+    assert 'title="Faster than the device can be."' in tom.page(PAGE)
+    assert tom.page(PAGE).count(">not ranked<") == 1
 
 
 UNREADABLE = (
@@ -100,7 +114,9 @@ def test_a_filter_that_cannot_be_read_shows_and_regrades_nothing(portal: Portal,
             answer = tom.get(f"{page}?{query}")
             text = answer.get_data(as_text=True)
             assert answer.status_code == 422, query
-            assert f'href="#{next(iter(given))}"' in text, query
+            (name,) = given
+            assert f'href="#{name}"' in text, query
+            assert f'id="{name}"' in text, query
             assert "This cannot be looked for" in text
             assert made not in text
             assert "data-live data-state" not in text
