@@ -52,17 +52,22 @@ def _sentence(error: Exception) -> str:
     from kernels.text_safety import safe
 
     reason = " ".join(safe(f"{type(error).__name__}: {error}".replace("\n", " ")).split())
-    where = _place(error)
+    places = _places(error)
+    what = f"({reason[:_LONGEST_REASON]}{f', {places[-1]}' if places else ''})"
+    more = f"with {_DEBUG}=1 it says more."
+    if any(place.startswith("server") for place in places):
+        # whoever calls the server's verbs has no kernel in hand, and may be the staff
+        return f"tilelab: a fault inside Tilelab {what}. Please send this line to the maintainers; {more}"
     return (
-        f"tilelab: a fault inside Tilelab, not in your kernel ({reason[:_LONGEST_REASON]}{where}). Please send this "
-        f"line and your file to your course's staff; with {_DEBUG}=1 it says more."
+        f"tilelab: a fault inside Tilelab, not in your kernel {what}. Please send this line and your file to your "
+        f"course's staff; {more}"
     )
 
 
-def _place(error: Exception) -> str:
-    """The last of Tilelab's own lines that the error came through."""
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        path = Path(frame.filename)
-        if any(path.is_relative_to(_ROOT / part) for part in ("kernels", "server", "worker")):
-            return f", {path.relative_to(_ROOT)}:{frame.lineno}"
-    return ""
+def _places(error: Exception) -> list[str]:
+    """Tilelab's own lines that the error came through, the last one last."""
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    own = tuple(_ROOT / part for part in ("kernels", "server", "worker"))
+    return [
+        f"{path.relative_to(_ROOT)}:{line}" for path, line in frames if any(map(path.is_relative_to, own))
+    ]

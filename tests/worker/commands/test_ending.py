@@ -48,6 +48,18 @@ def test_a_fault_of_our_own_is_one_line_that_says_where_to_turn(failing):
     assert "\x1b" not in line
 
 
+def test_a_fault_in_a_verb_of_the_server_speaks_of_no_kernel(monkeypatch):
+    monkeypatch.setattr("server.commands.database.connect", lambda _: {}["x"])
+    monkeypatch.setenv("DATABASE_URL", "sqlite://")
+    result = CliRunner().invoke(tilelab, ["admin", "audit"])
+
+    assert result.exit_code == Exit.SYSTEM_FAULT
+    (line,) = result.stderr.splitlines()
+    assert "a fault inside Tilelab (KeyError: " in line
+    assert "kernel" not in line
+    assert "to the maintainers" in line
+
+
 def test_the_traceback_is_there_for_who_asks_for_it(failing):
     result = failing(KeyError("x"), TILELAB_DEBUG="1")
 
