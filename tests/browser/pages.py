@@ -13,7 +13,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """name: of the picture's file; typed: into its form, by the fields' names, before that is sent."""
+    """name: of the picture's file; typed: into its form, by the fields' names, before that is sent.
+
+    saved: whether it is no page of the portal, but a file that its readers keep
+    """
 
     name: str
     address: str
@@ -21,6 +24,7 @@ class Shown:
     measured: bool = False
     typed: tuple[tuple[str, str], ...] = ()
     status: int = 200
+    saved: bool = False
 
 
 def _state(name: str, address: str, who: str, *typed: tuple[str, str], status: int = 0) -> Shown:
@@ -59,6 +63,7 @@ PAGES = (
         _state(f"submission-{name}", f"/submissions/{{{name}}}", name)
         for name in ("queued", "checking", "measuring", "again", "stopped", "fault", "wrong", "measured")
     ),
+    Shown("report", "/submissions/{measured}/report.html", "measured", measured=True, saved=True),
     _state("submission-as-staff", "/submissions/{queued}", "ina"),
     _state("assignment-measured", "/courses/gpu/tiled/", "ada"),
     _state("comparison", "/courses/gpu/tiled/compare?left={former}&right={latter}", "ada"),
@@ -68,12 +73,15 @@ PAGES = (
     _state("join-signed-in", "/join", "outside"),
     _state("course-empty", "/courses/void/", "eve"),
     _state("board-empty", "/courses/bare/tiled/board/h200", "eve"),
+    _state("board-frozen", "/courses/bare/frozen/board/h200", "eve"),
     _state("board-nobody-found", "/courses/gpu/tiled/board/h200?q=nobody+is+called+so", "ada"),
     _state("board-as-staff", "/courses/gpu/tiled/board/h200", "ina"),
     _state("history-empty", "/courses/bare/tiled/history", "eve"),
     _state("staff-overview-busy", "/staff/gpu/", "ina"),
     _state("staff-overview-empty", "/staff/void/", "ina"),
     _state("staff-assignments-empty", "/staff/void/assignments", "ina"),
+    _state("staff-assignment-outdated", "/staff/bare/assignments/older", "ina"),
+    _state("staff-update", "/staff/bare/assignments/older/update", "ina"),
     _state("staff-submissions-measured", "/staff/gpu/submissions", "ina"),
     _state("staff-submissions-empty", "/staff/void/submissions", "ina"),
     _state("staff-submissions-unreadable", "/staff/gpu/submissions?since=junk", "ina", status=422),
@@ -82,6 +90,7 @@ PAGES = (
     _state("staff-grades-empty", "/staff/void/grades", "ina"),
     _state("staff-audit-filled", "/staff/gpu/audit", "ina"),
     _state("fleet-away", "/fleet", "ina"),
+    _state("fleet-audit", "/fleet/audit", "root"),
     _state("no-page", "/nothing", "ada", status=404),
     _state("not-for-students", "/staff/gpu/", "ada", status=403),
     _state("link-used", "/invitation/none", "", status=404),

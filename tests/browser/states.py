@@ -5,13 +5,19 @@ No worker runs here, so that each stays as it was brought.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from sqlalchemy.orm import Session
+
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.audit.service import note
 from server.courses.models import Assignment, Course, Membership, Role
 from server.grading.changes import cancel, regrade
-from server.grading.models import Job
+from server.grading.models import Exercise, Job
+from server.standings.service import freeze
 from server.submissions.models import Mode, Submission
-from tests.server.course import NOW, ACourse
+from tests.server.course import NOW, ACourse, later
 from tests.server.standings.results import checked, public_id, ranked
 from tests.server.submissions.graded import given_up, taken
 from worker.messages import StepKind
@@ -51,23 +57,51 @@ def _graded_again(course: ACourse) -> int:
 
 
 def bare_course(course: ACourse) -> None:
-    """Courses where nothing has happened, `bare` with an assignment and `void` without, and somebody in no course."""
-    course.person("outside", None)
-    course.person("eve", None)
+    """Courses where little has happened, and somebody in no course, and who runs the server.
+
+    In `bare` are an assignment that nobody handed in to, one with a frozen board, and one that was set before the judge
+    changed; in `void` there is none.
+    """
+    for name in ("outside", "eve", "root"):
+        course.person(name, None)
     with course.sessions.begin() as session:
-        like = session.get_one(Assignment, course.assignment)
-        made = Course(slug="bare", title="Nothing yet", created_at=NOW)
-        none = Course(slug="void", title="Nothing at all", created_at=NOW)
+        made, none = (
+            Course(slug=slug, title=title, created_at=NOW)
+            for slug, title in (("bare", "Nothing yet"), ("void", "Nothing at all"))
+        )
         session.add_all([made, none])
         session.flush()
-        session.add(
-            Assignment(
-                course_id=made.id, exercise_digest=like.exercise_digest, title="Tiled", created_at=NOW, slug="tiled",
-                device_class="h200", arch="sm_90",
-            )
-        )  # fmt: skip
         for where in (made, none):
             for name, role in (("eve", Role.STUDENT), ("ina", Role.INSTRUCTOR)):
                 session.add(
                     Membership(course_id=where.id, person_id=course.people[name], role=role, created_at=NOW)
                 )
+        digest = session.get_one(Assignment, course.assignment).exercise_digest
+        _set(session, made, "tiled", digest)
+        _set(session, made, "older", _another(session, digest))
+        frozen = _set(session, made, "frozen", digest)
+        session.get_one(Person, course.people["root"]).admin = True
+        note(session, None, "worker.drained", "worker gpu-1")
+    ranked(replace(course, assignment=frozen), "eve", 1_500.0)
+    with course.sessions.begin() as session:
+        freeze(session, session.get_one(Assignment, frozen), later(3600))
+
+
+def _set(session: Session, course: Course, slug: str, digest: str) -> int:
+    made = Assignment(
+        course_id=course.id, exercise_digest=digest, title=slug.capitalize(), created_at=NOW, slug=slug,
+        device_class="h200", arch="sm_90",
+    )  # fmt: skip
+    session.add(made)
+    session.flush()
+    return made.id
+
+
+def _another(session: Session, digest: str) -> str:
+    """The same exercise as another judge would set it."""
+    like = session.get_one(Exercise, digest)
+    made = Exercise(
+        digest="0" * 64, name=like.name, title=like.title, definition=like.definition, added_at=NOW
+    )
+    session.add(made)
+    return made.digest
