@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from kernels.verdict import Verdict
+from kernels.verdict import Finding, Verdict
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.grading.changes import retry
 from server.grading.models import Job, Result
@@ -241,6 +241,19 @@ def test_two_attempts_beside_each_other(portal):
     assert client_of(portal, "ina", Role.ASSISTANT).get(
         f"/courses/gpu/tiled/compare?left={first}&right={second}&student={course.people['ada']}"
     ).status_code == 200  # fmt: skip
+
+
+def test_a_comparison_says_what_was_found_once_and_code_looks_like_code(portal):
+    course = portal.course
+    found = Finding(Verdict.REJECTED, "`main` is host code.", 3)
+    jobs = [course.job("ada", source=b"// %d" % i, now=later(i)) for i in (1, 2)]
+    checked(course, jobs[0], Verdict.REJECTED, message=found.message, findings=(found,))
+    checked(course, jobs[1], Verdict.REJECTED, message="`a` and `b` are missing.")
+    left, right = (public_id(course, job) for job in jobs)
+    page = client_of(portal, "ada").page(f"/courses/gpu/tiled/compare?left={left}&right={right}")
+    assert page.count("<code>main</code> is host code.") == 1
+    assert "<code>a</code> and <code>b</code> are missing." in page
+    assert "`" not in page[page.index("<h1>") : page.index("</main>")]
 
 
 def test_what_cannot_be_relied_on_is_neither_better_nor_worse(portal):
