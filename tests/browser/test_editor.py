@@ -97,6 +97,11 @@ def test_marks_stand_on_their_lines_and_say_why(page, bench):
     page.goto(lay_out(bench, marks=json.dumps([RACE, SLOW, {"line": 99, "message": "nowhere"}])))
     marked = page.locator(".cm-lintRange").all_inner_texts()
     assert marked == ["int i = blockIdx.x * blockDim.x + threadIdx.x;", "a[i] = tile[15 - threadIdx.x];"]
+    sign, gutter = (
+        page.locator(each).bounding_box() for each in (".cm-lint-marker-error", ".cm-gutter-lint")
+    )
+    assert gutter["x"] <= sign["x"]
+    assert sign["x"] + sign["width"] <= gutter["x"] + gutter["width"]
     page.locator(".cm-mark-error").hover()
     expect(page.locator(".cm-tooltip")).to_contain_text("Reads what thread 3 writes.")
     expect(page.locator(".cm-tooltip")).to_contain_text("data race")

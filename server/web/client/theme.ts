@@ -31,8 +31,10 @@ export const theme = EditorView.theme({
   ".cm-mark-error": { textDecorationColor: "var(--poor)" },
   ".cm-mark-warning": { textDecorationColor: "var(--fair)" },
   ".cm-mark-info": { textDecorationColor: "var(--accent)" },
-  ".cm-gutter-lint": { width: "1.2em" },
-  ".cm-lint-marker": { content: "none", width: "0.9em", height: "0.9em", margin: "0.33em 0.15em", borderRadius: "50%" },
+  // As wide as a sign with its margins, whatever the gutter's own elements would add.
+  ".cm-gutter-lint": { width: "1.4em" },
+  ".cm-gutter-lint .cm-gutterElement": { padding: "0" },
+  ".cm-lint-marker": { content: "none", width: "0.9em", height: "0.9em", margin: "0.33em 0.25em", borderRadius: "50%" },
   ".cm-lint-marker-error": { backgroundColor: "var(--poor)" },
   ".cm-lint-marker-warning": { backgroundColor: "var(--fair)", borderRadius: "2px" },
   ".cm-lint-marker-info": { backgroundColor: "var(--accent)" },
