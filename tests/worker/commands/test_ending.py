@@ -49,7 +49,7 @@ def test_a_fault_of_our_own_is_one_line_that_says_where_to_turn(failing):
 
 
 def test_a_fault_in_a_verb_of_the_server_speaks_of_no_kernel(monkeypatch):
-    monkeypatch.setattr("server.commands.database.connect", lambda _: {}["x"])
+    monkeypatch.setattr("server.commands.database.connect", lambda _: os.environ["NOTHING_IS_CALLED_SO"])
     monkeypatch.setenv("DATABASE_URL", "sqlite://")
     result = CliRunner().invoke(tilelab, ["admin", "audit"])
 
