@@ -20,6 +20,7 @@ from worker.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
 from worker.compiling import compile_request
 from worker.evidence import Target, analysis_tile, fits, meaning, module_of, target
 from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.limits import SandboxFailure
 from worker.stages import Stages
 
 logger = logging.getLogger(__name__)
@@ -191,6 +192,9 @@ class _Harmless:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
+        if isinstance(error, SandboxFailure):
+            logger.warning("no evidence: %s", error)  # a trace would say nothing more
+            return True
         if isinstance(error, Exception):
             logger.warning("no evidence", exc_info=error)
             return True

@@ -31,7 +31,7 @@ def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: floa
         rows += _rows(record, now, silent=silent)
         if silent:
             notes.append(
-                f"{record.id} is silent: its host or the way to Redis is cut off. Its work is done elsewhere."
+                f"{record.id} is silent: it ended, or its host or its way to Redis is cut off. Its work is done elsewhere."
             )
         if record.reason:
             notes.append(f"{record.id}: {record.reason}")
@@ -58,11 +58,11 @@ def _rows(record: WorkerRecord, now: float, *, silent: bool) -> Iterator[tuple[s
     versions = " ".join(f"{name} {record.versions[name]}" for name in _SHORT if name in record.versions)
     beat = f"{max(0.0, now - record.beat):.0f} s ago"
     for number, slot in enumerate(record.slots):
-        state = SILENT if silent else _state(record, slot)
+        state, job = (SILENT, "") if silent else (_state(record, slot), _job(slot, now))
         whose = (record.id, record.host) if number == 0 else ("", "")
         rest = (beat, versions) if number == 0 else ("", "")
         counts = (str(slot.done), str(slot.failed))
-        yield tuple(map(safe, (*whose, slot.name, slot.device, state, _job(slot, now), *counts, *rest)))
+        yield tuple(map(safe, (*whose, slot.name, slot.device, state, job, *counts, *rest)))
 
 
 def _state(record: WorkerRecord, slot: SlotRecord) -> str:

@@ -37,7 +37,7 @@ class Seen:
 
     @property
     def silent(self) -> bool:
-        """Whether its host, or the way to Redis, must be cut off."""
+        """Whether it ended without a word, or its host or its way to Redis is cut off."""
         return self.silent_seconds > SILENT_SECONDS
 
     @property

@@ -59,7 +59,9 @@ class Teller:
         self.log.info("%s: %s (process %d)", event.part, event.what, event.pid)
         if event.what is What.DIED:
             self._died.add(event.part)
-            self._about(event.part, f"{_end_of(event)}; starts again in {event.pause:.1f} s{_last(event)}")
+            # what it wrote last is mostly why it ended; a signal comes from elsewhere
+            why = "" if event.code is not None and event.code < 0 else _last(event)
+            self._about(event.part, f"{_end_of(event)}; starts again in {event.pause:.1f} s{why}")
         elif event.what is What.READY or (event.what is What.STARTED and not waited_for):
             again = " again" if event.part in self._died else ""
             more = self.describe(event.part)

@@ -174,7 +174,7 @@ def test_a_launch_comment_that_is_not_read_is_a_warning_beside_whatever_is_found
 
 @pytest.mark.parametrize("stage", ["prepare_compilers", "start_disassembly", "disassembly", "analyse"])
 @pytest.mark.parametrize("error", [SandboxFailure(Failure.TIME), ValueError("a fault of ours")])
-def test_evidence_that_fails_never_fails_a_grade(monkeypatch, stage, error):
+def test_evidence_that_fails_never_fails_a_grade(monkeypatch, caplog, stage, error):
     def fail(*_: object) -> None:
         raise error
 
@@ -183,6 +183,10 @@ def test_evidence_that_fails_never_fails_a_grade(monkeypatch, stage, error):
     report = grade(job(evidence=True), stages)
     assert report.verdict is Verdict.ACCEPTED
     assert report.evidence.extent is None
+    (told,) = caplog.records
+    assert (told.exc_info is None) is isinstance(error, SandboxFailure), (
+        "a process that died has no trace to tell"
+    )
 
 
 def test_a_grade_says_why_there_is_no_evidence():

@@ -261,11 +261,17 @@ def test_the_fleet_is_for_staff(portal: Portal) -> None:
 
 
 def test_a_silent_worker_is_marked(portal: Portal, near_redis: str) -> None:
+    worker = a_worker("host-1-a", WorkerState.BUSY)
+    at_work = replace(worker, slots=(replace(worker.slots[0], job=417, step="check"),))
     with connect_redis(near_redis) as client:
-        RedisFleet(client).tell(a_worker("host-1-a"))
+        RedisFleet(client).tell(at_work)
         client.zadd("tilelab:workers", {"host-1-a": time.time() - 60})
     with portal.course.sessions.begin() as session:
         seen = look(session, near_redis, datetime.now(UTC))
     assert [worker.silent for worker in seen.workers] == [True]
+    page = client_of(portal, "boss", None, admin=True).page("/fleet")
+    assert "it ended, or its host or its way to Redis is cut off" in page
+    assert "417" not in page
+    assert "busy" not in page
     with pytest.raises(NoSuchWorker):
         tell(near_redis, "nobody", Wanted.DRAIN)

@@ -1,15 +1,18 @@
-"""The log that `tilelab up` keeps."""
+"""What `tilelab up` says, and the log that it keeps."""
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import stat
 from pathlib import Path
 
 import pytest
 
 from server.up import telling
-from server.up.telling import log_to
+from server.up.telling import Teller, log_to
+from worker.parts import Event, What
 
 
 @pytest.fixture
@@ -43,3 +46,17 @@ def test_a_log_that_cannot_be_written_is_not_told_of(tmp_path, capfd):
     log = log_to(tmp_path / "missing" / "tilelab.log")
     log.info("a line")
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (1, "ended with exit code 1; starts again in 0.2 s (a warning)"),
+        (-signal.SIGKILL, "was ended by SIGKILL; starts again in 0.2 s"),
+    ],
+)
+def test_what_a_part_wrote_last_is_no_reason_for_a_signal(code, said):
+    lines: list[str] = []
+    teller = Teller(lines.append, logging.getLogger("test"))
+    teller.event(Event("redis", What.DIED, 7, code, 0.2, "a warning"), waited_for=True)
+    assert lines == [f"  {'redis':<11} {said}"]
