@@ -31,7 +31,8 @@ def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: floa
         rows += _rows(record, now, silent=silent)
         if silent:
             notes.append(
-                f"{record.id} is silent: it ended, or its host or its way to Redis is cut off. Its work is done elsewhere."
+                f"{record.id} is silent: it ended, or its host or its way to Redis is cut off."
+                " Its work is done elsewhere."
             )
         if record.reason:
             notes.append(f"{record.id}: {record.reason}")

@@ -14,7 +14,7 @@ import click
 from worker.commands.device import DEFAULT_ARCH, architecture, choose
 from worker.commands.profiling import check_target, profiled
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
-from worker.commands.submission import cache_folder, find, read_file
+from worker.commands.submission import cache_folder, find, other_exercises, read_file
 from worker.sandbox.limits import SandboxFailure
 from worker.stages import SandboxedStages
 
@@ -94,6 +94,8 @@ def grade(
     else:
         asked = {"exercise": exercise, "exercises": folder, "tile": tile, "arch": arch}
         _show(report, job, file, _options(asked), seen)
+        if hint := _other(report, job, folder):
+            click.echo(hint)
     leave(_exit(report))
 
 
@@ -159,6 +161,18 @@ def _show(report: Report, job: Job, file: str, options: list[str], profile: Sequ
 
     text = job.source.decode("utf-8", "replace")
     click.echo(render(report, text, file, style_of(sys.stdout), options, _standing(report, job), profile))
+
+
+def _other(report: Report, job: Job, folder: Path | None) -> str:
+    """What to add where the file is one for another exercise; nothing where it is not."""
+    from kernels.verdict import Verdict
+
+    if report.verdict is not Verdict.REJECTED:
+        return ""
+    options = [f"--exercise {name}" for name in other_exercises(job.source, job.exercise, folder)]
+    return (
+        f"It was graded as {job.exercise.name}; {' or '.join(options)} grades it as that." if options else ""
+    )
 
 
 def _standing(report: Report, job: Job) -> tuple[str, ...]:

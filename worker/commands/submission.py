@@ -51,6 +51,23 @@ def find(name: str, folder: Path | None, tile: int | None) -> Exercise:
     return exercise
 
 
+def other_exercises(source: bytes, exercise: Exercise, folder: Path | None) -> list[str]:
+    """Names of those whose kernel is in a file that has not this exercise's, where their rules take it."""
+    from kernels.exercise import ExerciseError, list_exercises
+    from kernels.source import Source, read_source
+
+    try:
+        known = list_exercises(() if folder is None else (folder,))
+    except ExerciseError:
+        return []  # `tilelab exercises` says what is wrong with it
+    found = []
+    for other in known:
+        read = read_source(source, other) if other.kernel.encode() in source else None
+        if isinstance(read, Source) and other.kernel in read.kernels and exercise.kernel not in read.kernels:
+            found.append(other.name)
+    return found
+
+
 def cache_folder() -> Path:
     """Where a user's programs keep what they can make again."""
     base = os.environ.get("XDG_CACHE_HOME")

@@ -72,6 +72,16 @@ def test_a_file_that_breaks_the_rules_is_not_accepted(rejected):
     assert result.exit_code == Exit.NOT_ACCEPTED
     assert "rejected" in result.stdout.splitlines()[0]
     assert "`main` is host code" in result.stdout
+    assert "It was graded as" not in result.stdout
+
+
+def test_a_file_for_another_exercise_is_told_how_to_grade_it():
+    starter = find_exercise("reduction").starter.read_bytes()
+    result = run("-", stdin=starter)
+    assert result.exit_code == Exit.NOT_ACCEPTED
+    hint = "It was graded as tiled; --exercise reduction grades it as that."
+    assert result.stdout.splitlines()[-1] == hint
+    assert "It was graded as" not in run("-", stdin=starter + HOST_CODE.encode()).stdout
 
 
 def test_json_is_one_object_and_nothing_else(rejected):
