@@ -91,6 +91,28 @@ def test_on_a_phone_both_sides_stand_below_each_other(page, site):
     assert abs(old["x"] - new["x"]) < 5
 
 
+@pytest.mark.usefixtures("student")
+@pytest.mark.parametrize("viewport", [NARROW], ids=["narrow"])
+@pytest.mark.parametrize(
+    ("address", "sought"),
+    [
+        (BOARD, "3,120 GFLOPS"),
+        (HISTORY, "on the board"),
+        ("/courses/gpu/tiled/", "Edit again"),
+        (HISTORY, "svg.progress a:last-of-type"),
+    ],
+    ids=["board", "history", "assignment", "chart"],
+)
+def test_on_a_phone_what_one_came_for_is_seen_without_scrolling_aside(page, site, address, sought):
+    page.goto(site.url + address)
+    found = page.locator(sought if sought.startswith("svg") else f"table >> text={sought}").first
+    box = found.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= NARROW["width"]
+    tables = "[...document.querySelectorAll('.scroll')].filter((each) => each.querySelector('table'))"
+    assert page.evaluate(f"{tables}.every((each) => each.scrollWidth <= each.clientWidth)")
+
+
 def test_the_one_that_counts_is_chosen_without_a_script(browser, site):
     context = browser.new_context(java_script_enabled=False, viewport=WIDE)
     site.let_in(context, "ada")

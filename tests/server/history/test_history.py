@@ -27,7 +27,7 @@ HISTORY = "/courses/gpu/tiled/history"
 
 
 def rows(page: str) -> list[str]:
-    return [line for line in lines(page[page.index('class="table attempts"') :]) if line]
+    return [line for line in lines(page[page.index('class="table attempts') :]) if line]
 
 
 def set_terms(portal: Portal, **terms) -> None:
