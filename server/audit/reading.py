@@ -126,7 +126,11 @@ def _submissions(session: Session, events: Iterable[AuditEvent]) -> Mapping[str,
 def _deed(event: AuditEvent, by: str | None, names: Mapping[int, str], submission: str) -> Deed:
     matched = _PERSON.fullmatch(event.subject)
     subject = names.get(int(matched[1]), event.subject) if matched else event.subject
-    parts = tuple(f"{_word(name)}: {_value(name, value, names)}" for name, value in event.detail.items())
+    parts = tuple(
+        f"{_word(name)}: {_value(name, value, names)}"
+        for name, value in event.detail.items()
+        if value not in (None, "")
+    )
     return Deed(event.id, event.at, by, _action(event.action), subject, parts, submission)
 
 

@@ -86,6 +86,7 @@ def regrade(
     now: datetime | None = None,
     *,
     only: Collection[int] | None = None,
+    by: str = "",
 ) -> list[int]:
     """Grade submissions to an assignment again, as the assignment is now; returns the numbers of the new jobs.
 
@@ -94,6 +95,7 @@ def regrade(
     once come one after the other, so that their numbers do not mingle, and the second finds what the first one queued.
 
     only: the numbers of the submissions; None for all
+    by: what chose them, in words; "" where that is the assignment alone
     """
     moment = now or datetime.now(UTC)
     hold_course(session, assignment.course_id)
@@ -107,6 +109,7 @@ def regrade(
         note(
             session, actor, "assignment.regraded", name, now=moment, course_id=assignment.course_id,
             assignment=assignment.id, jobs=len(made), first=min(made), last=max(made),
+            **({"filter": by} if by else {}),
         )  # fmt: skip
     return made
 

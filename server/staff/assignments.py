@@ -176,7 +176,7 @@ def wrong_grant(assignment: Assignment, grant: Grant) -> dict[str, str]:
     if len(grant.reason) > LONGEST_REASON:
         found["reason"] = f"A reason has at most {LONGEST_REASON} characters."
     if grant.due_at is None and grant.closes_at is None and not grant.extra_attempts:
-        found.setdefault("due_at", "Say what they may beyond the others: a day, or more attempts.")
+        found.setdefault("due_at", "Say what they may beyond the others: a day, or extra attempts.")
     return found
 
 

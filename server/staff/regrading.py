@@ -33,10 +33,11 @@ _SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What would be graded again. more: whether others fit, which come after these."""
+    """What would be graded again. more: whether others fit, which come after these; filter: what chose them."""
 
     submissions: tuple[Chosen, ...]
     more: bool
+    filter: str
 
     @property
     def waiting(self) -> int:
@@ -103,7 +104,7 @@ def plan(
     after, newest: numbers of submissions: only those between them; newest: None for any
     """
     found = chosen(session, course_id, asked, after, newest, None if most is None else most + 1)
-    return Planned(tuple(found[:most]), most is not None and len(found) > most)
+    return Planned(tuple(found[:most]), most is not None and len(found) > most, asked.narrowed)
 
 
 def begin(session: Session, planned: Planned, actor: Person | None, now: datetime | None = None) -> list[int]:
@@ -111,7 +112,9 @@ def begin(session: Session, planned: Planned, actor: Person | None, now: datetim
     made: list[int] = []
     for number in sorted({one.assignment_id for one in planned.submissions}):
         only = {one.number for one in planned.submissions if one.assignment_id == number}
-        made += regrade(session, session.get_one(Assignment, number), actor, now, only=only)
+        made += regrade(
+            session, session.get_one(Assignment, number), actor, now, only=only, by=planned.filter
+        )
     return made
 
 

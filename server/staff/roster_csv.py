@@ -7,6 +7,7 @@ import io
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from server.accounts.service import AccountError, normal_email
 from server.courses.models import Role
@@ -148,11 +149,12 @@ def _take(
     rows: list[Row],
     problems: list[Problem],
 ) -> None:
-    if len(cells) != len(header):
+    if len(cells) > len(header):
         text = f"It has {len(cells)} cells, and the first line has {len(header)}."
         problems.append(Problem(line, f"{text} A cell that holds a comma stands in quotation marks."))
         return
-    given = {name: as_typed(cell.strip()) for name, cell in zip(header, cells, strict=True)}
+    # who types a file leaves empty cells at the end of a line out
+    given = {name: as_typed(cell.strip()) for name, cell in zip_longest(header, cells, fillvalue="")}
     wrong: list[str] = []
     row = _row(line, given, wrong)
     if row.email in seen:

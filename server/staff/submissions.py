@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -62,6 +62,17 @@ class Asked:
     since: datetime | None = None
     until: datetime | None = None
     device: str = ""
+
+    @property
+    def narrowed(self) -> str:
+        """What of an assignment it is, for who reads of it later. Nobody is named: that outlives who may be erased."""
+        said = (
+            ("verdict", self.verdict.replace("_", " ")), ("state", self.state), ("mode", self.mode),
+            ("late", self.late), ("submission", self.one), ("worker", self.worker), ("measured on", self.device),
+            ("students", "by name" if self.student else ""), ("handed in from", _minute(self.since)),
+            ("until", _minute(self.until)),
+        )  # fmt: skip
+        return ", ".join(f"{name} {value}" for name, value in said if value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,3 +319,7 @@ def _row(
         submission.mode, submission.created_at, due is not None and submission.created_at > due, job.state,
         job.kind is JobKind.REGRADE, verdict, gflops, not_ranked,
     )  # fmt: skip
+
+
+def _minute(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

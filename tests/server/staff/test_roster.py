@@ -205,7 +205,8 @@ def test_what_changed_meanwhile_is_shown_anew_and_nothing_is_done(portal: Portal
         ("email,name\nada@example.edu,Ada\nADA@example.edu,Ada\n", "stands in line 2 already"),
         ("email,name\nada at home,Ada\n", "Line 2.</strong> “ada at home” is no email address"),
         ("email,name,role\na@b.c,Ada,professor\n", "“professor” is no role"),
-        ("email,name\na@b.c\n", "It has 1 cells"),
+        ("email,name\na@b.c\n", "The name of a@b.c is missing"),
+        ("email,name\na@b.c,Ada,A1\n", "It has 3 cells, and the first line has 2. A cell that holds a comma"),
         ("email,name\na@b.c,\n", "The name of a@b.c is missing"),
         ("email,name\na@b.c,A\u202eda\n", "that can be printed"),
         ('email,name\na@b.c,"Ada\n', "quotation mark"),
@@ -226,6 +227,12 @@ def test_each_line_s_problem_is_named_and_nothing_is_changed(
     assert told in page
     assert "<script>" not in page
     assert list(memberships(portal)) == ["ina@example.edu"]
+
+
+def test_cells_at_the_end_of_a_line_may_be_left_out() -> None:
+    short = read_roster("email,name,role,section\nmax@uni.example,Max\neva@uni.example,Eva,assistant\n")
+    full = read_roster("email,name,role,section\nmax@uni.example,Max,,\neva@uni.example,Eva,assistant,\n")
+    assert (short, short.problems) == (full, ())
 
 
 def test_all_that_is_wrong_with_a_line_is_named_at_once() -> None:
@@ -339,7 +346,9 @@ def test_a_code_is_made_and_withdrawn(portal: Portal, ina: BrowserClient) -> Non
     with portal.course.sessions.begin() as session:
         code = session.get_one(Course, portal.course.course).enrolment_code
     assert code
-    assert code in ina.page(ROSTER)
+    page = ina.page(ROSTER)
+    assert code in page
+    assert "http://localhost/join<" in page
     ina.post_form(f"{ROSTER}/code", do="withdraw")
     with portal.course.sessions.begin() as session:
         assert session.get_one(Course, portal.course.course).enrolment_code is None

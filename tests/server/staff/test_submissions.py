@@ -218,7 +218,9 @@ def test_a_part_is_graded_again_after_it_was_told_how_many(portal: Portal, tom: 
     assert wrong in page
     assert tom.get(f"{where}/state").get_json()["final"] is True
     assert "Tiled" in tom.page("/staff/gpu/regrades")
-    assert "assignment regraded" in tom.page("/staff/gpu/audit")
+    page = tom.page("/staff/gpu/audit")
+    assert "assignment regraded" in page
+    assert "filter: verdict data race<" in page
 
 
 def test_a_fault_of_ours_is_no_verdict_that_came_out_otherwise(portal: Portal, tom: BrowserClient) -> None:
@@ -271,17 +273,18 @@ def test_what_is_more_than_is_graded_at_once_comes_after(
 
 
 def test_what_is_sent_twice_is_graded_once(portal: Portal, tom: BrowserClient) -> None:
-    """Two requests at once plan the same; whoever comes second finds what the first one queued."""
+    """Two requests at once plan the same; whoever comes second finds what the first one queued. What is noted names nobody."""
     course = portal.course
     handed_in(course, "ada")
     with course.sessions.begin() as session:
-        planned = plan(session, course.course, Asked())
+        planned = plan(session, course.course, Asked(student="ada@", since=NOW - timedelta(days=1)))
     for _ in range(2):
         with course.sessions.begin() as session:
             begin(session, planned, None)
     with course.sessions.begin() as session:
         (deed,) = session.scalars(select(AuditEvent).where(AuditEvent.action == "assignment.regraded")).all()
         assert (deed.subject, deed.detail["jobs"]) == ("assignment gpu/tiled", 1)
+        assert deed.detail["filter"] == "students by name, handed in from 2026-03-01 09:00 UTC"
         assert len(session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()) == 1
     assert "Tiled" in tom.page("/staff/gpu/regrades")
 
