@@ -199,7 +199,7 @@ def stop(public_id: str) -> Response:
             tickets = take_back(session, found, person)
         except NotPossible as error:
             raise Refused(
-                409, "over", "It cannot be taken back", f"{error} Read it to see how it stands."
+                409, "over", "It cannot be stopped", f"{error} Read it to see how it stands."
             ) from error
     revoke(site().settings.redis_url, tickets)
     return look_up(public_id)

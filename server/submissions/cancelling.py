@@ -30,8 +30,8 @@ def take_back(session: Session, submission: Submission, person: Person) -> list[
     try:
         return cancel(session, job.id, person)
     except NotPossible as error:
-        before = "It was cancelled before" if job.state is JobState.CANCELLED else "It is graded already"
-        raise NotPossible(f"{before}: there is nothing to take back.") from error
+        before = "It was stopped before" if job.state is JobState.CANCELLED else "It is graded already"
+        raise NotPossible(f"{before}: there is nothing to stop.") from error
 
 
 def revoke(redis_url: str, tickets: Sequence[Ticket]) -> None:

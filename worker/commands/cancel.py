@@ -1,4 +1,4 @@
-"""`tilelab cancel`: take back what was handed in."""
+"""`tilelab cancel`: stop the grading of what was handed in."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import json
 
 import click
 
-from worker.commands.portal import EXITS, portal, submission_id
+from kernels.text_safety import safe
+from worker.commands.portal import EXITS, page_of, portal, submission_id
 from worker.commands.root import Exit, leave
+from worker.portal.answers import Submission, read
 
 
 @click.command(epilog=EXITS)
 @click.argument("id")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the submission as it is then.")
 def cancel(id: str, as_json: bool) -> None:  # noqa: A002 - the argument's name
-    """Take the submission ID back, as long as it is not graded; its page's address will do for ID.
+    """Stop the grading of the submission ID; its page's address will do for ID.
+
+    Where no worker had begun it, it is no attempt.
 
     \b
     Example:
@@ -23,5 +27,17 @@ def cancel(id: str, as_json: bool) -> None:  # noqa: A002 - the argument's name
     public_id = submission_id(id)
     with portal() as asked:
         found = asked.cancel(public_id)
-    click.echo(json.dumps(found, ensure_ascii=True) if as_json else f"{public_id} is taken back.")
+        text = json.dumps(found, ensure_ascii=True) if as_json else _text(read(Submission, found), asked.url)
+    click.echo(text)
     leave(Exit.ACCEPTED)
+
+
+def _text(found: Submission, url: str) -> str:
+    """What it cost, as far as the portal says it here: of one that was sent to a worker, its page knows."""
+    rank = found.mode == "rank"
+    if any(step.attempt for step in found.steps):
+        used = "an attempt" if rank else "one of the hour's checks"
+        page = page_of(url, safe(found.id))
+        return f"{safe(found.id)} is stopped. If a worker had begun it, it is {used} all the same: {page}"
+    unused = "no attempt" if rank else "none of the hour's checks"
+    return f"{safe(found.id)} is stopped, and is {unused}."

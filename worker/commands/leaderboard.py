@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -42,5 +43,14 @@ def leaderboard(assignment: str | None, device_class: str | None, as_json: bool)
             click.echo(json.dumps(asked.plain(board_path(name, kind)), ensure_ascii=True))
         else:
             page = f"{asked.url}/courses/{name}/board/{kind}"
-            click.echo(board_text(asked.board(name, kind), style_of(sys.stdout), safe(page)))
+            found_board = asked.board(name, kind)
+            click.echo(board_text(found_board, style_of(sys.stdout), safe(page)))
+            if not found_board.lines and device_class is not None:
+                _tell_own([one.device_class or CPU for one in asked.assignments() if one.id == name], kind)
     leave(Exit.ACCEPTED)
+
+
+def _tell_own(own: Sequence[str], kind: str) -> None:
+    """Which board has lines mostly: that of another class is empty, also where there is no such class."""
+    if own and own[0] != kind:
+        click.echo(f"The assignment's own board is that of the class {safe(own[0])}.")

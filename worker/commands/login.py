@@ -42,6 +42,9 @@ def login(url: str | None, token_stdin: bool, as_json: bool) -> None:
     """  # noqa: D301 - click reads the escape
     try:
         address = portal_url(url) if url is not None else _known()
+        if not token_stdin:
+            with portal(Account(address, "")) as asked:
+                asked.look()  # nobody is asked for a token for an address where no portal is
         account = Account(address, _token(address, stdin=token_stdin))
     except AccountError as error:
         raise WrongUse(safe(str(error))) from error

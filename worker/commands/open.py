@@ -10,8 +10,9 @@ from urllib.parse import quote
 import click
 
 from kernels.text_safety import safe
-from worker.commands.portal import EXITS, chosen, page_of, portal, submission_id
-from worker.commands.root import Exit, leave
+from worker.commands.portal import EXITS, NO_SUBMISSION, chosen, page_of, portal, submission_id
+from worker.commands.root import Exit, WrongUse, leave
+from worker.portal.errors import NotDone
 from worker.portal.portal import Portal
 
 
@@ -47,7 +48,15 @@ def _address(asked: Portal, what: str | None) -> str:
     assignment = None if "submissions/" in what else _assignment(asked, what)
     if assignment is None:
         found = submission_id(what)
-        asked.submission(found)  # one that is not there, or not for us, is told here and not by a page
+        try:
+            asked.submission(found)  # one that is not there, or not for us, is told here and not by a page
+        except NotDone as error:
+            if error.code != NO_SUBMISSION or found != what:
+                raise
+            raise WrongUse(
+                f"{what}: no assignment in your courses has that name, and no submission that you may see that id;"
+                " `tilelab status` lists yours."
+            ) from error
         return page_of(asked.url, found)
     course, _, name = assignment.partition("/")
     return f"{asked.url}/courses/{quote(course, safe='')}/{quote(name, safe='')}/"

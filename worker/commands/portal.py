@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 EXITS = "Exit code: 0 done, 2 wrong use, 3 the portal or the way to it is at fault."
 
+NO_SUBMISSION = "no_such_submission"
+"""What the portal calls that there is none of that id, or none of yours."""
+
+_NO_SUBMISSION = "there is no such submission, or it is someone else's; `tilelab status` lists yours."
 _MINUTE = 60
 
 
@@ -36,7 +40,8 @@ def portal(account: Account | None = None) -> Iterator[Portal]:
     except AccountError as error:
         raise WrongUse(safe(str(error))) from error
     except NotDone as error:
-        raise WrongUse(f"{error}{_when(error)}") from error
+        told = _NO_SUBMISSION if error.code == NO_SUBMISSION else str(error)
+        raise WrongUse(f"{told}{_when(error)}") from error
     except PortalError as error:
         raise SystemFault(str(error)) from error
 
@@ -57,8 +62,11 @@ def latest_id(asked: Portal) -> str:
     return submission_id(found[0].id)
 
 
-def chosen(assignments: Sequence[Assignment], name: str | None) -> Assignment:
-    """The assignment of that name, or of that last part of a name; without one, the only one that is open."""
+def chosen(assignments: Sequence[Assignment], name: str | None, option: str = "") -> Assignment:
+    """The assignment of that name, or of that last part of a name; without one, the only one that is open.
+
+    option: with which the command is told the name, where it is no argument
+    """
     if name is None:
         found = [one for one in assignments if one.open]
         if not found:
@@ -72,7 +80,8 @@ def chosen(assignments: Sequence[Assignment], name: str | None) -> Assignment:
             )
         hint = f"several courses have an assignment {safe(name)}; say which with"
     if len(found) > 1:
-        raise WrongUse(f"{hint} COURSE/ASSIGNMENT: {', '.join(safe(one.id) for one in found)}.")
+        how = f"{option} COURSE/ASSIGNMENT".lstrip()
+        raise WrongUse(f"{hint} {how}: {', '.join(safe(one.id) for one in found)}.")
     return found[0]
 
 

@@ -49,7 +49,7 @@ def submission_text(found: Submission, style: Style, page: str) -> str:
     rows = [
         (
             safe(step.name),
-            safe(step.state.replace("_", " ")),
+            _word(step.state),
             "" if step.seconds is None else f"{step.seconds:.2f} s",
         )
         for step in found.steps
@@ -65,7 +65,7 @@ def lines_text(found: Sequence[Line], style: Style) -> str:
             safe(line.assignment),
             safe(line.mode),
             moment(line.created_at),
-            safe((line.verdict or line.state).replace("_", " ")),
+            _word(line.verdict or line.state),
             "" if line.measured is None else _measured(line.measured),
         )
         for line in found
@@ -109,6 +109,11 @@ def assignments_text(found: Sequence[Assignment]) -> list[str]:
 def _verdict(verdict: str | None, style: Style) -> str:
     text = safe((verdict or "no verdict").replace("_", " "))
     return style.paint(text, _COLOURS.get(verdict or "", _RED))
+
+
+def _word(state: str) -> str:
+    """A state or a verdict as people say it."""
+    return "stopped" if state == "cancelled" else safe(state.replace("_", " "))
 
 
 def _measured(measured: Measured) -> str:

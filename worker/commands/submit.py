@@ -42,7 +42,9 @@ def submit(
         raise WrongUse("--check measures nothing, so it goes without --device-class.")
     source = _source(file)
     with portal() as asked:
-        name = assignment if assignment and "/" in assignment else chosen(asked.assignments(), assignment).id
+        name = assignment
+        if name is None or "/" not in name:
+            name = chosen(asked.assignments(), name, "--assignment").id
         accepted = asked.submit(Handed(name, source, check, device_class))
         if not wait:
             _handed_in(asked, accepted, name, as_json)

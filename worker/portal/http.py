@@ -160,7 +160,9 @@ def _problem(answer: urllib.error.HTTPError) -> Mapping[str, Any]:
 def _sentences(problem: Mapping[str, Any]) -> str:
     """What is wrong, and what to do about it."""
     title, detail = (str(problem.get(name) or "").strip() for name in ("title", "detail"))
-    return f"{title}. {detail}" if title and detail else title or detail
+    if detail.startswith(title):  # they begin alike where the detail is a sentence that stands by itself
+        return detail
+    return f"{title}. {detail}" if detail else title
 
 
 def _seconds(text: str | None) -> float | None:

@@ -46,6 +46,10 @@ class Portal:
     def url(self) -> str:
         return self.connection.account.url
 
+    def look(self) -> None:
+        """Nothing where a portal answers at the address, whatever the token."""
+        self.connection.get("/api/v1/openapi.json")
+
     def me(self) -> Me:
         """Who the token acts for."""
         return read(Me, self.connection.get("/api/v1/me"))

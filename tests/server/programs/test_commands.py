@@ -125,7 +125,7 @@ def test_handing_in_says_where_it_is(server: Server, ada: Student, kernel: str):
     assert ada.tilelab("open", "gpu/tiled", "--print").out == f"{server.url}/courses/gpu/tiled/\n"
     assert ada.tilelab("open", "--print").out == f"{server.url}/\n"
     assert "is no id of a submission" in ada.tilelab("status", "../me").line
-    assert "none of that id, or it is someone else's" in ada.tilelab("status", "abc").line
+    assert "no such submission, or it is someone else's" in ada.tilelab("status", "abc").line
 
 
 def test_waiting_shows_each_phase_and_ends_with_the_report(server: Server, ada: Student, kernel: str):

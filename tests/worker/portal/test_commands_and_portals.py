@@ -65,14 +65,55 @@ def test_handing_in_is_tried_again_through_a_fault(
 def test_a_page_is_opened_by_the_name_of_its_assignment(hostile: Hostile) -> None:
     says(hostile, "/api/v1/assignments", {"assignments": [ASSIGNMENT]})
     says(hostile, "/api/v1/submissions/a1", FOUND)
-    hostile.says({"detail": "There is no such submission."}, 404, PROBLEM)
+    hostile.says({"title": "None", "detail": "Words of the API.", "code": "no_such_submission"}, 404, PROBLEM)
     url = hostile.portal.url
     for name in ("tiled", "gpu/tiled"):
         assert run("open", name, "--print").stdout == f"{url}/courses/gpu/tiled/\n"
     for name in ("a1", f"{url}/submissions/a1"):
         assert run("open", name, "--print").stdout == f"{url}/submissions/a1\n"
-    assert "no such submission" in line_of(run("open", "tilde", "--print"), 2)
+    neither = line_of(run("open", "tilde", "--print"), 2)
+    assert "tilde: no assignment in your courses has that name, and no submission" in neither
+    for words in (["status", "zzz"], ["log", "zzz"], ["open", f"{url}/submissions/zzz"]):
+        assert line_of(run(*words), 2) == (
+            "tilelab: there is no such submission, or it is someone else's; `tilelab status` lists yours.\n"
+        )
     assert "no such assignment" in line_of(run("open", "gpu/none", "--print"), 2)
+
+
+def test_several_open_assignments_are_told_apart_as_the_command_takes_them(
+    hostile: Hostile, tmp_path: Path
+) -> None:
+    (tmp_path / "my.cu").write_text("// a kernel\n")
+    there = [ASSIGNMENT, ASSIGNMENT | {"id": "gpu/again"}]
+    says(hostile, "/api/v1/assignments", {"assignments": there})
+    both = "COURSE/ASSIGNMENT: gpu/tiled, gpu/again.\n"
+    asked = line_of(run("submit", str(tmp_path / "my.cu")), 2)
+    assert asked.endswith(f"several open assignments; say which with --assignment {both}")
+    assert line_of(run("leaderboard"), 2).endswith(f"several open assignments; say which with {both}")
+    told = {"title": "There is no such assignment", "detail": "There is no such assignment in your courses."}
+    hostile.says(told, 404, PROBLEM)
+    refused = line_of(run("submit", str(tmp_path / "my.cu"), "-a", "gpu/none"), 2)
+    assert refused == "tilelab: There is no such assignment in your courses.\n"
+
+
+def test_an_empty_board_of_another_class_names_the_assignments_own(hostile: Hostile) -> None:
+    says(hostile, "/api/v1/assignments", {"assignments": [ASSIGNMENT | {"device_class": "h200"}]})
+    board = {"assignment": "gpu/tiled", "metric": "gflops"}
+    for kind in ("h200", "nonsense"):
+        says(hostile, f"/api/v1/leaderboards/gpu/tiled/{kind}", board | {"device_class": kind})
+    empty = "nobody was measured yet.\n"
+    assert run("leaderboard", "gpu/tiled", "--class", "h200").stdout == f"gpu/tiled on h200: {empty}"
+    assert run("leaderboard", "gpu/tiled", "--class", "nonsense").stdout == (
+        f"gpu/tiled on nonsense: {empty}The assignment's own board is that of the class h200.\n"
+    )
+
+
+def test_no_token_is_asked_for_where_no_portal_is(hostile: Hostile) -> None:
+    hostile.says(b"<html>", 200, "text/html")
+    assert "is no JSON" in line_of(run("login", hostile.portal.url), 3)
+    assert "cannot be reached" in line_of(run("login", "http://127.0.0.1:1"), 3)
+    hostile.says({"openapi": "3.1.0"})
+    assert "give the token with --token-stdin" in line_of(run("login", hostile.portal.url), 2)
 
 
 def test_signing_in_and_out_and_opening_are_told_to_programs(
@@ -107,11 +148,20 @@ def test_what_was_stopped_has_no_report(hostile: Hostile) -> None:
     assert json.loads(run("log", "a1", "--json").stdout)["result"] == {"message": "So it is."}
 
 
-def test_taking_back_says_what_became_of_it(hostile: Hostile) -> None:
+def test_stopping_says_what_became_of_it_and_what_it_cost(hostile: Hostile) -> None:
     hostile.says({**FOUND, "state": "cancelled", "verdict": None})
-    assert run("cancel", f"{hostile.portal.url}/submissions/a1").stdout == "a1 is taken back.\n"
+    page = f"{hostile.portal.url}/submissions/a1"
+    assert run("cancel", page).stdout == "a1 is stopped, and is no attempt.\n"
     assert hostile.asked == ["/api/v1/submissions/a1/cancel"]
     assert json.loads(run("cancel", "a1", "--json").stdout)["state"] == "cancelled"
+    begun = [{"name": "check", "state": "cancelled", "attempt": 1}]
+    hostile.says({**FOUND, "mode": "check", "state": "cancelled", "verdict": None, "steps": begun})
+    said = "a1 is stopped. If a worker had begun it, it is one of the hour's checks all the same: "
+    assert run("cancel", "a1").stdout == f"{said}{page}\n"
+    assert "cancelled" not in run("status", "a1").stdout
+    listed = {**FOUND, "state": "cancelled", "verdict": None, "created_at": "2026-03-01T12:00:00+00:00"}
+    says(hostile, MINE, {"submissions": [listed]})
+    assert run("status").stdout.splitlines()[1].endswith("stopped")
     hostile.says({"detail": "Job 1 is done: there is nothing to cancel."}, 409, PROBLEM)
     assert "nothing to cancel" in line_of(run("cancel", "a1"), 2)
     assert "is no id of a submission" in line_of(run("cancel", "../me"), 2)
