@@ -47,6 +47,12 @@ def test_a_roster_is_imported(desk, portal, complaints, tmp_path: Path):
     desk.get_by_role("button", name="Show").click()
     row = desk.get_by_role("row", name=re.compile("zoe@desk.example"))
     expect(row).to_contain_text("never signed in")
+    wide = desk.viewport_size
+    desk.set_viewport_size(NARROW)
+    assert desk.get_by_role("region", name="Members of the course").evaluate(
+        "it => it.scrollWidth <= it.clientWidth"
+    )
+    desk.set_viewport_size(wide or NARROW)
     row.get_by_role("button", name="Invite for Zoé").click()
     link = desk.locator("#one-time-link").inner_text()
     assert link.startswith(f"{portal.url}/invitation/")

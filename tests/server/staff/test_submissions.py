@@ -273,7 +273,7 @@ def test_what_is_more_than_is_graded_at_once_comes_after(
 
 
 def test_what_is_sent_twice_is_graded_once(portal: Portal, tom: BrowserClient) -> None:
-    """Two requests at once plan the same; whoever comes second finds what the first one queued. What is noted names nobody."""
+    """Two requests at once plan the same; the second finds what the first one queued. What is noted names nobody."""
     course = portal.course
     handed_in(course, "ada")
     with course.sessions.begin() as session:
