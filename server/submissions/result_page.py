@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.courses.service import role_in
-from server.grading.models import Job, JobKind, JobState, Result, Step
+from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.submissions.form import form_of
 from server.submissions.models import Mode, Submission
 from server.submissions.reading import visible_submission
@@ -35,6 +35,7 @@ class Judged:
 
     packed: its report as it is kept; None where it was lost
     waited, waited_for_gpu: until a worker checked it, and until one measured it; None where none did
+    in_vain: what workers had begun that were lost, or could not go on
     """
 
     verdict: Verdict
@@ -44,6 +45,7 @@ class Judged:
     ended_at: datetime | None
     waited: float | None
     waited_for_gpu: float | None
+    in_vain: tuple[Duration, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class SubmissionPage:
     """A submission as whoever may see it finds it.
 
     course_zone: in which times are shown to who has no zone of their own
+    limited: whether there are only so many like it, so that one that was begun costs one of them
     own: whether the reader handed it in; staff: whether the reader sees everybody's
     form: the key of the form that the reader sent it from; "" for none
     job: the last one; judged: what its verdict is from, None before there is one
@@ -68,6 +71,7 @@ class SubmissionPage:
     own: bool
     staff: bool
     mode: Mode
+    limited: bool
     device_class: str
     created_at: datetime
     form: str
@@ -132,6 +136,7 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         own=found.person_id == person,
         staff=is_staff(role_in(session, person, course.id)),
         mode=found.mode,
+        limited=found.mode is Mode.CHECK or assignment.attempts is not None,
         device_class=found.device_class,
         created_at=found.created_at,
         form=form_of(found.idempotency_key) if found.person_id == person else "",
@@ -157,8 +162,9 @@ def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tup
         if name == "measure" and judged.waited_for_gpu is not None:
             parts.append(Duration("waited for a GPU", judged.waited_for_gpu))
         parts.append(Duration(_STEPS.get(name, name), spent))
+    parts += judged.in_vain
     whole = max(0.0, (judged.ended_at - judged.queued_at).total_seconds())
-    # on the way from one to the next, and what workers began that were lost
+    # on the way from one to the next
     between = whole - sum(part.seconds for part in parts)
     if between >= _LEAST_SHOWN:
         parts.append(Duration("in between", between))
@@ -166,6 +172,10 @@ def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tup
 
 
 _LEAST_SHOWN = 0.05
+_IN_VAIN = {
+    AttemptOutcome.LOST: "a worker was lost, begun anew",
+    AttemptOutcome.FAULT: "a worker could not go on, begun anew",
+}
 _STEPS = {
     "read": "read",
     "compile": "compiled",
@@ -194,6 +204,22 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
         job.ended_at,
         _waited(job.queued_at, job.started_at),
         None if measured is None else _waited(*measured),
+        _in_vain(session, job),
+    )
+
+
+def _in_vain(session: Session, job: Job) -> tuple[Duration, ...]:
+    """Each attempt that ended without a report, though it was begun."""
+    query = (
+        select(Attempt.outcome, Attempt.started_at, Attempt.ended_at)
+        .join(Step, Step.id == Attempt.step_id)
+        .where(Step.job_id == job.id, Attempt.outcome.in_(_IN_VAIN))
+        .order_by(Attempt.started_at)
+    )
+    return tuple(
+        Duration(_IN_VAIN[outcome], max(0.0, (ended_at - started_at).total_seconds()))
+        for outcome, started_at, ended_at in session.execute(query)
+        if outcome is not None and started_at is not None and ended_at is not None
     )
 
 

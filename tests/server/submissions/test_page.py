@@ -11,9 +11,9 @@ import pytest
 from kernels.report import to_json
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from server.courses.models import Assignment, Role
-from server.grading.attempts import begin, claimed
+from server.grading.attempts import begin, claimed, failed
 from server.grading.changes import retry
-from server.grading.models import Job
+from server.grading.models import AttemptOutcome, Job
 from server.grading.record import record
 from server.submissions.models import Mode
 from tests.kernels.page.reading import read
@@ -150,11 +150,28 @@ def test_the_owner_takes_it_back(portal, ada):
         assert session.get_one(Job, job).state == "cancelled"
 
 
+@ON_SQLITE
+def test_where_attempts_are_not_limited_nobody_is_told_of_one(portal, ada):
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.attempts, assignment.device_class = None, ""
+    name, job = handed_in(portal.course, "ada", Mode.RANK)
+    page = ada.page(f"/submissions/{name}")
+    assert 'data-confirm="Stop grading this submission?"' in page
+    assert "for points." in page, "nothing is ranked here"
+    taken(portal.course, job)
+    ada.post_form(f"/submissions/{name}/cancel")
+    page = ada.page(f"/submissions/{name}")
+    assert "counts for nothing.</p>" in page
+
+
 @pytest.mark.parametrize(
     ("mode", "cost"), [(Mode.RANK, "an attempt"), (Mode.CHECK, "one of the hour’s checks")], ids=str
 )
 @ON_SQLITE
 def test_who_takes_it_back_is_told_what_it_costs(portal, ada, mode, cost):
+    with portal.course.sessions.begin() as session:
+        session.get_one(Assignment, portal.course.assignment).attempts = 9
     waits, _ = handed_in(portal.course, "ada", mode)
     begun, job = handed_in(portal.course, "ada", mode)
     taken(portal.course, job)
@@ -304,4 +321,26 @@ def test_the_times_of_the_way_add_up_also_the_wait_for_a_gpu(portal, ada):
     assert times == [
         ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("waited for a GPU", "20"), ("measured", "4.0"),
         ("in between", "1.5"), ("in all", "30"),
+    ]  # fmt: skip
+
+
+@ON_SQLITE
+def test_what_a_lost_worker_had_begun_is_named(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    with portal.course.sessions.begin() as session:
+        step = step_of(session, job)
+        begin(session, step, later(2))
+        claimed(session, step, "host-1", later(2))
+        failed(session, step, AttemptOutcome.LOST, "the worker host-1 stopped beating", later(42))
+        begin(session, step, later(43))
+        claimed(session, step, "host-2", later(43))
+        result = check_result(session, job)
+        assert result.report is not None
+        result = replace(result, report=replace(result.report, seconds={"compile": 1.0, "check": 1.5}))
+    record(portal.course.sessions, result, later(46))
+    _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
+    times = re.findall(r"<dt>([^<]+)</dt><dd>([0-9.]+)", shown)
+    assert times == [
+        ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("a worker was lost, begun anew", "40"),
+        ("in between", "1.5"), ("in all", "46"),
     ]  # fmt: skip
