@@ -76,6 +76,11 @@ class Task:
         """Whether a right kernel counts."""
         return self.counted is not None and self.counted.entry.accepted
 
+    @property
+    def at_its_best(self) -> bool:
+        """Whether nothing better can be handed in: it is right, and no GPU says how fast it is."""
+        return self.done and not self.device_class
+
     def closed(self, now: datetime) -> bool:
         """Whether nothing is taken any more."""
         return self.deadlines.closed(now)
@@ -139,13 +144,13 @@ def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
     """Of tasks in the order of their days what is still worth doing.
 
     First what is to be done and not yet due, then what is late already, the latest first, then what is done and could
-    be made better. What is closed is left out, and so is what is done and past.
+    be made better. What is closed is left out, and so is what is done and past, or as good as it can be.
     """
     ahead: list[Task] = []
     late: list[Task] = []
     done: list[Task] = []
     for task in tasks:
-        if task.closed(now):
+        if task.closed(now) or task.at_its_best:
             continue
         if not task.overdue(now):
             (done if task.done else ahead).append(task)

@@ -16,7 +16,13 @@ _WHY_CHARACTERS = 500
 def figures(report: Report) -> dict[str, Any]:
     """Of a report that is about to be kept."""
     measured, light = report.measurement, next(iter(report.evidence.light), None)
-    launch = (measured.launch if measured is not None else None) or report.launch
+    counted = report.evidence.extent
+    # beside the number stands the launch that it is of
+    launch = (
+        (measured.launch if measured is not None else None)
+        or (counted.launch if counted is not None else None)
+        or report.launch
+    )
     return {
         "gflops": measured.gflops if measured else None,
         "gbps": measured.gbps if measured else None,

@@ -224,7 +224,8 @@ class Result(Base):
     report: the object that `tilelab grade --json` prints, as compressed JSON, see server.grading.reports
     ranked: whether the measurement may stand on a board
     ms_low, ms_high: the 95 % interval of the median
-    launch: grid and block of the measured launch, such as "64×64 · 16×16", else of the largest one that was run
+    launch: grid and block of the measured launch, such as "64×64 · 16×16", else of the one that was counted, of which
+        the bound is, else of the largest one that was run
     tile: 0 where there is no report on it
     occupancy: modelled, by the driver's calculation where there was one, 0 to 1
     bound_ms, bound_gflops: the modelled speed of light, for the device that the evidence was made for

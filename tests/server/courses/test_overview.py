@@ -15,7 +15,11 @@ DAY = timedelta(days=1)
 
 
 def task(
-    slug: str, due: timedelta | None, verdict: Verdict | None = None, closes: timedelta | None = None
+    slug: str,
+    due: timedelta | None,
+    verdict: Verdict | None = None,
+    closes: timedelta | None = None,
+    device_class: str = "h200",
 ) -> Task:
     """due, closes: from now on; verdict: of what counts."""
     deadlines = Deadlines(None if due is None else NOW + due, None if closes is None else NOW + closes)
@@ -24,7 +28,7 @@ def task(
         entry = Entry(submission_id=1, public_id="s1", created_at=NOW, mode=Mode.RANK, verdict=verdict)
         counted = Counted(entry, 0.0, 0)
     return Task(
-        course="gpu", course_title="GPU", time_zone="UTC", slug=slug, title=slug, points=1.0, device_class="",
+        course="gpu", course_title="GPU", time_zone="UTC", slug=slug, title=slug, points=1.0, device_class=device_class,
         metric=Metric.GFLOPS, opens_at=None, listed=True, deadlines=deadlines, usual=deadlines, extra_attempts=0,
         counted=counted, best=counted, entries=(),
     )  # fmt: skip
@@ -37,7 +41,8 @@ def test_what_is_ahead_comes_before_what_is_late_and_what_is_over_does_not_come(
         task("late-and-wrong", -DAY, Verdict.WRONG_ANSWER, closes=DAY),
         task("closed", -DAY, closes=-DAY / 2),
         task("right", DAY, Verdict.ACCEPTED),
-        task("wrong", 2 * DAY, Verdict.DATA_RACE),
+        task("right-where-nothing-is-faster", DAY, Verdict.ACCEPTED, device_class=""),
+        task("wrong", 2 * DAY, Verdict.DATA_RACE, device_class=""),
         task("untouched", 3 * DAY),
         task("any-time", None),
     ]

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from kernels.diagnostics import Diagnostic
-from kernels.evidence import Evidence
+from kernels.evidence import Evidence, Extent
+from kernels.launch import Launch
 from kernels.report import Report, to_json
 from kernels.verdict import Finding, Severity, Verdict
+from server.grading.figures import figures
 from server.grading.reports import ReportError, pack, unpack
 
 PLAIN = Report(Verdict.DATA_RACE, "Two threads.", "tiled", "cpu", "sm_90", 16, seed="5eed")
@@ -67,3 +69,11 @@ def test_what_cannot_be_made_small_enough_is_refused():
 def test_what_is_no_report_is_told(kept):
     with pytest.raises(ReportError):
         unpack(kept)
+
+
+def test_the_launch_beside_a_number_is_the_one_that_the_number_is_of():
+    ran, counted = (Launch((n, n, 1), (16, 16, 1), 0) for n in (5, 16))
+    report = Report(Verdict.ACCEPTED, "", "tiled", "cpu", "sm_90", 16, launch=ran)
+    assert figures(report)["launch"] == "5×5 · 16×16"
+    of = Evidence(extent=Extent({"Width": 256}, 16, counted, 256, exact=True))
+    assert figures(replace(report, evidence=of))["launch"] == "16×16 · 16×16"
