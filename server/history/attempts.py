@@ -184,7 +184,7 @@ def _why_not(
 ) -> str:
     """Why a submission does not stand on the board; "" where there is no verdict yet."""
     if entry.cancelled:
-        return "It was cancelled."
+        return "It was stopped."
     if judged is None:
         return ""
     if entry.mode is Mode.CHECK:

@@ -20,7 +20,7 @@ from server.history.choosing import NotChoosable, choose
 from server.history.comparing import Compared, Figure, compared, figures
 from server.history.source_diff import SourceDiff, source_diff
 from server.standings.finding import Reader, assignment_for, reader_of
-from server.submissions.models import Submission
+from server.submissions.models import Mode, Submission
 from server.web.access import nothing_here, viewer
 from server.web.problems import Refused
 from server.web.site import site
@@ -33,7 +33,7 @@ _PAGE = re.compile(r"[0-9]{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page is. student, student_name: 0 and "" on one's own pages; zone: the course's."""
+    """Where a page is. student, student_name: 0 and "" on one's own pages; zone: the course's; ranked: by a GPU."""
 
     course: str
     course_title: str
@@ -42,6 +42,11 @@ class Place:
     zone: str
     student: int
     student_name: str
+    ranked: bool
+
+    def purpose(self, mode: Mode) -> str:
+        """What a submission is for, in words."""
+        return "check only" if mode is Mode.CHECK else "for ranking" if self.ranked else "for points"
 
     @property
     def address(self) -> str:
@@ -199,6 +204,7 @@ def _place(session: Session, reader: Reader, assignment: Assignment, person: int
         zone=reader.course.time_zone,
         student=person if other else 0,
         student_name=session.get_one(Person, person).name if other else "",
+        ranked=bool(assignment.device_class),
     )
 
 

@@ -30,10 +30,11 @@ Choices = Mapping[str, tuple[tuple[str, str], ...]]
 """What can be chosen in each field that is no text: values, each with what it is called."""
 
 _TIMES = ("since", "until")
+_STATES = {JobState.CANCELLED: "stopped"}
 _ALWAYS: Choices = {
     "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
-    "state": (("", "Any state"), *((one.value, one.value) for one in JobState)),
-    "mode": (("", "Checks and rankings"), (Mode.RANK.value, "For the ranking"), (Mode.CHECK.value, "Checks")),
+    "state": (("", "Any state"), *((one.value, _STATES.get(one, one.value)) for one in JobState)),
+    "mode": (("", "For points and checks"), (Mode.RANK.value, "For points"), (Mode.CHECK.value, "Checks")),
     "late": (("", "In time and late"), ("yes", "Late"), ("no", "In time")),
 }
 
