@@ -62,7 +62,9 @@ def is_staff(role: Role | None) -> bool:
     return role in {Role.INSTRUCTOR, Role.ASSISTANT}
 
 
-_NOT_GOOD = "The token is unknown, has expired or was revoked. Make another on the page of your account, under Tokens."
+_NOT_GOOD = (
+    "The token is unknown, has expired or was revoked. Make another on your account’s page, under API tokens."
+)
 
 
 def _not_signed_in(detail: str) -> Refused:

@@ -74,9 +74,8 @@ def _join(form: Form, who: Viewer) -> Response:
 def _join_anew(form: Form) -> Response:
     """With an account that is made on the way."""
     course_id = _course_of_code(form)
-    # What is wrong with the code is told alone: who has none learns nothing about who has an account.
-    if form.right:
-        _check_fields(form)
+    _check_fields(form)
+    # Whether the email has an account is told after a right code alone: who has none learns nothing about who has one.
     if not form.right:
         return page(_PAGE, form)
     count(site().sessions, _ACCOUNTS, f"course {course_id} {by_address(network_address())}")

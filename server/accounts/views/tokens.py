@@ -71,7 +71,10 @@ def _made(form: Form, person_id: int) -> str:
                 f"You have {_MOST} tokens, which is as many as there can be. Revoke one first."
             )
         if form["name"] in {token.name for token in present}:
-            raise service.AccountError("You have a token of this name. Name this one after where it is used.")
+            raise service.AccountError(
+                "You have a token of this name already; it cannot be shown again. Revoke it and make another, or take "
+                "another name."
+            )
         token = service.create_token(
             session, person, form["name"], lifetime=timedelta(days=int(form["days"]))
         )

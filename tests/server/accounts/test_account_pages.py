@@ -273,6 +273,8 @@ class TestTokens:
         made = client.post_form("/account/tokens", name="laptop", days="30")
         assert made.status_code == 200
         [token] = re.findall(r'id="token">(tl_[\w-]+)<', made.get_data(as_text=True))
+        again = client.post_form("/account/tokens", name="laptop", days="30")
+        assert "it cannot be shown again. Revoke it and make another" in again.get_data(as_text=True)
         page = client.page("/account/tokens")
         assert token not in page
         assert "laptop" in page

@@ -124,11 +124,12 @@ def test_a_course_without_a_code_cannot_be_joined(portal):
     assert client_of(portal, "bob", role=None).post_form("/join", code="").status_code == 422
 
 
-def test_mistakes_are_named_together_and_what_was_typed_stays(portal):
-    answer = stranger(portal).post_form("/join", code=CODE, name="", email="nobody", password="short")
+@pytest.mark.parametrize(("code", "wrong"), [(CODE, ()), ("WRONG", ("code",))], ids=["right", "wrong"])
+def test_mistakes_are_named_together_and_what_was_typed_stays(portal, code, wrong):
+    answer = stranger(portal).post_form("/join", code=code, name="", email="nobody", password="short")
     page = answer.get_data(as_text=True)
     assert answer.status_code == 422
-    for field in ("name", "email", "password"):
+    for field in ("name", "email", "password", *wrong):
         assert f'id="{field}-error"' in page
         assert f'href="#{field}"' in page
     assert 'value="nobody"' in page

@@ -195,6 +195,6 @@ def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: Br
     marks = json.loads(unescape(found[1]))
     assert [(mark["line"], mark["severity"]) for mark in marks] == [(1, "error"), (2, "error")]
     assert marks[1]["message"] == race.message
-    assert 'data-editor-line="2"' in page
+    assert re.search(r'href="/submissions/[0-9a-f]{16}#L2" data-editor-line="2"', page)
     assert f"data race: {race.message}" in words(page)
     assert f"wrong answer: {nowhere.message}" in words(page)
