@@ -45,9 +45,10 @@ class Progress:
         told = len(self.states) - 1
         try:
             while not self.ended:
-                for state in self.states[told:]:
+                new = self.states[told:]  # while they are sent, there may come more
+                for state in new:
                     exchange.event("state", state)
-                told = len(self.states)
+                told += len(new)
                 with self.news:
                     self.news.wait_for(lambda: self.ended or len(self.states) > told, 10)  # noqa: B023
         except OSError:

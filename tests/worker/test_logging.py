@@ -22,7 +22,10 @@ from worker.logging import (
 
 @pytest.fixture
 def lines():
-    """Configures, and says what was written; the root logger is as it was afterwards."""
+    """Configures, and says what was written; the root logger is as it was afterwards, and nothing has a name."""
+    from worker import logging as ours
+
+    ours._process.clear()  # a command that was tried in this process may have named it
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     written = io.StringIO()
@@ -35,8 +38,6 @@ def lines():
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.captureWarnings(capture=False)
-    from worker import logging as ours
-
     ours._process.clear()
 
 
