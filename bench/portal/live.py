@@ -27,7 +27,7 @@ class LivePage:
     """One person's page of one submission.
 
     opened: when the stream's first event came; ended: when the last state was known; both of time.monotonic
-    html: of the last state; events, streams, polls: how many there were
+    events, streams, polls: how many there were
     """
 
     port: int
@@ -35,7 +35,6 @@ class LivePage:
     submission: str
     opened: float | None = None
     ended: float | None = None
-    html: str = ""
     events: int = 0
     streams: int = 0
     polls: int = 0
@@ -99,8 +98,6 @@ class LivePage:
     def _take(self, state: Any) -> None:
         if self.opened is None:
             self.opened = time.monotonic()
-        if state["html"] is not None:
-            self.html = state["html"]
         if state["final"]:
             self.ended = time.monotonic()
 

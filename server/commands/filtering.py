@@ -11,13 +11,14 @@ import click
 
 from kernels.verdict import Verdict
 from server.commands.moments import read_time
+from server.commands.options import together
 from server.courses.models import Course
 from server.courses.service import is_device_class
 from server.staff.submissions import Asked
 from server.submissions.models import Mode
 from worker.commands.root import WrongUse
 
-_OPTIONS = (
+filter_options = together(
     click.option("--student", default="", help="Only of those whose name or email holds this."),
     click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only with this."),
     click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only those for that."),
@@ -26,13 +27,7 @@ _OPTIONS = (
     click.option("--since", metavar="TIME", help="Only what was handed in from then on."),
     click.option("--until", metavar="TIME", help="Only what was handed in until then."),
 )  # fmt: skip
-
-
-def filter_options(command: Any) -> Any:
-    """Give a command these options; it hands them on to `filtered`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""Give a command these options; it hands them on to `filtered`."""
 
 
 def filtered(asked: Asked, course: Course, given: Mapping[str, Any]) -> Asked:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from server.commands.moments import METAVAR, read_time, time_text
+from server.commands.options import together
 from server.courses.models import Counts, Course
 from server.staff.setting import Setting, mistakes
 from worker.commands.root import WrongUse
@@ -26,7 +27,7 @@ _NAMES = {
 }
 """What the options are called where that is not the setting's own name."""
 
-_OPTIONS = (
+setting_options = together(
     click.option("--title", help="What students see above it."),
     click.option("--points", type=float, help="For what is handed in on time."),
     click.option("--opens", "opens_at", metavar=METAVAR, help="When students see it."),
@@ -44,13 +45,7 @@ _OPTIONS = (
     click.option("--freeze", "board_frozen_at", metavar=METAVAR, help="From when boards stand still for students."),
     click.option("--listed/--unlisted", default=None, help="Whether students see it, once it has opened."),
 )  # fmt: skip
-
-
-def setting_options(command: Any) -> Any:
-    """Give a command these options; it hands them on to `asked_for`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""Give a command these options; it hands them on to `asked_for`."""
 
 
 def asked_for(given: Mapping[str, Any], course: Course) -> dict[str, Any]:

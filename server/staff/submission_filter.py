@@ -18,8 +18,9 @@ from server.fleet.service import device_classes
 from server.grading.models import JobState
 from server.staff.desk import looked_for
 from server.staff.local_time import MomentError, read_moment, zone_named
-from server.staff.submissions import NOT_MEASURED, Asked
+from server.staff.submissions import Asked
 from server.submissions.models import Mode
+from server.submissions.service import CPU
 from server.web.access import Membership
 from server.web.forms import Form
 
@@ -87,10 +88,10 @@ def _choices(session: Session, course: Membership, device: str, now: datetime) -
     classes = {one.device_class for one in found} | set(device_classes(session, now))
     if is_device_class(device):
         classes.add(device)
-    named = ((name, name) for name in sorted(classes - {"", NOT_MEASURED}))
+    named = ((name, name) for name in sorted(classes - {"", CPU}))
     return {
         "assignment": (("", "All assignments"), *((one.slug, one.title) for one in found)),
-        "device": (("", "Any device"), *named, (NOT_MEASURED, "Checked only")),
+        "device": (("", "Any device"), *named, (CPU, "Checked only")),
         **_ALWAYS,
     }
 

@@ -111,7 +111,9 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
         return _list(course, wanted), 422
     after, until = (number_of(request.form, name) for name in ("after", "newest"))
     if until is None:
-        raise _incomplete()
+        raise Refused(
+            422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again."
+        )
     with site().sessions.begin() as session:
         planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrading.MOST)
         if planned.count:
@@ -192,7 +194,3 @@ def _listed(course: Membership, wanted: Filter) -> SubmissionsPage:
 def _rest(wanted: Filter, planned: Planned, until: int) -> dict[str, Any]:
     """Which of a filter's submissions come after those that are planned."""
     return {**wanted.given, "after": planned.last, "newest": until}
-
-
-def _incomplete() -> Refused:
-    return Refused(422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again.")

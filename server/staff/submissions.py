@@ -31,10 +31,9 @@ from server.grading.figures import NOT_RELIED_ON
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.staff.roster import is_called
 from server.submissions.models import Mode, Submission
+from server.submissions.service import CPU
 
 PAGE = 50
-NOT_MEASURED = "cpu"
-"""The class by which one asks for what is to be checked only."""
 
 _Latest = aliased(Job)
 _Judged = aliased(Job)
@@ -45,7 +44,7 @@ class Asked:
     """Which; "" for any.
 
     assignment: its name in addresses; student: a part of a name or email; late: "yes" or "no"
-    device: the class that it is to be measured on, or NOT_MEASURED
+    device: the class that it is to be measured on, or CPU
     one: the public id of a single one
     worker: how the name begins of one that had a part in the present verdict
     since, until: when it was handed in
@@ -193,7 +192,7 @@ def _part(assignment: Assignment, asked: Asked, people: Sequence[int] | None) ->
     if asked.mode:
         query = query.where(Submission.mode == Mode(asked.mode))
     if asked.device:
-        measured_on = "" if asked.device == NOT_MEASURED else asked.device
+        measured_on = "" if asked.device == CPU else asked.device
         query = query.where(Submission.device_class == measured_on)
     if asked.late:
         query = _by_lateness(query, assignment, late=asked.late == "yes")
