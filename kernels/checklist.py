@@ -101,6 +101,7 @@ def _coalescing(subject: Subject, bound: Bound | None) -> ChecklistRow:
         "it along its rows into shared memory and turn it there.",
         gain=gain(subject, bound, coalesced(subject)),
         line=worst if state in {State.NO, State.PARTLY} else None,
+        share=share if moved else None,
     )
 
 

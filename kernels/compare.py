@@ -18,6 +18,9 @@ _POISON_BITS = 0x7FE1DEAD
 POISON = np.array([_POISON_BITS], dtype=np.uint32).view(np.float32)[0]
 """The NaN that outputs are filled with: one that no arithmetic gives, so an element left unwritten is known as such."""
 
+NEVER_WRITTEN = "never written"
+_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-4, 2.0**53
+
 
 class Output(Protocol):
     """One case's output as the kernel gave it, and the right one."""
@@ -89,7 +92,7 @@ class Mismatch:
     """The wrong elements of one output.
 
     element: the first wrong one, row by row, as the course writes it
-    found, right: what it holds ("never written" where nobody wrote it) and what it should hold
+    found, right: what it holds (NEVER_WRITTEN where nothing wrote it) and what it should hold
     """
 
     wrong: int
@@ -110,7 +113,7 @@ def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
         wrong=int(wrong.sum()),
         elements=wrong.size,
         element=f"{output.names[-1]}{index}",
-        found="never written" if is_poison(found[np.newaxis])[0] else show(float(found)),
+        found=NEVER_WRITTEN if is_poison(found[np.newaxis])[0] else show(float(found)),
         right=show(float(output.expected.values[row, column])),
     )
 
@@ -129,7 +132,14 @@ def is_poison(values: Matrix) -> Mask:
 
 
 def show(value: float) -> str:
-    """A number as a student reads it: integers whole, others as short as float32 allows."""
-    if value == int(value) if np.isfinite(value) else False:
+    """A number in the one format of all reports: plain digits, as few behind the point as tell it from other floats.
+
+    Powers of ten only for a number that is tiny, or too large for each of its digits to mean anything.
+    """
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else str(value)
+    if value == int(value) and abs(value) <= _LARGEST_PLAIN:
         return str(int(value))
-    return str(np.float32(value))
+    plain = _SMALLEST_PLAIN <= abs(value) <= _LARGEST_PLAIN
+    text = np.format_float_positional if plain else np.format_float_scientific
+    return text(np.float32(value), trim="-")

@@ -9,11 +9,15 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from kernels import diagnostics, nvrtc, prelude, ptx_shape
+from kernels import diagnostics, nvrtc, prelude, ptx_shape, system_calls
 from kernels.diagnostics import Diagnostic, Resources
 from kernels.nvrtc import NVRTCUnavailable
 from kernels.parameters import mismatch
-from kernels.source.host_functions import blank
+from kernels.source.characters import odd_characters
+from kernels.source.compile_errors import explain, missing_semicolon, nearest_name
+from kernels.source.conditions import seen_items
+from kernels.source.host_functions import blank, mark_constexpr
+from kernels.source.text import Token, scan
 from kernels.verdict import Finding, Severity, Verdict
 
 __all__ = ["DEFAULT_ARCH", "Compilation", "Diagnostic", "NVRTCUnavailable", "Resources", "compile_source"]
@@ -31,7 +35,7 @@ MEMORY_MESSAGE = (
 )
 
 # Absolute, so that neither PTX nor cubin depends on the directory that the compiler runs in.
-_FILE = "/kernel.cu"
+FILE = "/kernel.cu"
 _MOST_FINDINGS = 10
 _LONGEST_LIST = 300
 # The compiler stops at some number of errors, so that all host functions may not show at once.
@@ -88,14 +92,22 @@ def compile_source(
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         return (Finding(Verdict.REJECTED, "This file holds bytes that are not text."),)
     expressions = [kernel, *(f"&{symbol}" for symbol in symbols)]
-    options = _options(arch, defines, fmad)
+    options = options_for(arch, defines, fmad)
 
-    def run(text: str) -> nvrtc.Output:
-        return nvrtc.run(_FILE, text, options, {**(headers or {}), prelude.NAME: prelude.TEXT}, expressions)
+    def compiled(definitions: str) -> tuple[nvrtc.Output, tuple[Diagnostic, ...]]:
+        given = {**(headers or {}), prelude.NAME: prelude.TEXT + definitions}
+        return _without_host_code(
+            text, lambda text: nvrtc.run(FILE, text, options, given, expressions), {kernel, *symbols}
+        )
 
-    output, found = _without_host_code(text, run, {kernel, *symbols})
+    definitions = system_calls.DEFINITIONS if system_calls.mentioned(text) else ""
+    output, found = compiled(definitions)
+    if output.ok and not definitions and system_calls.missing(output.cubin):
+        output, found = compiled(system_calls.DEFINITIONS)
     if not output.ok:
-        return _failure(output, found, kernel, symbols)
+        return _failure(output, found, text, kernel, symbols)
+    if (function := system_calls.refused(output.cubin)) is not None:
+        return (_unknown_function(text, function),)
     if (
         parameters is not None
         and (other := mismatch(output.ptx, output.lowered[kernel], parameters)) is not None
@@ -115,8 +127,12 @@ def _without_host_code(
     refused: dict[str, Diagnostic] = {}
     for _ in range(_MOST_PASSES):
         output = run(text)
-        found = diagnostics.parse(output.log, _FILE, last_line)
+        found = diagnostics.parse(output.log, FILE, last_line)
         host = diagnostics.host_declarations(found)
+        marked = mark_constexpr(text, host.keys())
+        if marked != text:
+            text = marked
+            continue
         rest = blank(text, host.keys()) if host else None
         if rest is None or wanted & rest.names.keys():
             break
@@ -126,7 +142,8 @@ def _without_host_code(
     return output, tuple(dict.fromkeys(needed))
 
 
-def _options(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
+def options_for(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
+    """How NVRTC is called."""
     return [
         f"-arch={arch}",
         "-std=c++17",
@@ -166,7 +183,7 @@ def _success(
     return Compilation(
         arch,
         entry,
-        _PTX_FILE.sub(r"\1\3", output.ptx),
+        _PTX_FILE.sub(r"\1\3", system_calls.as_declarations(output.ptx)),
         output.cubin,
         figures,
         found,
@@ -179,13 +196,16 @@ def _other_parameters(text: str, kernel: str, expected: tuple[str, ...], found: 
         f"`{kernel}` has other parameters than the exercise once the file is compiled. "
         f"Expected: ({', '.join(expected)}). Found: ({', '.join(found)[:_LONGEST_LIST]})."
     )
-    named = re.compile(rf"\b{re.escape(kernel)}\b")
-    line = next((number for number, line in enumerate(text.split("\n"), 1) if named.search(line)), None)
-    return Finding(Verdict.REJECTED, message, line)
+    return Finding(Verdict.REJECTED, message, _first_line(text, kernel))
+
+
+def _unknown_function(text: str, function: str) -> Finding:
+    message = f"The compiled kernel calls `{function}`, a function of the driver that a kernel must not call."
+    return Finding(Verdict.REJECTED, message, _first_line(text, function))
 
 
 def _failure(
-    output: nvrtc.Output, found: tuple[Diagnostic, ...], kernel: str, symbols: tuple[str, ...]
+    output: nvrtc.Output, found: tuple[Diagnostic, ...], text: str, kernel: str, symbols: tuple[str, ...]
 ) -> tuple[Finding, ...]:
     errors = [item for item in found if item.severity is Severity.ERROR]
     if refused := next((item for item in errors if _INCLUDE.search(item.message)), None):
@@ -195,11 +215,44 @@ def _failure(
     if output.result == nvrtc.OUT_OF_MEMORY or any(item.message == "out of memory" for item in errors):
         return (Finding(Verdict.COMPILE_ERROR, MEMORY_MESSAGE),)
     if errors:
-        return tuple(
-            Finding(Verdict.COMPILE_ERROR, diagnostics.sentence(item.message), item.line)
-            for item in errors[:_MOST_FINDINGS]
-        )
+        return tuple(dict.fromkeys(_error(item, text) for item in errors))[:_MOST_FINDINGS]
     return (_assembler_limit(output, kernel),)
+
+
+def _error(item: Diagnostic, text: str) -> Finding:
+    """What the compiler says, in words and at a line that help."""
+    name = diagnostics.undefined_symbol(item.message)
+    if name is not None:
+        name = ptx_shape.last_part(name) or name
+        line = _first_line(text, name)
+        where = f" in line {line}" if line is not None else ""
+        message = (
+            f"`{name}` is declared{where} but never defined. Write its definition, or remove what uses it."
+        )
+        return Finding(Verdict.COMPILE_ERROR, message, line)
+    if (reserved := diagnostics.declared_in(item.message, prelude.NAME)) is not None:
+        return Finding(
+            Verdict.COMPILE_ERROR, f"`{reserved}` is reserved by Tilelab. Rename yours.", item.line
+        )
+    if diagnostics.lacks_mask(item.message):
+        for old in diagnostics.WITHOUT_MASK:
+            if (line := _first_line(text, old)) is not None:
+                return Finding(Verdict.COMPILE_ERROR, diagnostics.mask_sentence(old), line)
+    if item.line is not None and (odd := odd_characters(text).get(item.line)) is not None:
+        return Finding(Verdict.COMPILE_ERROR, odd.sentence, item.line)
+    if plain := explain(item.message, item.line, text):
+        return Finding(Verdict.COMPILE_ERROR, plain, item.line)
+    if gap := missing_semicolon(item.message, item.line, item.column, text):
+        return Finding(Verdict.COMPILE_ERROR, gap.sentence, gap.line, column=gap.column)
+    unknown = diagnostics.undefined_name(item.message)
+    meant = nearest_name(unknown, text) if unknown else ""
+    return Finding(Verdict.COMPILE_ERROR, diagnostics.sentence(item.message, meant), item.line)
+
+
+def _first_line(text: str, name: str) -> int | None:
+    """The first line of the code with this name."""
+    named = (entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token))
+    return next((token.line for token in named if token.text == name), None)
 
 
 def _name_message(errors: list[Diagnostic], kernel: str, symbols: tuple[str, ...]) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
+from kernels.headers import header_of
+from kernels.stand_ins import missing_sentence
 from kernels.verdict import Severity
 
 
@@ -50,6 +53,7 @@ _FIGURES = {
 }
 _ENTRY = re.compile(r"Compiling entry function '([^']*)'")
 _TOO_LONG = 300
+_CLOSE = 0.8
 
 
 def parse(log: str, file: str, last_line: int) -> tuple[Diagnostic, ...]:
@@ -139,6 +143,21 @@ _BUILTINS = (
     "__constant__",
 )
 _UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
+_NO_MEMBER = re.compile(r'namespace "(\w+)" has no member "(\w+)"')
+_DECLARED = re.compile(
+    r'"(?:[^"(]*[ *&])?(\w+)(?:\([^"]*)?"[^"(]*\((?:declared|previous definition) at line \d+ of ([^)]+)\)'
+)
+_UNRESOLVED = re.compile(r"Unresolved extern (?:function|variable) '([^']+)'")
+WITHOUT_MASK = {
+    "__shfl": "__shfl_sync(0xffffffff, ...)",
+    "__shfl_up": "__shfl_up_sync(0xffffffff, ...)",
+    "__shfl_down": "__shfl_down_sync(0xffffffff, ...)",
+    "__shfl_xor": "__shfl_xor_sync(0xffffffff, ...)",
+    "__any": "__any_sync(0xffffffff, ...)",
+    "__all": "__all_sync(0xffffffff, ...)",
+    "__ballot": "__ballot_sync(0xffffffff, ...)",
+}
+"""Functions of a warp that went with CUDA 12, and their successors, which take a mask of lanes first."""
 _WAY_OUT = "take it out of this file, or put it between `#ifndef TILELAB` and `#endif`."
 _PLAIN = (
     (
@@ -187,36 +206,75 @@ def undefined_name(message: str) -> str | None:
     return match[1] if match else None
 
 
-def sentence(message: str) -> str:
-    """The compiler's words as a sentence, with what to try next where the mistake is a common one."""
+def undefined_symbol(message: str) -> str | None:
+    """The mangled name that the assembler finds used and never defined."""
+    match = _UNRESOLVED.search(message)
+    return match[1] if match else None
+
+
+def declared_in(message: str, file: str) -> str | None:
+    """The name that the compiler says another file declares already."""
+    match = _DECLARED.search(message)
+    return match[1] if match and match[2] == file else None
+
+
+def lacks_mask(message: str) -> bool:
+    """Whether the assembler refuses a function of a warp that takes no mask of lanes."""
+    return "without '.sync'" in message
+
+
+def mask_sentence(name: str) -> str:
+    """What to write in place of a function of a warp that takes no mask of lanes."""
+    return f"`{name}` is gone from CUDA. Use `{WITHOUT_MASK[name]}`, with the mask of lanes first."
+
+
+def sentence(message: str, meant: str = "") -> str:
+    """The compiler's words as a sentence, with what to try next where the mistake is a common one.
+
+    meant: a name of the file that is close to an undefined one
+    """
+    member = _NO_MEMBER.search(message)
+    name = f"{member[1]}::{member[2]}" if member else undefined_name(message) or ""
+    if missing := missing_sentence(name):
+        return missing
+    if header := header_of(name):
+        return f"`{name}` comes from `<{header}>`. Add `#include <{header}>`."
+    if name in WITHOUT_MASK:
+        return mask_sentence(name)
     for words, plain in _PLAIN:
         if words in message:
             return plain
+    message = message.rstrip()
     text = message[:1].upper() + message[1:]
     text = text if text.endswith((".", "?", "!")) else text + "."
-    return f"{text} {advice}" if (advice := hint(message)) else text
+    return f"{text} {advice}" if (advice := hint(message, meant)) else text
 
 
-def hint(message: str) -> str:
+def hint(message: str, meant: str = "") -> str:
     """What to try next for a common mistake; "" where there is nothing to add."""
     if 'expected a ";"' in message:
         return "Look at the end of this line and of the one before it: a `;` is missing there."
     if 'expected a "}"' in message:
         return "A `{` is never closed: count the braces."
+    if "initializer not allowed for __shared__" in message:
+        return "Let the threads store the first values, then call `__syncthreads()`."
     if "has already been declared in the current scope" in message:
         return "Two declarations in one block share this name: rename one."
     if match := _UNDEFINED.search(message):
-        return _undefined_hint(match[1])
+        return _undefined_hint(match[1], meant)
     return ""
 
 
-def _undefined_hint(name: str) -> str:
+def _undefined_hint(name: str, meant: str) -> str:
     if name == "main" or name.startswith("cuda"):
         return "Only the kernel and its helpers belong in this file; the host code is the grader's."
     bare = name.strip("_").lower()
     for builtin in _BUILTINS:
         if bare == builtin.strip("_").lower():
             return f"Did you mean `{builtin}`?"
+    meant = meant or next(iter(get_close_matches(name, _BUILTINS, 1, _CLOSE)), "")
+    if meant:
+        return f"Did you mean `{meant}`?"
     if name.upper() == name:
         return f"Declare it first, for example `#define {name} 16`."
     return "Check its spelling, and that it is declared before this line."

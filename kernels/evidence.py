@@ -218,6 +218,7 @@ class ChecklistRow:
     evidence: a sentence with this run's numbers
     cores, memory: the course's benefit to compute cores and to memory
     gain: how many times faster the modelled bound would be with it; None where the model cannot say
+    share: what the state is graded by, 0 to 1; None where it is no share
     """
 
     key: str
@@ -229,6 +230,7 @@ class ChecklistRow:
     advice: str = ""
     gain: float | None = None
     line: int | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,12 @@ bundle. Anything else is refused by the source rules, with one message whatever 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
+
+from kernels.stand_ins import HOST, LIMITS, THRUST, WB
 
 
 class HeaderKind(StrEnum):
@@ -46,52 +49,6 @@ _REAL = (
     "vector_types.h",
 )
 
-_EMPTY = (
-    "algorithm",
-    "builtin_types.h",
-    "cassert",
-    "chrono",
-    "crt/device_functions.h",
-    "crt/host_defines.h",
-    "cstdio",
-    "cstdlib",
-    "cstring",
-    "ctime",
-    "cublas_v2.h",
-    "cuda.h",
-    "cuda_device_runtime_api.h",
-    "cuda_profiler_api.h",
-    "cuda_runtime.h",
-    "cuda_runtime_api.h",
-    "device_atomic_functions.h",
-    "device_functions.h",
-    "device_launch_parameters.h",
-    "driver_types.h",
-    "assert.h",
-    "fstream",
-    "helper_cuda.h",
-    "helper_functions.h",
-    "helper_timer.h",
-    "host_defines.h",
-    "iomanip",
-    "iostream",
-    "memory",
-    "random",
-    "sm_20_intrinsics.h",
-    "sm_30_intrinsics.h",
-    "sstream",
-    "stdbool.h",
-    "stdio.h",
-    "stdlib.h",
-    "string",
-    "string.h",
-    "sys/time.h",
-    "time.h",
-    "unistd.h",
-    "vector",
-    "vector_functions.h",
-)
-
 # Spelled as in the compiler's bundle, so that a file may include both without a redefinition.
 _LIMITS = """#ifndef INT_MAX
 #define CHAR_BIT 8
@@ -109,20 +66,7 @@ _LIMITS = """#ifndef INT_MAX
 
 _INTEGER_TYPES = (
     _LIMITS
-    + """#ifndef TILELAB_STDINT
-#define TILELAB_STDINT
-typedef signed char int8_t;
-typedef short int16_t;
-typedef int int32_t;
-typedef long long int64_t;
-typedef unsigned char uint8_t;
-typedef unsigned short uint16_t;
-typedef unsigned int uint32_t;
-typedef unsigned long long uint64_t;
-typedef long long intptr_t;
-typedef unsigned long long uintptr_t;
-#endif
-#ifndef INT32_MAX
+    + """#ifndef INT32_MAX
 #define INT32_MAX INT_MAX
 #define INT32_MIN INT_MIN
 #define UINT32_MAX UINT_MAX
@@ -193,10 +137,17 @@ _TEXTS = {
     "cmath": _CMATH,
     "stddef.h": _STDDEF,
     "cstddef": _STDDEF,
+    "limits": LIMITS,
+    "bits/stdc++.h": LIMITS + _INTEGER_TYPES + _CMATH,
+    "wb.h": WB,
+    **{f"thrust/{name}": "namespace thrust {}\n" for name in THRUST},
+    "cub/cub.cuh": "namespace cub {}\n",
 }
 
+_OF_C = ("limits.h", "float.h", "math.h", "stdint.h", "stddef.h")
+
 HEADERS: Mapping[str, HeaderKind] = MappingProxyType(
-    dict.fromkeys(_REAL, HeaderKind.REAL) | dict.fromkeys((*_EMPTY, *_TEXTS), HeaderKind.EMPTY),
+    dict.fromkeys(_REAL, HeaderKind.REAL) | dict.fromkeys((*HOST, *_TEXTS), HeaderKind.EMPTY),
 )
 
 
@@ -205,3 +156,9 @@ def header_text(name: str) -> str:
     if HEADERS.get(name) is not HeaderKind.EMPTY:
         raise KeyError(name)
     return _TEXTS.get(name, "")
+
+
+def header_of(name: str) -> str:
+    """The header of C that defines a macro, such as `float.h` for `FLT_MAX`; "" for other names."""
+    defined = re.compile(rf"^#define {re.escape(name)}\b", re.MULTILINE)
+    return next((header for header in _OF_C if defined.search(_TEXTS[header])), "") if name else ""

@@ -30,8 +30,9 @@ from kernels.outcomes import (
 )
 from kernels.plan import CasePlan, Plan
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, finding_order
-from kernels.wording import plural
+from kernels.wording import part_of
 
+_WARP = 32
 PRINT_LIMIT = 8 * 1024
 
 
@@ -136,11 +137,12 @@ def judge_run(
 def _judge_execution(
     plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution, endless: bool
 ) -> Outcome:
-    found = tuple(_in_case(finding, case) for finding in execution.findings)
+    found = tuple(_in_case(_with_blocks(finding, case), case) for finding in execution.findings)
     cut = endless and any(finding.kind is Verdict.TIME_LIMIT for finding in found)
     if cut:
         found = tuple(finding for finding in found if finding.kind is not Verdict.TIME_LIMIT)
-    found += tuple(_input_modified(case, inputs, execution))
+    changed = tuple(_input_modified(case, inputs, execution))
+    found = (*(finding for finding in found if not _follows(finding, changed)), *changed)
     errors = [finding for finding in found if finding.severity is Severity.ERROR]
     if cut or errors:
         note = CUT_SHORT if cut else _kinds(errors)
@@ -156,7 +158,7 @@ def _judge_execution(
     return Outcome(
         case=case,
         status=CaseStatus.FAILED,
-        note=f"{bad.wrong} of {plural(bad.elements, 'element')} wrong",
+        note=f"{part_of(bad.wrong, bad.elements, 'element')} wrong",
         findings=found,
         mismatch=bad,
         diagnoses=diagnose(output, wrong),
@@ -192,6 +194,19 @@ def _in_case(finding: Finding, case: CasePlan) -> Finding:
     return replace(finding, example=replace(finding.example or Example(), case=case.name))
 
 
+def _with_blocks(finding: Finding, case: CasePlan) -> Finding:
+    """A finding that no thread of the launch is to blame for, with the number of blocks that the size needs."""
+    launch = case.launch
+    if finding.kind is not Verdict.TIME_LIMIT or launch is None or finding.example != Example():
+        return finding
+    x, y, _ = launch.block
+    needed = max((-(-matrix.columns // x) * -(-matrix.rows // y) for matrix in case.matrices), default=1)
+    if needed >= launch.blocks:
+        return finding
+    message = f"The launch has {launch.blocks:,} blocks; {size_text(case)} needs {needed:,}."
+    return replace(finding, message=message, line=case.launch_lines.get("grid"))
+
+
 def _kinds(findings: Iterable[Finding]) -> str:
     names = dict.fromkeys(finding.kind.value.replace("_", " ") for finding in findings)
     return ", ".join(names)
@@ -215,14 +230,26 @@ def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execut
         )
 
 
+def _follows(finding: Finding, changed: Sequence[Finding]) -> bool:
+    """Whether a race is only what comes of writing to an input, which other threads read."""
+    element = finding.example.element if finding.example is not None else None
+    if finding.kind is not Verdict.DATA_RACE or element is None:
+        return False
+    names = {
+        each.example.element.partition("[")[0] for each in changed if each.example and each.example.element
+    }
+    return element.partition("[")[0] in names
+
+
 def _with_wrong_value(
     findings: tuple[Finding, ...], by_size: Sequence[Outcome], plan: Plan, run: RunKernel, seed: int
 ) -> tuple[Finding, ...]:
-    """The leading race with a wrong value that it can lead to, if one warp after the other gives one."""
-    at = next((i for i, f in enumerate(findings) if _is_race(f)), None)
-    if at is None:
+    """The first race between warps, with a wrong value that it can lead to if warps run one at a time."""
+    races = ((o, f) for o in by_size for f in o.findings if _between_warps(f, o.case.launch))
+    outcome, race = next(races, (None, None))
+    if outcome is None or race is None:
         return findings
-    outcome = next(outcome for outcome in by_size if any(map(_is_race, outcome.findings)))
+    at = [_place(finding) for finding in findings].index(_place(race))
     if any(finding.kind in _INCOMPLETE for finding in outcome.findings):
         return findings
     case = outcome.case
@@ -235,13 +262,24 @@ def _with_wrong_value(
     bad = mismatch(output, wrong_elements(output.actual, output.expected)) if output is not None else None
     if bad is None:
         return findings
-    text = f"With one warp run after the other, {value_text(bad)} ({size_text(case)})."
+    text = f"If warps run one at a time, {value_text(bad, 'becomes')} ({size_text(case)})."
     message = f"{findings[at].message.rstrip('.')}. {text}"
     return (*findings[:at], replace(findings[at], message=message), *findings[at + 1 :])
 
 
-def _is_race(finding: Finding) -> bool:
-    return finding.kind is Verdict.DATA_RACE and finding.severity is Severity.ERROR
+def _place(finding: Finding) -> tuple[object, ...]:
+    """What findings of several cases are put together by."""
+    return finding.kind, finding.line, finding.other_line, finding.severity
+
+
+def _between_warps(finding: Finding, launch: Launch | None) -> bool:
+    """Whether this is a race of two warps, so that their order may change the result."""
+    if finding.kind is not Verdict.DATA_RACE or finding.severity is not Severity.ERROR or launch is None:
+        return False
+    threads = finding.example.threads if finding.example is not None else ()
+    x, y, _ = launch.block
+    warps = {(i + x * (j + y * k)) // _WARP for i, j, k in threads}
+    return len(warps) != 1 or finding.message.count(" of block ") > 1
 
 
 def _check(outcome: Outcome) -> CaseCheck:

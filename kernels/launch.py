@@ -15,7 +15,7 @@ _KEY = re.compile(r"(?<![^\s=,()])([^\s=,()]+)\s*=", re.ASCII)
 _DIM3 = re.compile(r"dim3\s*(\(.*\))", re.DOTALL)
 _KEYS = ("grid", "block", "shared", "tile")
 _SINGLE = {"shared", "tile"}
-_MOST_THREADS = 1024
+MOST_THREADS = 1024
 _BLOCK_LIMITS = (1024, 1024, 64)
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
 
@@ -47,6 +47,18 @@ class Launch:
     def blocks(self) -> int:
         """Blocks of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def text(self) -> str:
+        """`4 x 4 blocks of 16 x 16 threads`."""
+        return f"{_extent(self.grid, 'block')} of {_extent(self.block, 'thread')}"
+
+
+def _extent(extent: tuple[int, int, int], noun: str) -> str:
+    """x, y and z as far as there is more than one."""
+    last = max((axis for axis in (1, 2) if extent[axis] > 1), default=0)
+    text = " x ".join(f"{number:,}" for number in extent[: last + 1])
+    return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +137,14 @@ def _problem(launch: Launch) -> str | None:
     for what, sizes, limits in (("block", launch.block, _BLOCK_LIMITS), ("grid", launch.grid, _GRID_LIMITS)):
         for axis, size, limit in zip("xyz", sizes, limits, strict=True):
             if size < 1:
-                return f"{what}.{axis} is {size}, but must be at least 1"
+                return f"{what}.{axis} is {size:,}, but must be at least 1"
             if size > limit:
-                return f"{what}.{axis} is {size}, and a device allows at most {limit}"
-    if launch.threads > _MOST_THREADS:
+                return f"{what}.{axis} is {size:,}, and a device allows at most {limit:,}"
+    if launch.threads > MOST_THREADS:
         x, y, z = launch.block
-        return f"a block of ({x},{y},{z}) has {launch.threads} threads, and a device allows at most {_MOST_THREADS}"
+        return f"a block of ({x},{y},{z}) has {launch.threads:,} threads, and a device allows at most {MOST_THREADS:,}"
     if launch.shared < 0:
-        return f"shared is {launch.shared} bytes, but must not be negative"
+        return f"shared is {launch.shared:,} bytes, but must not be negative"
     return None
 
 
@@ -179,6 +191,12 @@ def parse_dimensions(text: str) -> Triple:
 def _read_value(key: str, value: str, line: int) -> Triple:
     if constructed := _DIM3.fullmatch(value):
         raise LaunchError(_malformed(f"{key}=`{value[:60]}`: write `{key}={constructed[1][:60]}`"), line)
+    if key == "tile" and not value:
+        raise LaunchError(_malformed("`tile=` needs a number or a constant of your file"), line)
+    if key not in _SINGLE and re.match(r"[^(]+,", value):
+        raise LaunchError(
+            _malformed(f"put parentheses around the numbers, as in `{key}=({value[:60]})`"), line
+        )
     try:
         return (Expression.parse(value),) if key in _SINGLE else parse_dimensions(value)
     except ExpressionError as error:

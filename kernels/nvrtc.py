@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,8 @@ OUT_OF_MEMORY = 1
 
 _LIBRARY = "libnvrtc.so.13"
 _BUILTINS = "libnvrtc-builtins.so.13*"
+# Opened at the first compilation or when a thread ends, by libraries that are loaded by then.
+_NEEDED = ("libgcc_s.so.1",)
 _NULL_SOURCE = "__global__ void warm(float *p) { p[0] = 0.0f; }"
 
 
@@ -62,13 +65,22 @@ def library() -> ctypes.CDLL:
         raise NVRTCUnavailable(f"it could not be loaded ({error})") from error
 
 
-def warm_up() -> None:
-    """Load all that a compilation needs, so that later ones open no file.
-
-    NVRTC opens its builtins library at the first compilation, so one tiny program is compiled here.
-    """
+def load() -> None:
+    """Load the compiler and all that a compilation would open: later ones work without opening a file."""
+    library()
     for builtins in library_folder().glob(_BUILTINS):
         ctypes.CDLL(str(builtins))
+    for name in _NEEDED:
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(name)
+
+
+def rehearse() -> None:
+    """Compile a tiny program, so that the first real one is faster.
+
+    A first compilation looks for the GPU's driver and starts it, which reserves gigabytes and runs threads. Call this
+    where no file can be opened any more: the compiler then works without the driver.
+    """
     run("/warm.cu", _NULL_SOURCE, ["-arch=sm_90"], {}, [])
 
 

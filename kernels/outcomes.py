@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from kernels.compare import Mismatch
+from kernels.compare import NEVER_WRITTEN, Mismatch
 from kernels.diagnosis import Diagnosis
 from kernels.plan import CasePlan
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, finding_order
-from kernels.wording import plural
+from kernels.wording import part_of
 
 TOO_LARGE = "too large for the CPU device"
-CUT_SHORT = "cut short, because a smaller case did not come to an end"
-REPEATED = "not run, because a case of this size did not come to an end"
+CUT_SHORT = "cut short: a smaller case ran too long"
+REPEATED = "another case of this size ran too long"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ def wrong_answer(by_size: Sequence[Outcome]) -> tuple[Finding, ...]:
         return ()
     first, bad = failing[0], failing[0].mismatch
     assert bad is not None
-    share = f"{bad.wrong:,} of {plural(bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} wrong"
-    message = f"{value_text(bad)} ({size_text(first.case)}); {share}."
+    share = f"{part_of(bad.wrong, bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} wrong"
+    message = f"{value_text(bad)} ({size_text(first.case)}). {share}."
     return (
         Finding(
             kind=Verdict.WRONG_ANSWER,
@@ -82,14 +82,24 @@ def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
         if counts[key] == len(diagnoses):
             texts.append(first[key].text)
         elif 2 * counts[key] >= len(diagnoses):
-            texts.append(f"In {counts[key]} of {len(diagnoses)} failing cases: {first[key].text}")
+            texts.append(f"In {counts[key]} of {len(diagnoses)} failing cases, {_continued(first[key].text)}")
     return texts
 
 
-def value_text(bad: Mismatch) -> str:
-    """A wrong element with what it holds and what it should hold."""
-    verb = "was" if bad.found == "never written" else "is"
-    return f"{bad.element} {verb} {bad.found}, should be {bad.right}"
+def _continued(sentence: str) -> str:
+    """A sentence as it goes on after a comma: in lower case, unless it starts with a name."""
+    return (
+        sentence[:1].lower() + sentence[1:]
+        if sentence[1:2].islower() or sentence.startswith("A ")
+        else sentence
+    )
+
+
+def value_text(bad: Mismatch, verb: str = "is") -> str:
+    """A wrong element: what it holds (or becomes), and what it should hold."""
+    if bad.found == NEVER_WRITTEN:
+        return f"{bad.element} {'was' if verb == 'is' else 'is'} never written; it should be {bad.right}"
+    return f"{bad.element} {verb} {bad.found}, not {bad.right}"
 
 
 def size_text(case: CasePlan) -> str:

@@ -19,9 +19,10 @@ from kernels.exercise import (
     Role,
 )
 from kernels.exercise.sizes import unranked
-from kernels.launch import Launch, LaunchError
+from kernels.launch import MOST_THREADS, Launch, LaunchError
 from kernels.source import Source
 from kernels.source.array_shapes import array_shapes
+from kernels.source.tile_question import block_threads, largest_fitting
 from kernels.verdict import Example, Finding, Severity, Verdict
 
 
@@ -271,4 +272,16 @@ def _resolve_launch(
     try:
         return rule.resolve(names), None
     except LaunchError as error:
-        return None, Finding(Verdict.RESOURCE_LIMIT, str(error), error.line, example=Example(case=case.name))
+        message, line = str(error), error.line
+        own_block = source is not None and source.launch is not None and source.launch.block is not None
+        if not own_block and block_threads(exercise, tile) > MOST_THREADS:
+            message, line = _too_large(exercise, tile), (source and source.tile_line) or line
+        return None, Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name))
+
+
+def _too_large(exercise: Exercise, tile: int) -> str:
+    """Why no block of the exercise's own can be launched with a tile."""
+    return (
+        f"The tile is {tile:,}, which makes blocks of more than {MOST_THREADS:,} threads. No device can launch them. "
+        f"Choose a tile from 1 to {largest_fitting(exercise):,}, or set `block=` in a launch comment."
+    )

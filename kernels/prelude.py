@@ -1,9 +1,10 @@
 """What nvcc knows before the first line of a file, and NVRTC does not.
 
 nvcc compiles beside a host compiler, whose headers bring in the C++ overloads of the mathematical functions for whole
-numbers and the short names of the unsigned types. NVRTC has neither: `ceil(Width / TILE_WIDTH)` is ambiguous to it, and
-`uint` unknown. Such a file is a kernel with a mistake, or a right one, but none that does not compile; so both are
-given to the compiler in memory, ahead of the file and in a file of its own, which leaves every line where it is.
+numbers and the names of integer types. NVRTC has neither: `ceil(Width / TILE_WIDTH)` is ambiguous to it, and `uint`,
+`uint32_t` and `std::size_t` are unknown. Such a file is a kernel with a mistake, or a right one, but it does compile.
+So both are given to the compiler in memory, ahead of the file and in a file of their own, which leaves every line
+where it is.
 
 Only calls that NVRTC finds ambiguous are taken: templates that exist for whole numbers, and for a float beside a
 double. A student's own function of the same name is no template and comes first.
@@ -11,7 +12,8 @@ double. A student's own function of the same name is no template and comes first
 
 from __future__ import annotations
 
-NAME = "tilelab_prelude.h"
+# Absolute, so that machine code does not depend on the directory that the compiler runs in.
+NAME = "/tilelab_prelude.h"
 
 _INTEGERS = (
     "bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int",
@@ -21,6 +23,13 @@ _OF_ONE = (
     "ceil", "floor", "round", "trunc", "rint", "fabs", "sqrt", "cbrt", "exp", "exp2", "log", "log2", "log10",
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
 )  # fmt: skip
+_TYPES = {
+    "ushort": "unsigned short", "uint": "unsigned int", "ulong": "unsigned long",
+    "int8_t": "signed char", "int16_t": "short", "int32_t": "int", "int64_t": "long long",
+    "uint8_t": "unsigned char", "uint16_t": "unsigned short", "uint32_t": "unsigned int",
+    "uint64_t": "unsigned long long", "intptr_t": "long long", "uintptr_t": "unsigned long long",
+}  # fmt: skip
+_IN_STD = (*(name for name in _TYPES if name.endswith("_t")), "size_t", "ptrdiff_t")
 _OF_TWO = ("pow", "fmod", "atan2", "hypot", "fmax", "fmin")
 
 
@@ -28,9 +37,8 @@ def _text() -> str:
     """The header. All its own names are reserved ones, which no macro of an exercise or a student has."""
     lines = [
         "#pragma once",
-        "typedef unsigned short ushort;",
-        "typedef unsigned int uint;",
-        "typedef unsigned long ulong;",
+        *(f"typedef {meaning} {name};" for name, meaning in _TYPES.items()),
+        f"namespace std {{ {' '.join(f'using ::{name};' for name in _IN_STD)} typedef decltype(nullptr) nullptr_t; }}",
         "template <typename> struct __tilelab_whole { enum { value = 0 }; };",
         "template <bool> struct __tilelab_double {};",
         "template <> struct __tilelab_double<true> { typedef double type; };",

@@ -47,10 +47,10 @@ def objection(ptx: str, entry: str, kernels: Iterable[str]) -> str | None:
 
 def _is_mangled(name: str, kernel: str) -> bool:
     """True where `name` is `kernel` as C++ mangles it, in any namespace and with any parameters."""
-    return name == kernel or _last_part(name) == kernel
+    return name == kernel or last_part(name) == kernel
 
 
-def _last_part(name: str) -> str | None:
+def last_part(name: str) -> str | None:
     """The function's own name in a mangled one: the last of the counted parts that follow each other."""
     start = _MANGLED.match(name)
     place = start.end() if start else 0

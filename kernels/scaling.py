@@ -27,6 +27,12 @@ _PLENTY = 256
 _MOST_NAMED = 8
 _LAST = -1
 _SEGMENTS = ACCESS_FIELDS.index("segments")
+# Sums are 64-bit numbers, and some are added up or multiplied by bytes afterwards.
+_LARGEST_SUM = 2**54
+
+
+class TooManyBlocksError(ValueError):
+    """The sums over the whole grid do not fit into 64 bits: no device would ever end such a launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,7 @@ def scaled(counts: Counts, launch: Launch, unforeseen: Collection[int | None] = 
     """The sums over the whole grid.
 
     unforeseen: lines at which blocks that were not run may do otherwise
+    raise (TooManyBlocksError): the grid is too large
     """
     grid = _Grid(counts.blocks, launch)
     accesses = tuple(_access(grid, each) for each in counts.accesses)
@@ -195,6 +202,7 @@ class _Grid:
     """Scales rows of numbers, and remembers where blocks that should be alike differ."""
 
     def __init__(self, blocks: Sequence[int], launch: Launch) -> None:
+        self._blocks = launch.blocks
         self._whole = len(blocks) == launch.blocks
         self._divisions = [] if self._whole else list(_divisions(blocks, launch))
         self._factor = launch.blocks / max(1, len(blocks))
@@ -221,6 +229,8 @@ class _Grid:
         """
         if self._whole:
             return values.sum(axis=1, keepdims=True), set()
+        if self._blocks * int(values.max(initial=0)) > _LARGEST_SUM:
+            raise TooManyBlocksError
         sums = np.zeros((len(values), 1), np.int64)
         open_rows = np.flatnonzero(values.any(axis=1))
         for division in self._divisions:

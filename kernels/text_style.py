@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import dataclass
+
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_TOGETHER = re.compile(r"(?<=\b[Ll]ine) (?=\d)|(?<=\d) (?=x \d)|(?<=\d x) (?=\d)")
+"""Blanks at which no line ends: `line 10`, `16 x 16`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +28,11 @@ class Style:
 
         further: the indent of all lines but the first; None for the same
         """
-        return textwrap.wrap(
-            text,
+        lines = textwrap.wrap(
+            _TOGETHER.sub(_NO_BREAK, text),
             self.width,
             initial_indent=indent,
             subsequent_indent=indent if further is None else further,
             break_on_hyphens=False,
         )
+        return [line.replace(_NO_BREAK, " ") for line in lines]

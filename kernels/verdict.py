@@ -49,6 +49,7 @@ class Finding:
 
     kind: the verdict that this finding leads to
     line: the student's line, counted from 1; None where no line is known
+    column: the first character that it is about, counted from 1, or the one after the line's end; None for all of it
     other_line: for a race, the line of the access that came first
     count: how many times it was seen (threads or elements; for races, pairs)
     message: one plain sentence for the student
@@ -61,6 +62,7 @@ class Finding:
     count: int = 1
     example: Example | None = None
     severity: Severity = Severity.ERROR
+    column: int | None = None
 
 
 class CaseStatus(StrEnum):

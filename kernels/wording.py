@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 def plural(count: int, noun: str) -> str:
     """The count with its noun: `1 element`, `2 elements`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def part_of(part: int, whole: int, noun: str) -> str:
+    """A count out of another: `1,369 of 1,369 elements`."""
+    return f"{part:,} of {plural(whole, noun)}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question to put behind a sentence, with the known name that is closest; "" where none is close."""
+    close = get_close_matches(name, sorted(known), 1)
+    return f" Did you mean `{close[0]}`?" if close else ""
 
 
 def byte_size(count: int) -> str:

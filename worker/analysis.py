@@ -11,13 +11,14 @@ from kernels.analysis import Analysis
 from kernels.compile import Compilation
 from kernels.exercise import Exercise
 from kernels.exercise.sizes import misfit
-from kernels.source import Source, read_source
+from kernels.source import Source
 from kernels.verdict import Finding
 from worker.clock import Clock
 from worker.closer_look import Look, count, explain, look_at
 from worker.evidence import Target, fits, target, unknown_capability
 from worker.grading import WARNING_LIMIT, Progress
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.source import read
 from worker.stages import Stages
 
 logger = logging.getLogger(__name__)
@@ -62,10 +63,13 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
     raise (NVRTCUnavailable, HeadersUnavailable): where the compiler or its headers are missing
     """
     clock = Clock()
-    source = read_source(job.source, job.exercise)
     begun = Analysis(job.exercise.name, job.arch, job.tile or job.exercise.tile)
+    try:
+        source = read(job.source, job.exercise, job.arch, job.cache, stages, job.tile, job.sizes)
+    except SandboxFailure as failure:
+        raise AnalysisFailed(f"the analysis failed inside the sandbox ({failure.kind}).") from failure
     if not isinstance(source, Source):
-        return _stopped(begun, tuple(source), clock)
+        return _stopped(begun, source, clock)
     look = look_at(
         job.exercise,
         source,
@@ -101,7 +105,7 @@ def _check_size(look: Look) -> None:
 
 def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Progress) -> Analysis:
     progress("compiling")
-    stages.prepare_compilers(look.compilations((look.plan,)))
+    look.start_compiling(stages, (look.plan,))
     made = look.compile(stages, look.plan)
     clock.lap("compile")
     if not isinstance(made, Compilation):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kernels.device import Buffer, Execution, Program
     from kernels.device.counts import Counts
     from kernels.inputs import Matrix
+    from kernels.launch import Launch
     from kernels.sass import Sass
 
 MOST_LINES = 400
@@ -98,6 +99,7 @@ def analyse(request: AnalysisRequest) -> AnalysisResponse:
     """Count one case of a kernel; where nothing can be counted, say why."""
     from kernels import device
     from kernels.limits import launch_finding
+    from kernels.scaling import TooManyBlocksError
 
     case = request.plan.cases[0]
     problem = case.problem or launch_finding(case, request.module.resources)
@@ -109,11 +111,21 @@ def analyse(request: AnalysisRequest) -> AnalysisResponse:
         for unfit in misfits_in(request.plan, [loaded]):
             return AnalysisResponse(problem=unfit)
         return _counted(request, loaded, case)
+    except TooManyBlocksError:
+        return AnalysisResponse(problem=_too_many_blocks(case.launch))
     except device.Unsupported as reason:
         return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, str(reason), reason.line))
     except device.Malformed as reason:
         message = f"The compiled kernel cannot be read: {reason}."
-        return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, message))
+        return AnalysisResponse(problem=Finding(Verdict.UNSUPPORTED, message, reason.line))
+
+
+def _too_many_blocks(launch: Launch) -> Finding:
+    message = (
+        f"{launch.blocks:,} blocks of {launch.threads:,} threads are too many to be counted: no device would ever"
+        " end this launch. Use a smaller grid."
+    )
+    return Finding(Verdict.TIME_LIMIT, message)
 
 
 def _load(module: Module) -> Loaded:
@@ -149,7 +161,7 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
     """The totals of a large launch; None for a kernel whose blocks need each other, or that goes wrong there."""
     from kernels.hardware import as_executed
     from kernels.judge import buffers
-    from kernels.scaling import plan_blocks, scaled
+    from kernels.scaling import TooManyBlocksError, plan_blocks, scaled
 
     assert case.launch is not None, "only a case that can be launched is counted"
     memory = buffers(case, _inputs(case))
@@ -160,7 +172,10 @@ def _light(request: AnalysisRequest, loaded: Loaded, case: CasePlan, sass: Sass 
     run = _execute(request, loaded, case, memory, blocks)
     if run.findings or run.counts is None:
         return None
-    return as_executed(scaled(run.counts, case.launch).counts, sass).totals
+    try:
+        return as_executed(scaled(run.counts, case.launch).counts, sass).totals
+    except TooManyBlocksError:
+        return None
 
 
 def _affordable(

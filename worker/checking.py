@@ -12,17 +12,19 @@ from kernels.exercise import Exercise, Operation
 from kernels.exercise.sizes import unranked
 from kernels.plan import Plan, make_plan, select_cases
 from kernels.report import CPU_DEVICE, Report, message_for
-from kernels.source import Source, read_source
+from kernels.source import Source
 from kernels.source.loops import name_loops
+from kernels.source.named_lines import point_at_names
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
 from worker.clock import Clock
 from worker.closer_look import Look, begin, finish, prepare
 from worker.compiling import compile_request
 from worker.evidence import module_of
 from worker.gpu.messages import MeasureRequest
-from worker.measuring import REMAINS_OPEN, Made
+from worker.measuring import Made, remains_open
 from worker.measuring import request as measure_request
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.source import read
 from worker.stages import Stages
 from worker.steps import CheckRequest, CheckResponse
 
@@ -99,13 +101,13 @@ class Checked:
     counted: Compilation | None = None
 
 
-def plan_for(job: Job, clock: Clock) -> Planned | Report:
-    """Read the source; a report where it breaks the source rules. Raises NoSuchCase where `job.case` names none."""
-    source = read_source(job.source, job.exercise)
+def plan_for(job: Job, stages: Stages, clock: Clock) -> Planned | Report:
+    """Read the source; a report where it breaks the source rules. Raises as `check_and_count`, and NoSuchCase."""
+    source = read(job.source, job.exercise, job.arch, job.cache, stages, job.tile)
     if not isinstance(source, Source):
         plan = _select(make_plan(job.exercise, None, job.tile, job.seed), job.case)
         clock.lap("read")
-        return _stopped(job, plan, tuple(source), clock.seconds)
+        return _stopped(job, plan, source, clock.seconds)
     plan = _select(make_plan(job.exercise, source, job.tile, job.seed), job.case)
     clock.lap("read")
     return Planned(job, plan, source)
@@ -121,7 +123,7 @@ def check_and_count(
     raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): the fault is not the submission's
     """
     clock = Clock()
-    planned = plan_for(job, clock)
+    planned = plan_for(job, stages, clock)
     if isinstance(planned, Report):
         return planned, None
     checked = check(planned, stages, clock, progress)
@@ -145,11 +147,12 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
     progress("checking on the CPU device")
     checked = stages.check(CheckRequest(plan, tuple(map(module_of, made))))
     warnings = (*source.warnings, *_unranked(job, source, plan))
-    checked = replace(checked, findings=(*name_loops(checked.findings, source.text), *warnings))
+    found = point_at_names(name_loops(checked.findings, source.text), source.text)
+    checked = replace(checked, findings=(*found, *warnings))
     clock.lap("check")
-    report = _report(job, plan, made, checked, clock.seconds, stages.isolation())
+    report = _report(planned, made, checked, clock.seconds, stages.isolation())
     compared = plan.operation is not Operation.ANALYSIS
-    asked = _asked(planned, made) if report.verdict in REMAINS_OPEN else None
+    asked = _asked(planned, made) if remains_open(report) else None
     return Checked(report, checked.ptx_digests, compared, asked, look, closer)
 
 
@@ -166,12 +169,20 @@ def count(checked: Checked, stages: Stages, clock: Clock, progress: Progress) ->
 
 
 def system_error(
-    planned: Planned, failure: SandboxFailure, seconds: Mapping[str, float], isolation: tuple[str, ...]
+    job: Job,
+    plan: Plan | None,
+    failure: SandboxFailure,
+    seconds: Mapping[str, float],
+    isolation: tuple[str, ...],
 ) -> Report:
-    """The report where a fault of ours kept a source from being judged."""
+    """The report where a fault of ours kept a source from being judged.
+
+    plan: None where it was not made yet
+    """
     logger.error("a step failed: %s", failure)
     finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]} This is our fault, not the kernel's.")
-    return _stopped(planned.job, planned.plan, (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
+    plan = plan or _select(make_plan(job.exercise, None, job.tile, job.seed), job.case)
+    return _stopped(job, plan, (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
 
 
 def _asked(planned: Planned, made: Sequence[Compilation]) -> MeasureRequest | None:
@@ -221,15 +232,17 @@ def _compile(
 
 
 def _report(
-    job: Job,
-    plan: Plan,
+    planned: Planned,
     made: Sequence[Compilation],
     checked: CheckResponse,
     seconds: Mapping[str, float],
     isolation: tuple[str, ...],
 ) -> Report:
+    job, plan, source = planned.job, planned.plan, planned.source
     verdict = decide(checked.findings)
     largest = max((case for case in plan.cases if case.on_cpu), key=lambda case: case.weight)
+    left_to_gpu = job.gpu and verdict is Verdict.UNSUPPORTED
+    launch = largest.launch if left_to_gpu else checked.launch
     said = dict.fromkeys(warning for each in made for warning in each.diagnostics)
     return Report(
         verdict=verdict,
@@ -250,7 +263,8 @@ def _report(
         printed_case=checked.printed_case,
         resources=made[largest.module].resources,
         warnings=tuple(said)[:WARNING_LIMIT],
-        launch=checked.launch,
+        launch=launch,
+        launch_note=source.launch_note(job.tile) if launch is not None else "",
         seed=plan.seed,
         isolation=isolation,
     )

@@ -17,7 +17,7 @@ from kernels.plan import CasePlan, Plan, plan_at
 from kernels.source import Source
 from kernels.verdict import Finding
 from worker.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
-from worker.compiling import compile_request
+from worker.compiling import compile_request, same_code
 from worker.evidence import Target, analysis_tile, fits, meaning, module_of, target
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.limits import SandboxFailure
@@ -38,7 +38,7 @@ class Look:
     plan: of one case, the counted one
     small: of one case, the one that the phase table is made from
     ranking: of one case, the one that the speed of light is told for
-    made: compilations so far, each with its request: of two that are the same only one is made
+    made: compilations so far, each with its request: what would give the same code is made once
     """
 
     exercise: Exercise
@@ -59,21 +59,20 @@ class Look:
         """Compile for a plan, unless that was done."""
         wanted = self.request(plan)
         for request, made in self.made:
-            if request == wanted:
+            if same_code(request, wanted):
                 return made
         new = stages.compile(wanted)
         self.made.append((wanted, new))
         return new
 
-    def compilations(self, others: tuple[Plan, ...] = ()) -> int:
-        """How many compilations it takes beside those for other plans."""
+    def start_compiling(self, stages: Stages, others: tuple[Plan, ...]) -> None:
+        """Begin what it takes beside the compilations for other plans, so that it is there when it is needed."""
         requests = [self.request(plan) for plan in others]
-        missing = 0
         for plan in (self.plan, self.small):
-            if plan is not None and (request := self.request(plan)) not in requests:
-                requests.append(request)
-                missing += 1
-        return missing
+            wanted = self.request(plan) if plan is not None and fits(plan) else None
+            if wanted is not None and not any(same_code(request, wanted) for request in requests):
+                requests.append(wanted)
+                stages.start_compiling(wanted)
 
 
 def look_at(
@@ -132,7 +131,7 @@ def count(
 
 def _ranking_case(look: Look) -> CasePlan | None:
     """The case of the ranking size, where it runs what was compiled for the counted one."""
-    if look.ranking is None or look.request(look.ranking) != look.request(look.plan):
+    if look.ranking is None or not same_code(look.request(look.ranking), look.request(look.plan)):
         return None
     return look.ranking.cases[0]
 
@@ -158,7 +157,7 @@ def prepare(
     with _Harmless():
         look = look_at(exercise, source, arch, cache, tile=tile)
         others = tuple(replace(checked, cases=(case,)) for case in checked.modules())
-        stages.prepare_compilers(look.compilations(others))
+        look.start_compiling(stages, others)
         return look
     return None
 

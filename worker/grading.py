@@ -34,16 +34,18 @@ def grade(job: Job, stages: Stages, progress: Progress = lambda _: None) -> Repo
     raise (NVRTCUnavailable, HeadersUnavailable): where the compiler or its headers are missing
     """
     clock = Clock()
-    planned = plan_for(job, clock)
-    if isinstance(planned, Report):
-        return planned
+    plan = None
     try:
+        planned = plan_for(job, stages, clock)
+        if isinstance(planned, Report):
+            return planned
+        plan = planned.plan
         return _run(planned, stages, clock, progress)
     except SandboxFailure as failure:
-        return system_error(planned, failure, clock.seconds, stages.isolation())
+        return system_error(job, plan, failure, clock.seconds, stages.isolation())
     except OtherCode as mistake:
         fault = SandboxFailure(Failure.ERROR, str(mistake))
-        return system_error(planned, fault, clock.seconds, stages.isolation())
+        return system_error(job, plan, fault, clock.seconds, stages.isolation())
 
 
 def _run(planned: Planned, stages: Stages, clock: Clock, progress: Progress) -> Report:

@@ -16,7 +16,7 @@ from kernels.occupancy.by_driver import MeasuredOccupancy, by_driver
 from kernels.plan import CasePlan, Plan, plan_at
 from kernels.report import Report, message_for
 from kernels.source import Source
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, decide, finding_order
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide, finding_order
 from worker.evidence import capability
 from worker.gpu.messages import MeasureRequest, MeasureResponse, WireCode
 from worker.sandbox.limits import Failure, SandboxFailure
@@ -27,15 +27,14 @@ _CURVE = (1 / 8, 1 / 4, 1 / 2, 1, 2)
 UNMADE = (
     "accesses outside arrays that stay inside the same allocation",
     "races between threads",
-    "reads of values that nobody has written",
+    "reads of memory before it is written",
     "barriers that not every thread reaches",
 )
 """What only the CPU device can see: not looked for in a kernel with an instruction that it does not know."""
 
 UNCHECKED = "only the GPU could run it, so nobody looked for races and reads of unwritten values"
 
-REMAINS_OPEN = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})
-"""What a check on the CPU device may end in for the GPU to go on."""
+_REMAINS_OPEN = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})
 
 
 class OtherCode(RuntimeError):
@@ -48,6 +47,15 @@ class Made:
 
     plan: Plan
     compilations: Sequence[Compilation]
+
+
+def remains_open(report: Report) -> bool:
+    """Whether the GPU goes on after a check: the CPU device found nothing wrong, or could not read the kernel.
+
+    A kernel of which it could read a part, and found a race there, is not measured either.
+    """
+    errors = {finding.kind for finding in report.findings if finding.severity is Severity.ERROR}
+    return report.verdict in _REMAINS_OPEN and errors <= {Verdict.UNSUPPORTED}
 
 
 def request(exercise: Exercise, source: Source, tile: int | None, made: Made) -> MeasureRequest:

@@ -7,9 +7,10 @@ from pathlib import Path
 from kernels.compile import Compilation
 from kernels.exercise import Exercise
 from kernels.occupancy.survey import Figures
-from kernels.source import Source, read_source
+from kernels.source import Source
 from kernels.verdict import Finding
 from worker.closer_look import look_at
+from worker.source import read
 from worker.stages import Stages
 
 
@@ -20,10 +21,10 @@ def figures_of(
 
     raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): where it is not the file that is at fault
     """
-    read = read_source(source, exercise)
-    if not isinstance(read, Source):
-        return tuple(read)
-    look = look_at(exercise, read, arch, cache, tile=tile)
+    found = read(source, exercise, arch, cache, stages, tile)
+    if not isinstance(found, Source):
+        return found
+    look = look_at(exercise, found, arch, cache, tile=tile)
     case = look.plan.cases[0]
     if case.launch is None:
         return (case.problem,) if case.problem is not None else ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
@@ -15,14 +16,16 @@ from worker.sandbox.limits import Failure, Limits, SandboxFailure
 from worker.sandbox.process import Child
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from pathlib import Path
 
     from kernels.compile import Compilation
+    from kernels.source.names import Evaluated
     from kernels.verdict import Finding
     from worker.analysis_step import AnalysisRequest, AnalysisResponse
     from worker.gpu.messages import MeasureRequest, MeasureResponse
     from worker.gpu.spares import Runner
-    from worker.sandbox.compiling import CompileRequest
+    from worker.sandbox.compiling import CompileRequest, EvaluateRequest
     from worker.sandbox.disassembling import Disassembler, Disassembly
     from worker.steps import CheckRequest, CheckResponse
 
@@ -44,6 +47,9 @@ class Stages(Protocol):
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         """Compile one source; raises SandboxFailure or NVRTCUnavailable."""
 
+    def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
+        """What names of a source stand for, or why the compiler can't tell; raises as `compile` does."""
+
     def check(self, request: CheckRequest) -> CheckResponse:
         """Judge one compiled kernel; raises SandboxFailure."""
 
@@ -57,8 +63,8 @@ class Stages(Protocol):
         with a reason where there is none.
         """
 
-    def prepare_compilers(self, number: int) -> None:
-        """Start compilers beside the first, so that they are warm when they are needed; may be left out."""
+    def start_compiling(self, request: CompileRequest) -> None:
+        """Begin to compile what `compile` will be asked for, beside other work; may be left out. Never raises."""
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
         """Count what one compiled kernel does; raises SandboxFailure."""
@@ -68,6 +74,36 @@ class Stages(Protocol):
 
     def isolation(self) -> tuple[str, ...]:
         """What is not enforced on this machine, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A compilation beside other work, which a thread waits for."""
+
+    request: CompileRequest
+    child: Child
+    made: Future[Compilation | tuple[Finding, ...]]
+
+    def end(self) -> None:
+        """End it, and wait until its thread has let go of the child."""
+        self.child.kill()
+        self.made.exception()
+
+
+def _beside(call: Callable[[], T]) -> Future[T]:
+    """Call in a thread of its own."""
+    from concurrent.futures import Future
+
+    made: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            made.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is taken
+            made.set_exception(error)
+
+    threading.Thread(target=run, name="compiling", daemon=True).start()
+    return made
 
 
 class SandboxedStages:
@@ -87,6 +123,7 @@ class SandboxedStages:
         """
         self._children: list[Child] = []
         self._compilers: list[Child] = []
+        self._begun: list[_Begun] = []
         self._disassembler: Disassembler | None = None
         self._gpu: Runner | None = None
         self.telling: Callable[[str], None] = _to_nobody
@@ -118,6 +155,8 @@ class SandboxedStages:
 
     def close(self) -> None:
         """End all processes. Safe to call twice."""
+        for begun in self._begun:
+            begun.end()
         for child in self._children:
             child.close()
         if self._disassembler is not None:
@@ -163,9 +202,25 @@ class SandboxedStages:
         """Compile in a child that is ready; each works once, so a further one is started where there is none."""
         from worker.sandbox.compiling import compile_in
 
+        for begun in self._begun:
+            if begun.request == request:
+                return begun.made.result()
+        return compile_in(self._compiler(), request)
+
+    def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
+        """Ask the child that will compile next: one limit of time holds for both."""
+        from worker.sandbox.compiling import evaluate_in
+
+        child = self._compiler()
+        values = evaluate_in(child, request)
+        if child.alive():
+            self._compilers.insert(0, child)
+        return values
+
+    def _compiler(self) -> Child:
         if not self._compilers:
             self._compilers.append(self._start("compile", COMPILE_LIMITS))
-        return compile_in(self._compilers.pop(0), request)
+        return self._compilers.pop(0)
 
     def check(self, request: CheckRequest) -> CheckResponse:
         """Judge in the child that runs kernels."""
@@ -186,11 +241,13 @@ class SandboxedStages:
 
         return told
 
-    def prepare_compilers(self, number: int) -> None:
-        """Start compilers beside the first; one that does not start is told of where it is needed."""
+    def start_compiling(self, request: CompileRequest) -> None:
+        """Compile in a child of its own; where none starts, `compile` tries again and raises."""
+        from worker.sandbox.compiling import compile_in
+
         with contextlib.suppress(SandboxFailure):
-            for _ in range(number):
-                self._compilers.append(self._start("compile", COMPILE_LIMITS))
+            child = self._start("compile", COMPILE_LIMITS)
+            self._begun.append(_Begun(request, child, _beside(lambda: compile_in(child, request))))
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
         """Count in the child that runs kernels."""

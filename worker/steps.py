@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kernels.diagnostics import Resources
 from kernels.launch import Launch
 from kernels.plan import CasePlan, Plan
-from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict, finding_order
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
 from kernels.wire import from_plain, to_plain
 from worker.digest import digest
 from worker.sandbox.telling import tell
@@ -93,6 +93,7 @@ def _check(request: CheckRequest) -> CheckResponse:
     from kernels.judge import judge
     from worker.samples import sampled_findings
 
+    seen: list[Finding] = []
     try:
         loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in request.modules]
         for each in loaded:
@@ -100,12 +101,12 @@ def _check(request: CheckRequest) -> CheckResponse:
         if unfit := misfits_in(request.plan, loaded):
             return _not_run(request.plan, unfit, NOT_FILLED)
         resources = [module.resources for module in request.modules]
-        found = judge(request.plan, _runner(request.plan, loaded), resources)
+        found = judge(request.plan, _runner(request.plan, loaded, seen), resources)
         findings = (*found.findings, *sampled_findings(request.plan, loaded))
     except device.Unsupported as reason:
-        return _unsupported(request.plan, str(reason), reason.line)
+        return _unsupported(request.plan, str(reason), reason.line, seen)
     except device.Malformed as reason:
-        return _unsupported(request.plan, f"The compiled kernel cannot be read: {reason}.", None)
+        return _unsupported(request.plan, f"The compiled kernel cannot be read: {reason}.", reason.line)
     findings = tuple(sorted(findings, key=finding_order))
     return CheckResponse(findings, found.checks, found.printed, found.printed_case, found.launch)
 
@@ -146,8 +147,11 @@ def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:
     return tuple(found.values())
 
 
-def _runner(plan: Plan, loaded: Sequence[Loaded]) -> RunKernel:
-    """The CPU device with these modules in it."""
+def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKernel:
+    """The CPU device with these modules in it.
+
+    seen: gets the errors of each run, which count even if a later run cannot be made
+    """
     from kernels import device
     from kernels.judge import arguments, constants
 
@@ -170,15 +174,20 @@ def _runner(plan: Plan, loaded: Sequence[Loaded]) -> RunKernel:
             schedule=schedule,
             budget=budget,
             warp_races=plan.warp_races,
+            races=schedule is device.Schedule.LOCKSTEP,
         )
         on.state.update(execution.state)
+        seen.extend(finding for finding in execution.findings if finding.severity is Severity.ERROR)
         return execution
 
     return run
 
 
-def _unsupported(plan: Plan, message: str, line: int | None) -> CheckResponse:
-    return _not_run(plan, (Finding(Verdict.UNSUPPORTED, message, line),), NOT_STARTED)
+def _unsupported(plan: Plan, message: str, line: int | None, seen: Sequence[Finding] = ()) -> CheckResponse:
+    """Why the kernel cannot be judged, with one finding for each place that runs before it showed to be wrong."""
+    places = {(finding.kind, finding.line, finding.other_line): finding for finding in reversed(seen)}
+    findings = sorted((Finding(Verdict.UNSUPPORTED, message, line), *places.values()), key=finding_order)
+    return _not_run(plan, tuple(findings), NOT_STARTED)
 
 
 def _not_run(plan: Plan, findings: tuple[Finding, ...], note: str) -> CheckResponse:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kernels.device.executor import Budget, Execution, check, run
+from kernels.device.expansion import load_program
 from kernels.device.placement import Buffer
-from kernels.device.program import Program, load_program
+from kernels.device.program import Program
 from kernels.device.ptx import Malformed, Unsupported
 from kernels.device.schedule import Schedule
 

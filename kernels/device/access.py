@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from kernels.device.locate import Found, Site, locate, split
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
-from kernels.device.memory import Allocation, kind_of
-from kernels.device.observers.races import Access, Kind
+from kernels.device.memory import WRITTEN, Allocation, kind_of
+from kernels.device.observers.accesses import Access, Kind, Strength
 from kernels.device.observers.unset import ADDRESS
-from kernels.device.parts import note_part, places, read_part
+from kernels.device.parts import note, note_part, places, read_part
 from kernels.device.ptx import SIZES
 from kernels.device.values import Array, Lanes, Value, from_array, widened
 
@@ -24,8 +24,8 @@ Step = Callable[[Machine, Mask | None], None]
 
 _OPCODE = re.compile(
     r"(?P<verb>ld|ldu|st)"
-    r"(?P<order>\.weak|\.volatile|\.relaxed|\.acquire|\.release|\.mmio)?"
-    r"(?:\.cta|\.cluster|\.gpu|\.sys)?"
+    r"(?:\.(?P<order>weak|volatile|relaxed|acquire|release|mmio))?"
+    r"(?:\.(?P<scope>cta|cluster|gpu|sys))?"
     r"(?:\.(?P<space>global|shared|local|const|param)(?:::cta|::func|::entry)?)?"
     r"(?:\.ca|\.cg|\.cs|\.lu|\.cv|\.wb|\.wt|\.nc)*"
     r"(?:\.L1::\w+|\.L2::\w+)*"
@@ -39,12 +39,16 @@ class Form:
     """What the opcode of a load or store says.
 
     space: "generic" where the address itself says which space is meant
+    acquires, releases: whether it is ordered as an atomic of that kind
     """
 
     store: bool
     space: str
     count: int
     kind: str
+    strength: Strength = Strength.PLAIN
+    acquires: bool = False
+    releases: bool = False
 
     @property
     def size(self) -> int:
@@ -64,7 +68,21 @@ def memory_form(opcode: str) -> Form | None:
         "generic" if generic else kind_of(space),
         int(match["vector"] or 1),
         match["type"],
+        _strength(match["order"], match["scope"]),
+        match["order"] == "acquire",
+        match["order"] == "release",
     )
+
+
+def _strength(order: str | None, scope: str | None) -> Strength:
+    if order in {"relaxed", "acquire", "release", "mmio"}:
+        return scope_of(scope)
+    return Strength.VOLATILE if order == "volatile" else Strength.PLAIN
+
+
+def scope_of(name: str | None) -> Strength:
+    """The threads that an atomic or a fence orders: those of the device where nothing else is said."""
+    return Strength.BLOCK if name in {"cta", "cluster"} else Strength.DEVICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +101,13 @@ def load_step(
     targets: tuple[int | None, ...],
     widths: tuple[int, ...],
     keep: bool,
+    chosen: tuple[int, bool] | None = None,
 ) -> Step:
-    """A load into registers; `widths` are theirs, a None among the targets is not wanted."""
-    site = Site(pc, line, form.space, form.size * form.count, store=False)
+    """A load into registers; `widths` are theirs, a None among the targets is not wanted.
+
+    chosen: the predicate, and whether negated, of the threads for which the source makes it; None for all
+    """
+    site = Site(pc, line, form.space, form.size * form.count, Kind.READ, form.strength)
 
     def load(machine: Machine, mask: Mask | None) -> None:
         unset = machine.unset
@@ -104,14 +126,19 @@ def load_step(
         if not found.valid and allocation.valid is not None:
             _check_valid(machine, found, form, pc, targets, mask)
         found.known = bool(found.readers) and (found.valid or allocation.valid is None)
-        if allocation.space == "shared":
-            machine.races.record(shared_access(found, site, Kind.READ, mask))
-        elif allocation.stored:
-            note_words(machine, found, site, mask, machine.stores.read)
+        reading = mask if chosen is None else _choosing(machine, mask, chosen)
+        if reading is None or reading.count:
+            note(machine, access_of(found, site, reading), acquires=form.acquires)
 
-    if form.size == 4 and widths == (32,) and targets[0] is not None:
+    if chosen is None and form.size == 4 and widths == (32,) and targets[0] is not None:
         return _again(load, form, (pc, place.register), targets[0])
     return load
+
+
+def _choosing(machine: Machine, mask: Mask | None, chosen: tuple[int, bool]) -> Mask | None:
+    """The threads of a mask whose predicate holds, or does not."""
+    number, negated = chosen
+    return machine.narrow(mask, machine.registers[number].dense(np.dtype(np.bool_)) != negated)
 
 
 def _load_words(
@@ -147,11 +174,11 @@ def _again(load: Step, form: Form, where: tuple[int, int], target: int) -> Step:
         address = machine.registers[register]
         sites = None if address.lanes is None else address.lanes.sites
         found = None if sites is None or mask is not None else sites.get((pc, address.offset))
-        if found is None or not found.known or found.allocation.stored or machine.unset.origins:
+        if found is None or not found.known or machine.unset.origins or form.acquires:
             load(machine, mask)
             return
         machine.registers[target] = Value(Lanes(found.readers[0]().view(dtype)), 0, 32)
-        if found.access is not None:
+        if found.access is not None and found.allocation.followed:
             machine.races.record(found.access)
 
     return load_again
@@ -180,11 +207,11 @@ def _word(found: Found, number: int) -> Array:
     return allocation.gather(allocation.words, found.words, found.shift + number)
 
 
-def shared_access(found: Found, site: Site, kind: Kind, mask: Mask | None) -> Access:
-    """How the race observer is told of an access by whole words."""
+def access_of(found: Found, site: Site, mask: Mask | None) -> Access:
+    """How the search for data races is told of an access by whole words."""
     if mask is None and found.access is not None:
         return found.access
-    return Access(site.pc, found.allocation, kind, site.size, mask, found.words, found.shift)
+    return Access(site.where, found.allocation, mask, found.words, found.shift)
 
 
 def _check_valid(
@@ -199,7 +226,7 @@ def _check_valid(
         good = np.ones((1, 1), np.bool_)
         for piece in range(per_element):
             shift = found.shift + number * per_element + piece
-            good = good & allocation.gather(allocation.valid, words, shift)
+            good = good & (allocation.gather(allocation.valid, words, shift) == WRITTEN)
         if good.all():
             continue
         found.valid = False
@@ -215,21 +242,6 @@ def _check_valid(
                 shift = found.shift + number * per_element
                 carried = allocation.gather(allocation.origins, words, shift)
             machine.unset.from_memory(target, pc, missing, mask, (allocation, offset, lane), carried)
-
-
-def note_words(
-    machine: Machine,
-    found: Found,
-    site: Site,
-    mask: Mask | None,
-    note: Callable[[Machine, int, Allocation, NDArray[np.intp], NDArray[np.intp]], None],
-) -> None:
-    """Tells the observer of stores of an access by whole words."""
-    lanes = machine.active(mask)
-    base = np.zeros((1, 1), np.intp) if found.words is None else found.words.array
-    words = np.broadcast_to(base, grid_of(machine)).reshape(-1)[lanes] + found.shift
-    for piece in range(site.size // 4):
-        note(machine, site.pc, found.allocation, words + piece, lanes)
 
 
 def grid_of(machine: Machine) -> tuple[int, int]:
@@ -262,7 +274,7 @@ def _load_parts(
             missing.element = part.allocation, int(part.offsets[~valid][0]), int(bad[0])
             if part.allocation.origins is not None:
                 missing.carried[part.lanes] = part.allocation.origins.reshape(-1)[places(machine, part)]
-        note_part(machine, part, site, Kind.READ)
+        note_part(machine, part, site, acquires=form.acquires)
     dtype = _DTYPES[form.kind]
     columns = np.ascontiguousarray(bytes_of.reshape(lanes, form.count, form.size).transpose(1, 0, 2))
     return [column.view(dtype).reshape(grid_of(machine)) for column in columns], missing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,22 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.access import Place, Step
+from kernels.device.access import Place, Step, scope_of
 from kernels.device.arithmetic.edges import flushed
 from kernels.device.locate import Part, Site, split
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import kind_of
-from kernels.device.observers.races import Kind
+from kernels.device.observers.accesses import Kind, Strength
 from kernels.device.observers.unset import ADDRESS, MEMORY
 from kernels.device.parts import note_part, read_part, write_part
 from kernels.device.values import Array, from_array
 
-_OPCODE = re.compile(
-    r"(?P<verb>atom|red)(?:\.relaxed|\.acquire|\.release|\.acq_rel)?(?:\.cta|\.cluster|\.gpu|\.sys)?"
-    r"(?:\.(?P<space>global|shared)(?:::cta)?)?"
-    r"\.(?P<name>add|min|max|and|or|xor|exch|cas|inc|dec)\.(?P<type>[usbf](?:32|64))"
-)
+_NAMES = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"}
+_ORDERS = {"relaxed", "acquire", "release", "acq_rel"}
+_SCOPES = {"cta", "cluster", "gpu", "sys"}
+_SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared"}
 _TYPES: dict[str, np.dtype[Any]] = {
     "u32": np.dtype(np.uint32), "s32": np.dtype(np.int32), "b32": np.dtype(np.uint32), "f32": np.dtype(np.float32),
     "u64": np.dtype(np.uint64), "s64": np.dtype(np.int64), "b64": np.dtype(np.uint64), "f64": np.dtype(np.float64),
@@ -41,21 +39,41 @@ class AtomicForm:
     name: str
     dtype: np.dtype[Any]
     returns: bool
+    strength: Strength
+    acquires: bool
+    releases: bool
 
 
 def atomic_form(opcode: str) -> AtomicForm | None:
-    """Reads the opcode of an atomic update; None where it is not one that is known."""
-    match = _OPCODE.fullmatch(opcode)
-    if match is None:
+    """Reads the opcode of an atomic update; None where it is not one that is known.
+
+    The compiler and its headers write the parts in different orders.
+    """
+    verb, *parts = opcode.split(".")
+    dtype = _TYPES.get(parts[-1]) if parts else None
+    given = set(parts[:-1])
+    names, orders, scopes, spaces = (given & each for each in (_NAMES, _ORDERS, _SCOPES, _SPACES.keys()))
+    known = len(names) == 1 and max(map(len, (orders, scopes, spaces))) <= 1
+    if verb not in {"atom", "red"} or dtype is None or not known or len(given) != len(parts) - 1:
         return None
-    name, kind = match["name"], match["type"]
+    if given - names - orders - scopes - spaces:
+        return None
+    name, kind = names.pop(), parts[-1]
     floating, bitwise = kind[0] == "f", kind[0] == "b"
     if (floating and name != "add") or bitwise != (name in {"and", "or", "xor", "exch", "cas"}):
         return None
     if name in {"inc", "dec"} and kind != "u32":
         return None
-    space = kind_of(match["space"]) if match["space"] else "generic"
-    return AtomicForm(space, name, _TYPES[kind], match["verb"] == "atom")
+    order = "".join(orders)
+    return AtomicForm(
+        kind_of(_SPACES[spaces.pop()]) if spaces else "generic",
+        name,
+        dtype,
+        verb == "atom",
+        scope_of("".join(scopes)),
+        acquires=order.startswith("acq"),
+        releases=order in {"release", "acq_rel"},
+    )
 
 
 Running = Callable[..., NDArray[Any]]
@@ -93,7 +111,7 @@ def atomic_step(
     keep: bool,
 ) -> Step:
     """An atomic update; `target` gets the old value."""
-    site = Site(pc, line, form.space, form.dtype.itemsize, store=True)
+    site = Site(pc, line, form.space, form.dtype.itemsize, Kind.UPDATE, form.strength)
     update = _UPDATES[form.name]
 
     def run(machine: Machine, mask: Mask | None) -> None:
@@ -105,15 +123,21 @@ def atomic_step(
             for source in sources
         ]
         old = np.zeros(machine.shape.lanes, form.dtype)
-        for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
+        for each in split(machine, site, machine.registers[place.register], place.displacement, mask):
+            part = _reversed(each) if machine.backwards else each
             _check_set(machine, part, site)
             flushes = form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
             _in_turn(machine, part, form, _add_flushed if flushes else update, operands, old)
-            note_part(machine, part, site, Kind.ATOMIC)
+            failed = old[part.lanes] != operands[0][part.lanes] if form.name == "cas" else None
+            note_part(machine, part, site, acquires=form.acquires, releases=form.releases, failed=failed)
         if target is not None:
             machine.write(target, from_array(old.reshape(grid)), mask, keep=keep)
 
     return run
+
+
+def _reversed(part: Part) -> Part:
+    return Part(part.allocation, part.offsets[::-1], part.lanes[::-1])
 
 
 def _check_set(machine: Machine, part: Part, site: Site) -> None:

@@ -12,22 +12,28 @@ from kernels.device.access import Place, Step
 from kernels.device.locate import Part, Site, split
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
-from kernels.device.observers.races import Access, Kind
+from kernels.device.observers.accesses import Access, Flight, Kind
 from kernels.device.observers.unset import ADDRESS
-from kernels.device.parts import read_part, write_part
+from kernels.device.parts import note, note_part, read_part, write_part
 
 _COPY = re.compile(r"cp\.async\.(?:ca|cg)\.shared(?:::cta)?\.global(?:\.L2::\w+)*")
 
 
 @dataclass(slots=True)
 class _Pending:
-    """A copy under way. groups: for each thread the number of the group that its copy will belong to."""
+    """A copy under way.
 
-    pc: int
+    groups: for each thread the number of the group that its copy will belong to
+    access: how the search for data races is told of it
+    waits: for each thread whether it has yet to wait
+    """
+
     part: Part
     data: NDArray[np.uint8]
     valid: NDArray[np.bool_]
     groups: NDArray[np.int64]
+    access: Access
+    waits: NDArray[np.bool_]
 
 
 class Copies:
@@ -38,12 +44,17 @@ class Copies:
         self._commits: NDArray[np.int64] | None = None
 
     def issue(
-        self, machine: Machine, pc: int, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]
+        self,
+        machine: Machine,
+        site: Site,
+        part: Part,
+        data: NDArray[np.uint8],
+        valid: NDArray[np.bool_],
     ) -> None:
         """Starts a copy of `data` to the places of `part`."""
         groups = self._counts(machine)[part.lanes]
-        self._pending.append(_Pending(pc, part, data, valid, groups))
-        machine.races.record(_access(pc, part, data.shape[1]))
+        access = _under_way(machine, site, part)
+        self._pending.append(_Pending(part, data, valid, groups, access, np.ones(len(groups), np.bool_)))
         self._tell(machine)
 
     def commit(self, machine: Machine, mask: Mask | None) -> None:
@@ -55,20 +66,17 @@ class Copies:
         counts = self._counts(machine)
         present = np.zeros(machine.shape.lanes, np.bool_)
         present[machine.active(mask)] = True
-        still: list[_Pending] = []
         for copy in self._pending:
             lanes = copy.part.lanes
-            done = present[lanes]
+            done = copy.waits & present[lanes]
             if allowed is not None:
-                done = done & (copy.groups < counts[lanes] - allowed)
+                done &= copy.groups < counts[lanes] - allowed
             if done.any():
                 part = Part(copy.part.allocation, copy.part.offsets[done], lanes[done])
                 write_part(machine, part, copy.data[done], copy.valid[done])
-            if not done.all():
-                left = ~done
-                rest = Part(copy.part.allocation, copy.part.offsets[left], lanes[left])
-                still.append(_Pending(copy.pc, rest, copy.data[left], copy.valid[left], copy.groups[left]))
-        self._pending = still
+                copy.waits &= ~done
+                machine.races.landed(copy.access, done)
+        self._pending = [copy for copy in self._pending if copy.waits.any()]
         self._tell(machine)
 
     def _counts(self, machine: Machine) -> NDArray[np.int64]:
@@ -77,13 +85,15 @@ class Copies:
         return self._commits
 
     def _tell(self, machine: Machine) -> None:
-        machine.races.copy_pending(
-            [_access(copy.pc, copy.part, copy.data.shape[1]) for copy in self._pending]
-        )
+        machine.races.copying([copy.access for copy in self._pending])
 
 
-def _access(pc: int, part: Part, size: int) -> Access:
-    return Access(pc, part.allocation, Kind.COPY, size, offsets=part.offsets, lanes=part.lanes)
+def _under_way(machine: Machine, site: Site, part: Part) -> Access:
+    """Tells the search for data races of a copy that begins."""
+    flight = Flight.begun(len(part.lanes))
+    access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, flight=flight)
+    note(machine, access)
+    return access
 
 
 def is_copy(opcode: str) -> bool:
@@ -93,8 +103,8 @@ def is_copy(opcode: str) -> bool:
 
 def copy_step(pc: int, line: int | None, target: Place, source: Place, size: int, given: int | None) -> Step:
     """Starts a copy of `size` bytes per thread; register `given` says how many come from memory, the rest are zeros."""
-    read = Site(pc, line, "global", size, store=False)
-    write = Site(pc, line, "shared", size, store=True)
+    read = Site(pc, line, "global", size, Kind.READ)
+    write = Site(pc, line, "shared", size, Kind.COPY)
 
     def copy(machine: Machine, mask: Mask | None) -> None:
         for place in (target, source):
@@ -111,10 +121,10 @@ def copy_step(pc: int, line: int | None, target: Place, source: Place, size: int
             if count > 0:
                 reading = machine.narrow(mask, (wanted == count).reshape(machine.shape.threads, -1))
                 if reading is None or reading.count:
-                    site = Site(read.pc, read.line, read.space, size, store=False)
+                    site = Site(read.pc, read.line, read.space, size, Kind.READ)
                     _read(machine, site, source, reading, data, valid, int(count))
         for part in split(machine, write, machine.registers[target.register], target.displacement, mask):
-            machine.copies.issue(machine, pc, part, data[part.lanes], valid[part.lanes])
+            machine.copies.issue(machine, write, part, data[part.lanes], valid[part.lanes])
 
     return copy
 
@@ -128,12 +138,15 @@ def _read(
     valid: NDArray[np.bool_],
     count: int,
 ) -> None:
-    exact = Site(site.pc, site.line, site.space, count if count in {4, 8, 16} else site.size, store=False)
-    for part in split(machine, exact, machine.registers[source.register], source.displacement, mask):
-        found, set_before = read_part(machine, part, exact.size)
-        data[part.lanes, :count] = found[:, :count]
-        if set_before is not None:
-            valid[part.lanes] &= set_before
+    exact = Site(site.pc, site.line, site.space, 4 if count % 4 == 0 else 1, Kind.READ)
+    for piece in range(0, count, exact.size):
+        address, displacement = machine.registers[source.register], source.displacement + piece
+        for part in split(machine, exact, address, displacement, mask):
+            found, set_before = read_part(machine, part, exact.size)
+            note_part(machine, part, exact)
+            data[part.lanes, piece : piece + exact.size] = found
+            if set_before is not None:
+                valid[part.lanes] &= set_before
 
 
 def commit_step() -> Step:

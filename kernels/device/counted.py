@@ -94,7 +94,7 @@ class CountedLowering(Lowering):
         form = memory_form(item.opcode)
         if form is None or _NO_MEMORY & set(item.opcode.split(".")):
             return run
-        place = self._place(item.operands[0 if form.store else 1])
+        place = self.place(item.operands[0 if form.store else 1])
         verb = Verb.STORE if form.store else Verb.LOAD
         own = Counted(
             (pc,), item.line, form.space, verb, form.size * form.count, place.register, place.displacement
@@ -108,7 +108,7 @@ class CountedLowering(Lowering):
     def _counted_atomic(self, run: Step, pc: int, item: Instruction) -> Step:
         form = atomic_form(item.opcode)
         assert form is not None
-        place = self._place(item.operands[1 if form.returns else 0])
+        place = self.place(item.operands[1 if form.returns else 0])
         own = Counted(
             (pc,), item.line, form.space, Verb.ATOMIC, form.dtype.itemsize, place.register, place.displacement
         )
@@ -121,8 +121,8 @@ class CountedLowering(Lowering):
         write, read = (
             Counted((pc,), item.line, kind_of(space), verb, size.value, place.register, place.displacement)
             for space, verb, place in (
-                ("shared", Verb.STORE, self._place(item.operands[0])),
-                ("global", Verb.LOAD, self._place(item.operands[1])),
+                ("shared", Verb.STORE, self.place(item.operands[0])),
+                ("global", Verb.LOAD, self.place(item.operands[1])),
             )
         )
         return counted_copy(run, read, write, given)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.access import memory_form
-from kernels.device.atomic import atomic_form
 from kernels.device.blocks import CodeBlock, code_blocks
 from kernels.device.copies import Copies
 from kernels.device.counted import CountedLowering, CountedRun
@@ -22,11 +19,12 @@ from kernels.device.dataflow import maybe_unset
 from kernels.device.findings import Findings
 from kernels.device.lower import LoweredStep, Lowering
 from kernels.device.machine import Geometry, Machine, special_registers
+from kernels.device.mbarriers import endless_wait
 from kernels.device.memory import Shape
-from kernels.device.observers.counting import Counting, Numbers
-from kernels.device.observers.nothing import NoRaces, NoStores
+from kernels.device.observers.counting import Counting
+from kernels.device.observers.nothing import Unwatched
 from kernels.device.observers.races import RaceObserver
-from kernels.device.observers.stores import StoreObserver
+from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.observers.unset import UnsetObserver
 from kernels.device.placement import Buffer, Layout
 from kernels.device.printing import Printer, TrapError
@@ -34,16 +32,20 @@ from kernels.device.program import Program
 from kernels.device.ptx import Unsupported
 from kernels.device.schedule import BudgetSpentError, ChunkRun, Schedule
 from kernels.device.values import uniform
+from kernels.device.waiting import polling_loads, uses_atomic_results
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Severity, Verdict
 
 _TOTAL_FACTOR = 20
-_FENCE = re.compile(r"membar\.(gl|sys)|fence\.|ld\.acquire|st\.release|atom\.(acquire|release|acq_rel)")
-_WARP_BARRIER = re.compile(r"bar\.warp\.sync")
 _CHUNK_COST = 200
+_DOOMED_CHUNKS = 32
+"""How much of a launch that can't end in its budget is run, for what else it shows."""
 
 Wrap = Callable[[LoweredStep], LoweredStep]
 """Puts something round a step, to look on as it runs."""
+
+_RunOnce = Callable[..., "_Launch"]
+"""Runs the launch with an observer and the variables to follow, and in another order where one is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +86,16 @@ class _Prepared:
             }
         self.unset = [program.registers[name] for name in maybe_unset(program)]
         self.lines = tuple(item.line for item in program.instructions)
-        self.atomics = frozenset(
-            pc for pc, item in enumerate(program.instructions) if atomic_form(item.opcode)
-        )
-        self.unit = _cell_size(program)
-        self.clean: dict[tuple[int, Severity], set[object]] = {}
+        self.polls = polling_loads(program)
+        self.by_order = uses_atomic_results(program)
+        self.clean: dict[int, set[object]] = {}
 
-    def has(self, opcode: re.Pattern[str]) -> bool:
-        """Whether the program has an instruction of that kind."""
-        return any(opcode.match(item.opcode) for item in self.lowering.program.instructions)
-
-    def counting(self, numbers: Numbers, threads: int) -> Counting | None:
+    def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
         """What counts a launch, where it is to be counted."""
         if not isinstance(self.lowering, CountedLowering):
             return None
         return Counting(
-            numbers.tolist(),
+            blocks,
             threads,
             self.lowering.program.instructions,
             self.lowering.flops,
@@ -110,15 +106,6 @@ class _Prepared:
 @lru_cache(maxsize=8)
 def _prepared(program: Program, count: bool) -> _Prepared:
     return _Prepared(program, count=count)
-
-
-def _cell_size(program: Program) -> int:
-    """Bytes per cell in which races are looked for: words, or bytes where shared memory is touched in bytes."""
-    for item in program.instructions:
-        form = memory_form(item.opcode)
-        if form is not None and form.space in {"shared", "generic"} and form.size < 4:
-            return 1
-    return 4
 
 
 def check(program: Program, *, count: bool = False) -> None:
@@ -142,6 +129,7 @@ def run(
     schedule: Schedule = Schedule.LOCKSTEP,
     warp_races: Severity = Severity.ERROR,
     observe: bool = True,
+    races: bool = True,
     count: bool = False,
     blocks: Sequence[int] | None = None,
     wrap: Wrap | None = None,
@@ -153,18 +141,68 @@ def run(
     shapes: the extents of arrays as the source declares them, by their plain names, for naming elements
     state: what an earlier launch left in module variables: they live as long as the module is loaded
     observe: whether to look for races and unset values; bounds are always kept
+    races: whether to look for races among them
     count: whether to count accesses, branches and instructions
     blocks: the numbers of the blocks to run; None runs the whole grid
     wrap: what to put round every step, for a run that is looked at closely
     raise (Unsupported): the kernel needs something that the CPU device does not know
     """
     _keep_memory()
-    numbers = np.arange(launch.blocks) if blocks is None else np.array(blocks, np.int64)
     prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
+    chosen: Sequence[int] = range(launch.blocks) if blocks is None else blocks
+
+    def run_once(races: Unwatched, followed: frozenset[str], order: Schedule = schedule) -> _Launch:
+        once = _Launch(prepared, launch, chosen, shapes or {}, budget, observe=observe)
+        once.execute(arguments, buffers, symbols or {}, state or {}, order, races, followed)
+        return once
+
     with np.errstate(all="ignore"):
-        return _Launch(prepared, launch, numbers, shapes or {}, budget, observe=observe).execute(
-            arguments, buffers, symbols or {}, state or {}, schedule, warp_races
-        )
+        if not (observe and races):
+            return run_once(Unwatched(), frozenset()).result
+        written = frozenset(buffer.name for buffer in buffers if not buffer.initialised)
+        return _with_races(prepared, run_once, launch.threads, written, warp_races)
+
+
+def _with_races(
+    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
+) -> Execution:
+    """What a launch shows, its data races included; `written`: the variables that it is sure to write to.
+
+    Which of two atomics comes first differs from run to run. Where that decides anything, the launch is repeated with
+    the last blocks and threads first.
+    """
+    result, by_order = _in_one_order(prepared, run_once, threads, written, severity)
+    if not by_order or any(finding.severity is Severity.ERROR for finding in result.findings):
+        return result
+    backwards = partial(run_once, order=Schedule.REVERSED)
+    turned, _ = _in_one_order(prepared, backwards, threads, written, severity)
+    # blocks may rightly wait for those that start first, so that a wait without end proves nothing here
+    more = tuple(
+        finding
+        for finding in turned.findings
+        if finding.severity is Severity.ERROR and finding.kind is not Verdict.TIME_LIMIT
+    )
+    return replace(result, findings=(*result.findings, *more))
+
+
+def _in_one_order(
+    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
+) -> tuple[Execution, bool]:
+    """What a launch shows if atomics take effect in the order of this run, and whether another order may show more."""
+    clean = prepared.clean.setdefault(threads, set())
+    finder = SuspectFinder(prepared.polls, clean)
+    first = run_once(finder, written)
+    if first.missed:
+        written |= first.missed
+        finder = SuspectFinder(prepared.polls, clean)
+        first = run_once(finder, written)
+    suspects = finder.result()
+    if not suspects:
+        return first.result, prepared.by_order
+    written |= suspects.block.keys() | suspects.grid.keys()
+    exact = RaceObserver(prepared.lines, severity, suspects)
+    result = run_once(exact, written).result
+    return result, prepared.by_order or exact.relies_on_atomics
 
 
 @lru_cache(maxsize=1)
@@ -178,13 +216,19 @@ def _keep_memory() -> None:
 
 
 class _Launch:
-    """One launch of a prepared program."""
+    """One launch of a prepared program; `result` and `missed` are there once it has been executed.
+
+    missed: variables in global memory that were read before it was known that the kernel writes to them
+    """
+
+    result: Execution
+    missed: frozenset[str]
 
     def __init__(
         self,
         prepared: _Prepared,
         launch: Launch,
-        numbers: Numbers,
+        blocks: Sequence[int],
         shapes: Mapping[str, tuple[int, ...]],
         budget: Budget,
         *,
@@ -194,8 +238,8 @@ class _Launch:
         self._prepared = prepared
         self._program = prepared.lowering.program
         self._launch = launch
-        self._numbers = numbers
-        self._counting = prepared.counting(numbers, launch.threads)
+        self._blocks = blocks
+        self._counting = prepared.counting(blocks, launch.threads)
         self._budget = budget
         self._layout = Layout(self._program, launch, shapes, observe=observe)
         self._findings = Findings()
@@ -209,50 +253,53 @@ class _Launch:
         symbols: Mapping[str, str],
         state: Mapping[str, bytes],
         schedule: Schedule,
-        warp_races: Severity,
-    ) -> Execution:
-        self._layout.place(arguments, buffers, symbols, state)
-        stores = (StoreObserver if self._observe else NoStores)(
-            self._prepared.lines,
-            self._prepared.atomics,
-            fenced=self._prepared.has(_FENCE),
-            warp_synced=self._prepared.has(_WARP_BARRIER),
-        )
+        races: Unwatched,
+        followed: frozenset[str],
+    ) -> None:
+        """Runs it to its end."""
+        self._layout.place(arguments, buffers, symbols, state, followed)
         if 0 < self._program.most_threads < self._launch.threads:
             self._report_bounds()
-            return self._execution(buffers, stores)
-        clean = self._prepared.clean.setdefault((self._launch.threads, warp_races), set())
+        else:
+            self._run(schedule, races)
+        self.result = self._execution(buffers)
+        self.missed = self._layout.missed()
+
+    def _run(self, schedule: Schedule, races: Unwatched) -> None:
         left = self._budget.instructions * _TOTAL_FACTOR
+        if (self._chunk_count() - 1) * _CHUNK_COST >= left:
+            left = min(left, _DOOMED_CHUNKS * _CHUNK_COST)
         try:
-            for machine in self._chunks(stores, warp_races, clean):
+            for machine in self._chunks(races, schedule):
                 if left <= 0:
                     self._report_total()
                     break
                 budget = self._budget.instructions
                 left -= max(_CHUNK_COST, self._run_chunk(machine, schedule, budget))
         except TrapError:
-            pass
+            races.finish()
         except BudgetSpentError as spent:
+            races.finish()
             self._report_budget(machine, spent)
-        return self._execution(buffers, stores)
+        races.end(self._findings)
 
-    def _execution(self, buffers: Sequence[Buffer], stores: StoreObserver) -> Execution:
+    def _execution(self, buffers: Sequence[Buffer]) -> Execution:
         return Execution(
             self._findings.result(),
             {buffer.name: self._layout.contents(buffer) for buffer in buffers},
             self._printer.text(),
             self._instructions,
-            {buffer.name: stores.lines_into(buffer.name) for buffer in buffers},
-            self._layout.variables(stores.written()),
+            {buffer.name: self._lines(self._layout.writers(buffer)) for buffer in buffers},
+            self._layout.variables(),
             None if self._counting is None else self._counting.result(),
         )
 
+    def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted({line for pc in pcs if (line := self._prepared.lines[pc]) is not None}))
+
     def _report_bounds(self) -> None:
         most, threads = self._program.most_threads, self._launch.threads
-        message = (
-            f"the kernel is declared with `__launch_bounds__` for blocks of at most {most:,} threads, but is launched"
-            f" with {threads:,}"
-        )
+        message = f"`__launch_bounds__` allows blocks of {most:,} threads; this launch has {threads:,}."
         self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), message))
 
     def _run_chunk(self, machine: Machine, schedule: Schedule, budget: int) -> int:
@@ -267,37 +314,42 @@ class _Launch:
         return machine.steps
 
     def _report_total(self) -> None:
-        message = (
-            f"{self._launch.blocks:,} blocks of {self._launch.threads:,} threads are far more than this size needs, and"
-            " have not come to an end"
-        )
+        message = f"The launch has {self._launch.blocks:,} blocks and runs too long"
         self._findings.add(Verdict.TIME_LIMIT, None, 1, lambda: (Example(), message))
 
     def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
+        wait = endless_wait(spent.last)
+
         def describe() -> tuple[Example, str]:
             block, thread = machine.who(spent.lane)
             message = (
-                f"{machine.lane_name(spent.lane)} is still running after {self._budget.instructions:,} instructions,"
-                " far more than this size needs: probably a loop that never ends"
+                "still waits at this `cuda::barrier`: fewer threads arrive at it than it was initialised for"
+                if wait is not None
+                else f"is still running after {self._budget.instructions:,} instructions; this size needs far fewer, so"
+                " a loop probably never ends"
             )
-            return Example(block, (thread,)), message
+            return Example(block, (thread,)), f"{machine.lane_name(spent.lane)} {message}"
 
-        self._findings.add(Verdict.TIME_LIMIT, spent.line, 1, describe)
+        self._findings.add(Verdict.TIME_LIMIT, spent.line if wait is None else wait.line, 1, describe)
 
     # -- chunks -------------------------------------------------------------------------------------------------------
 
-    def _chunks(self, stores: StoreObserver, warp_races: Severity, clean: set[object]) -> Iterator[Machine]:
+    def _chunk_count(self) -> int:
+        return -(-len(self._blocks) // self._layout.columns())
+
+    def _chunks(self, races: Unwatched, schedule: Schedule) -> Iterator[Machine]:
         columns = self._layout.columns()
-        for first in range(0, len(self._numbers), columns):
-            numbers = self._numbers[first : first + columns]
+        backwards = schedule is Schedule.REVERSED
+        every = range(0, len(self._blocks), columns)
+        for first in reversed(every) if backwards else every:
+            numbers = np.array(self._blocks[first : first + columns], np.int64)
             machine = self._machine(
                 Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers)
             )
-            lines = self._prepared.lines
-            races = RaceObserver if self._observe else NoRaces
-            machine.races = races(machine, lines, warp_races, self._prepared.unit, clean)
-            machine.stores = stores
-            machine.unset = UnsetObserver(machine, lines)
+            machine.backwards = backwards
+            races.start(machine)
+            machine.races = races
+            machine.unset = UnsetObserver(machine, self._prepared.lines)
             for register in self._prepared.unset:
                 machine.registers[register] = uniform(0, self._program.widths[register])
                 if self._observe:

@@ -16,7 +16,7 @@ from kernels.device.machine import Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import GENERIC_SHIFT, Allocation, window_at, window_of
 from kernels.device.naming import element_name, whole_name
-from kernels.device.observers.races import Access, Kind
+from kernels.device.observers.accesses import Access, Kind, Strength, Where
 from kernels.device.values import Array, Lanes, Value
 from kernels.verdict import Example, Verdict
 
@@ -26,13 +26,24 @@ _MAX_SITES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where an instruction touches memory: its number and line, the state space, bytes per thread, and the verb."""
+    """Where an instruction touches memory: its number and line, the state space, bytes per thread, and what it does."""
 
     pc: int
     line: int | None
     space: str
     size: int
-    store: bool
+    kind: Kind
+    strength: Strength = Strength.PLAIN
+
+    @property
+    def store(self) -> bool:
+        """Whether it may change the memory."""
+        return self.kind.writes
+
+    @property
+    def where(self) -> Where:
+        """The same for the search for data races."""
+        return Where(self.pc, self.kind, self.size, self.strength)
 
 
 @dataclass(slots=True)
@@ -41,7 +52,7 @@ class Found:
 
     readers: for each word of the access, what fetches it for all threads
     valid: whether all of it is known to be written
-    access: how the race observer is told of it, where all threads take part; None where it need not be
+    access: how the search for data races is told of it, where all threads take part
     known: whether there is nothing left to look at when all threads come here again
     """
 
@@ -106,10 +117,8 @@ def _make_readers(site: Site, found: Found) -> None:
     allocation, words = found.allocation, found.words
     assert words is not None
     found.readers = tuple(allocation.reader(words, found.shift + piece) for piece in range(site.size // 4))
-    if allocation.space != "shared":
-        return
-    kind = Kind.WRITE if site.store else Kind.READ
-    found.access = Access(site.pc, allocation, kind, site.size, None, words, found.shift)
+    if allocation.space != "local":
+        found.access = Access(site.where, allocation, None, words, found.shift)
 
 
 def _locate(

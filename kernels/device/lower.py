@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.device import steps, warp
-from kernels.device.access import Step, load_step, memory_form
+from kernels.device.access import Step, load_step, memory_form, scope_of
 from kernels.device.affine import add, affine_operation
 from kernels.device.arithmetic import NUMPY_TYPES, Operation, operation
 from kernels.device.atomic import atomic_form, atomic_step
@@ -16,10 +16,11 @@ from kernels.device.copies import commit_step, copy_step, is_copy, wait_step
 from kernels.device.dataflow import block_local
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
+from kernels.device.mbarriers import missing_arrivals
 from kernels.device.memory import LOCAL_BASE, SHARED_BASE
 from kernels.device.operands import CLOCK, Operands, special_bits
 from kernels.device.printing import assert_step, print_step
-from kernels.device.program import Program, is_barrier, is_special, is_warp_sync
+from kernels.device.program import Program, is_barrier, is_mbarrier, is_special, is_warp_sync
 from kernels.device.ptx import (
     SIZES,
     Arguments,
@@ -28,20 +29,27 @@ from kernels.device.ptx import (
     Malformed,
     Operand,
     Pair,
+    Refusal,
     Register,
     Symbol,
     Unsupported,
     Vector,
 )
+from kernels.device.speculation import chosen_loads
 from kernels.device.store import store_step
 from kernels.device.values import uniform, widened
 
 _NOTHING = re.compile(
-    r"membar\.\w+|fence(\.\w+)*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
+    r"fence\.proxy[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
+)
+_FENCE = re.compile(
+    r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)"
 )
 _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
 MOST_GROUPS = 1 << 16
+_GRID_CHECK = 8
+"""So many instructions before its trap, at most, a `grid_group` reads where the barrier of the grid lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,7 @@ class Lowering(Operands):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self._local = block_local(program)
+        self.choices = chosen_loads(program)
         self.steps = tuple(self._step(pc, item) for pc, item in enumerate(program.instructions))
 
     def _keeps(self, instruction: Instruction, names: tuple[str, ...]) -> bool:
@@ -72,11 +81,17 @@ class Lowering(Operands):
 
     def _step(self, pc: int, item: Instruction) -> LoweredStep:
         try:
-            step = self._unguarded(pc, item)
+            return self._guarded(pc, item)
         except (IndexError, KeyError) as error:
-            raise Malformed(
-                f"the instruction `{item.opcode[:60]}` has operands of unexpected form"
-            ) from error
+            unexpected = Malformed(f"the instruction `{item.opcode[:60]}` has operands of unexpected form")
+            unexpected.line = item.line
+            raise unexpected from error
+        except (Malformed, Unsupported) as error:
+            error.line = item.line if error.line is None else error.line
+            raise
+
+    def _guarded(self, pc: int, item: Instruction) -> LoweredStep:
+        step = self._unguarded(pc, item)
         if item.guard is None:
             return step
         number = self._register(item.guard.register.name, 1, wider=False)
@@ -86,7 +101,7 @@ class Lowering(Operands):
     def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
         head = opcode.split(".", 1)[0]
-        if head in {"bra", "brx", "ret", "exit"} or is_barrier(item):
+        if head in {"bra", "brx", "ret", "exit"} or is_barrier(item) or is_mbarrier(item):
             return LoweredStep(steps.nothing, pc, (), (), "own")
         if head in {"ld", "ldu", "st"}:
             return self._memory(pc, item)
@@ -98,10 +113,14 @@ class Lowering(Operands):
             return self._move(pc, item)
         if head == "cvta":
             return self._cvta(pc, item)
-        if head == "call":
-            return self._call(pc, item)
-        if head in {"trap", "brkpt"}:
-            return LoweredStep(steps.trap_step(item.line), pc, (), (), "own")
+        if opcode == "mbarrier.pending_count.b64":
+            return self._pending_count(pc, item)
+        if head in {"call", "callee", "refuse", "trap", "brkpt"}:
+            return self._transfer(pc, item, head)
+        if head in {"membar", "fence"} and (fence := _FENCE.fullmatch(opcode)):
+            one_sided = {"acquire": (True, False), "release": (False, True)}
+            sides = one_sided.get(fence["order"], (True, True))
+            return LoweredStep(steps.fence_step(scope_of(fence["scope"]), *sides), pc, (), (), "own")
         if _NOTHING.fullmatch(opcode):
             return LoweredStep(steps.nothing, pc, (), (), "own")
         if is_warp_sync(item):
@@ -113,9 +132,9 @@ class Lowering(Operands):
         if form is None:
             raise Unsupported(item.opcode, item.line)
         if form.store:
-            place, operand = self._place(item.operands[0]), item.operands[1]
+            place, operand = self.place(item.operands[0]), item.operands[1]
         else:
-            place, operand = self._place(item.operands[1]), item.operands[0]
+            place, operand = self.place(item.operands[1]), item.operands[0]
         parts: tuple[Operand | None, ...] = operand.items if isinstance(operand, Vector) else (operand,)
         if len(parts) != form.count or len(item.operands) != 2:
             raise Malformed("a vector of the wrong length")
@@ -127,7 +146,12 @@ class Lowering(Operands):
         names = tuple(part.name for part in parts if isinstance(part, Register))
         keep = self._keeps(item, names)
         widths = tuple(self._width(target) for target in targets)
-        return LoweredStep(load_step(form, pc, item.line, place, targets, widths, keep), pc, (), (), "own")
+        chosen = None
+        if (choice := self.choices.get(pc)) is not None:
+            guard = choice.guard
+            chosen = self._register(guard.register.name, 1, wider=False), guard.negated
+        run = load_step(form, pc, item.line, place, targets, widths, keep, chosen)
+        return LoweredStep(run, pc, (), (), "own")
 
     def _atomic(self, pc: int, item: Instruction) -> LoweredStep:
         form = atomic_form(item.opcode)
@@ -136,7 +160,7 @@ class Lowering(Operands):
         operands = list(item.operands)
         bits = form.dtype.itemsize * 8
         target = self.target(operands.pop(0), bits) if form.returns else None
-        place = self._place(operands[0])
+        place = self.place(operands[0])
         sources = tuple(self.source(operand, bits) for operand in operands[1:])
         if len(sources) != (2 if form.name == "cas" else 1):
             raise Malformed("an atomic update with the wrong number of operands")
@@ -153,7 +177,7 @@ class Lowering(Operands):
         if not is_copy(opcode) or not isinstance(size, Immediate) or size.value not in {4, 8, 16}:
             raise Unsupported(opcode, item.line)
         given = self.source(item.operands[3], 32) if len(item.operands) > 3 else None
-        places = self._place(item.operands[0]), self._place(item.operands[1])
+        places = self.place(item.operands[0]), self.place(item.operands[1])
         return LoweredStep(copy_step(pc, item.line, *places, size.value, given), pc, (), (), "own")
 
     def _move(self, pc: int, item: Instruction) -> LoweredStep:
@@ -213,6 +237,28 @@ class Lowering(Operands):
 
         return LoweredStep(run, pc, (source,), (target,), "all")
 
+    def _transfer(self, pc: int, item: Instruction, head: str) -> LoweredStep:
+        """Calls, and what ends the kernel."""
+        if head == "call":
+            return self._call(pc, item)
+        if head == "callee":
+            return self._callee(pc, item)
+        if head == "refuse" and isinstance(item.operands[0], Refusal):
+            return LoweredStep(steps.refusal_step(item.operands[0], item.line), pc, (), (), "own")
+        why = "it executes a trap instruction"
+        if self._asks_for_grid(pc):
+            why = "it calls `sync()` of a grid, but the launch isn't cooperative: blocks can't wait for each other"
+        return LoweredStep(steps.trap_step(item.line, why), pc, (), (), "own")
+
+    def _asks_for_grid(self, pc: int) -> bool:
+        """Whether a trap is that of a `grid_group` which finds no memory for the barrier of the grid."""
+        before = self.program.instructions[max(0, pc - _GRID_CHECK) : pc]
+        return any(
+            isinstance(operand, Register) and operand.name.startswith("%envreg")
+            for item in before
+            for operand in item.operands
+        )
+
     def _call(self, pc: int, item: Instruction) -> LoweredStep:
         lists = [operand.names for operand in item.operands if isinstance(operand, Arguments)]
         for name in (name for names in lists for name in names):
@@ -223,7 +269,25 @@ class Lowering(Operands):
             if len(lists[1]) != 2:
                 raise Malformed("a call of printf of unexpected form")
             return LoweredStep(print_step(pc, item.line, lists[1], lists[0]), pc, (), (), "own")
-        return LoweredStep(assert_step(item.line, lists[-1]), pc, (), (), "own")
+        return LoweredStep(assert_step(pc, item.line, lists[-1]), pc, (), (), "own")
+
+    def _callee(self, pc: int, item: Instruction) -> LoweredStep:
+        target, table = self.target(item.operands[0], 32), item.operands[2]
+        if target is None or not isinstance(table, Symbol):
+            raise Malformed("a call of unexpected form")
+        known = frozenset(self.program.functions.values())
+        callees = self.program.callees[table.name]
+        source = self.source(item.operands[1], 64)
+        run = steps.callee_step(pc, item.line, target, source, callees, known)
+        return LoweredStep(run, pc, (), (target,), "own")
+
+    def _pending_count(self, pc: int, item: Instruction) -> LoweredStep:
+        target, source = self.target(item.operands[0], 32), self.source(item.operands[1], 64)
+        if target is None:
+            raise Malformed("a count without its result")
+        token = (np.dtype(np.int64),)
+        run = steps.compute_step(missing_arrivals, None, target, (source,), token, keep=True)
+        return LoweredStep(run, pc, (source,), (target,), "all")
 
     def _warp(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
@@ -235,7 +299,7 @@ class Lowering(Operands):
         first = item.operands[0]
         outputs = (first.first, first.second) if isinstance(first, Pair) else (first,)
         if not form.results:
-            return LoweredStep(steps.warp_barrier, pc, (), (), "own")
+            return LoweredStep(steps.nothing, pc, (), (), "own")
         if len(outputs) > len(form.results):
             raise Malformed("a warp-wide instruction with the wrong number of results")
         targets = tuple(self.target(each, bits) for each, bits in zip(outputs, form.results, strict=False))

@@ -21,8 +21,7 @@ Coordinates = tuple[int, int, int]
 if TYPE_CHECKING:
     from kernels.device.copies import Copies
     from kernels.device.observers.counting import Counting
-    from kernels.device.observers.races import RaceObserver
-    from kernels.device.observers.stores import StoreObserver
+    from kernels.device.observers.nothing import Unwatched
     from kernels.device.observers.unset import UnsetObserver
     from kernels.device.printing import Printer
 
@@ -41,7 +40,11 @@ class Geometry:
 
     def block(self, column: int) -> Coordinates:
         """The coordinates in the grid of a block of this chunk."""
-        return _coordinates(int(self.numbers[column]), self.launch.grid)
+        return self.numbered(int(self.numbers[column]))
+
+    def numbered(self, block: int) -> Coordinates:
+        """The coordinates in the grid of the block with a number."""
+        return _coordinates(block, self.launch.grid)
 
 
 def _coordinates(number: int, extent: Coordinates) -> Coordinates:
@@ -55,10 +58,26 @@ class Machine:
     registers: the content of each register; constants, symbols and special registers have numbers too
     epochs: for each block how many barriers it has passed
     steps: how many instructions were issued
+    backwards: whether atomics of one instruction take effect from the last thread to the first
     """
 
-    __slots__ = ("_everyone", "copies", "counting", "epochs", "findings", "geometry", "launch", "memory", "output",
-                 "races", "registers", "shape", "steps", "stores", "unset")  # fmt: skip
+    __slots__ = (
+        "_everyone",
+        "backwards",
+        "copies",
+        "counting",
+        "epochs",
+        "findings",
+        "geometry",
+        "launch",
+        "memory",
+        "output",
+        "races",
+        "registers",
+        "shape",
+        "steps",
+        "unset",
+    )  # fmt: skip
 
     def __init__(self, geometry: Geometry, memory: Memory, findings: Findings, registers: int) -> None:
         self.launch = geometry.launch
@@ -68,13 +87,13 @@ class Machine:
         self.findings = findings
         self.registers: list[Value] = [_EMPTY] * registers
         self.unset: UnsetObserver
-        self.races: RaceObserver
-        self.stores: StoreObserver
+        self.races: Unwatched
         self.copies: Copies
         self.counting: Counting
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
+        self.backwards = False
         self._everyone = np.ones((self.shape.threads, self.shape.blocks), np.bool_)
 
     # -- masks --------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ _FIRST_GLOBAL = 8
 _SHARED_SHIFT = 20
 _LOCAL_SHIFT = 24
 _POISON = 0x7FFF_DEAD
+WRITTEN = 0b1111
 
 Words = NDArray[np.uint32]
 Index = NDArray[np.intp]
@@ -47,13 +48,16 @@ class Allocation:
     """One variable's memory.
 
     copies: how many copies of each word there are: 1 (global), one per block (shared), one per thread (local)
-    valid: for each word and copy whether something was written; None where all is initialised
-    stored: whether the kernel has written to it, as far as it is global memory
+    valid: for each word and copy a bit for each byte that was written; None where all is initialised
+    writers: the instructions by which the kernel has written to it, as far as it is global memory
+    followed: whether accesses to it are watched for data races; of global memory, what the kernel writes to
+    seen, missed: whether it was read unwatched, and whether the kernel wrote to it after that
     origins: for local memory, where unset values that were stored in it come from; made when there is one
     """
 
-    __slots__ = ("_own", "_stride", "columns", "copies", "element", "flat", "flat_valid", "name", "origins", "shape",
-                 "size", "space", "start", "stored", "valid", "words", "writable")  # fmt: skip
+    __slots__ = ("_own", "_stride", "columns", "copies", "element", "flat", "flat_valid", "followed", "missed", "name",
+                 "origins", "seen", "shape", "size", "space", "start", "valid", "words", "writable",
+                 "writers")  # fmt: skip
 
     def __init__(
         self, name: str, space: str, start: int, size: int, copies: tuple[int, ...], *, initialised: bool
@@ -66,12 +70,15 @@ class Allocation:
         self._stride = prod(copies)
         self._own = np.arange(self._stride, dtype=np.intp).reshape(copies if len(copies) == 2 else (1, -1))
         self.words: Words = np.full(((size + 3) // 4, *copies), 0 if initialised else _POISON, np.uint32)
-        self.valid: NDArray[np.bool_] | None = None if initialised else np.zeros(self.words.shape, np.bool_)
+        self.valid: NDArray[np.uint8] | None = None if initialised else np.zeros(self.words.shape, np.uint8)
         self.flat = self.words.reshape(-1)
         self.flat_valid = None if self.valid is None else self.valid.reshape(-1)
         self.origins: NDArray[np.int32] | None = None
         self.writable = True
-        self.stored = False
+        self.writers: set[int] = set()
+        self.followed = space == "shared"
+        self.seen = False
+        self.missed = False
         self.element = 4
         self.shape: tuple[int, ...] = ()
 
@@ -80,6 +87,13 @@ class Allocation:
         if self.origins is None:
             self.origins = np.zeros(self.words.shape, np.int32)
         return self.origins
+
+    def write_by(self, pc: int) -> None:
+        """Notes that an instruction writes to it."""
+        self.writers.add(pc)
+        if not self.followed:
+            self.followed = True
+            self.missed = self.seen
 
     def fill(self, data: bytes) -> None:
         """Sets the memory's bytes from its start on."""

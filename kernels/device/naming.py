@@ -28,6 +28,8 @@ def element_name(allocation: Allocation, offset: int) -> str:
     element = allocation.element
     if element not in {1, 2, 4, 8, 16}:
         element = 4
+    if not allocation.shape and allocation.size == element and offset == 0:
+        return name
     if not allocation.shape or prod(allocation.shape) * element != allocation.size:
         return f"{name}[{offset // element}]"
     return name + "".join(f"[{index}]" for index in _indices(offset // element, allocation.shape))

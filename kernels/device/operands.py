@@ -11,6 +11,12 @@ from kernels.device.ptx import Address, Immediate, Malformed, Operand, Register,
 from kernels.device.values import Value, uniform
 
 _WIDEST = 64
+_KNOWN = re.compile(
+    r"%(tid|ntid|ctaid|nctaid)\.[xyz]|%(laneid|warpid|nwarpid|smid|nsmid|gridid|dynamic_smem_size)|%lanemask_\w\w"
+)
+_ENVIRONMENT = re.compile(r"%envreg\d+")
+"""What the driver tells a kernel beyond its launch, such as where a cooperative grid has its barrier: here, nothing."""
+
 CLOCK = re.compile(r"%clock(64|_hi)?|%globaltimer(_lo|_hi)?")
 
 
@@ -45,6 +51,10 @@ class Operands:
         if isinstance(operand, Register) and is_special(operand.name):
             if bits != special_bits(operand.name) or CLOCK.fullmatch(operand.name):
                 raise Malformed(f"`{operand.name}` does not fit where it stands")
+            if _ENVIRONMENT.fullmatch(operand.name):
+                return self.source(Immediate(0), bits)
+            if not _KNOWN.fullmatch(operand.name):
+                raise Unsupported(f"mov {operand.name}", None)
             number = self._slot(operand.name)
             self.specials[number] = operand.name
             return number
@@ -60,6 +70,8 @@ class Operands:
 
     def _address(self, symbol: Symbol) -> int:
         """The number under which the address of a variable is found."""
+        if symbol.name in self.program.functions:
+            return self.source(Immediate(self.program.functions[symbol.name] + symbol.offset), 64)
         if symbol.name not in self.program.variables:
             raise Unsupported(symbol.name, None, f"the address of `{symbol.name[:60]}` cannot be taken here")
         number = self._slot((symbol.name, symbol.offset, "symbol"))
@@ -81,7 +93,8 @@ class Operands:
             return number
         raise Malformed(f"the register {name[:40]!r} has {width} bits where {bits} are needed")
 
-    def _place(self, operand: Operand) -> Place:
+    def place(self, operand: Operand) -> Place:
+        """The register and the displacement of an address."""
         if not isinstance(operand, Address):
             raise Malformed("an address is missing")
         if operand.base is None:

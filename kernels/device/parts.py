@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from kernels.device.locate import Part, Site
 from kernels.device.machine import Machine
-from kernels.device.observers.races import Access, Kind
+from kernels.device.memory import WRITTEN
+from kernels.device.observers.accesses import Access
 
 
 def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_] | None]:
@@ -21,7 +22,8 @@ def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8
         index = part.allocation.position(first + number, thread, block, machine.shape)
         words[:, number] = part.allocation.flat[index]
         if valid is not None and part.allocation.flat_valid is not None:
-            valid &= part.allocation.flat_valid[index]
+            bits = _bits(part.offsets, size)
+            valid &= part.allocation.flat_valid[index] & bits == bits
     if size < 4:
         words >>= ((part.offsets & 3) * 8).astype(np.uint32)[:, np.newaxis]
     return words.view(np.uint8).reshape(len(part.lanes), -1)[:, :size], valid
@@ -51,22 +53,46 @@ def write_part(
             for byte in range(size):
                 raw[index * 4 + (part.offsets & 3) + byte] = data[:, byte]
         if allocation.flat_valid is not None:
-            allocation.flat_valid[index] = True if valid is None else valid
+            bits = _bits(part.offsets, size)
+            if valid is not None:
+                np.bitwise_and.at(allocation.flat_valid, index, ~bits)
+                bits = np.where(valid, bits, np.uint8(0))
+            np.bitwise_or.at(allocation.flat_valid, index, bits)
 
 
-def note_part(machine: Machine, part: Part, site: Site, kind: Kind) -> None:
-    """Tells the observers of an access that was made thread by thread."""
-    if part.allocation.space == "shared":
-        machine.races.record(
-            Access(site.pc, part.allocation, kind, site.size, offsets=part.offsets, lanes=part.lanes)
-        )
-    elif part.allocation.stored and not kind.writes:
-        if site.size >= 4:
-            words = (part.offsets >> 2).astype(np.intp)
-            for piece in range(site.size // 4):
-                machine.stores.read(machine, site.pc, part.allocation, words + piece, part.lanes)
-    elif part.allocation.space == "global" and kind.writes:
-        unit = 4 if site.size >= 4 else 1
-        cells = (part.offsets // unit).astype(np.intp)
-        for piece in range(site.size // unit):
-            machine.stores.record(machine, site.pc, part.allocation, cells + piece, part.lanes, unit)
+def _bits(offsets: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
+    """The bits of the bytes that an access of a size touches in its first word."""
+    if size >= 4:
+        return np.full(offsets.shape, WRITTEN, np.uint8)
+    return ((1 << size) - 1 << (offsets & 3)).astype(np.uint8)
+
+
+def note_part(
+    machine: Machine,
+    part: Part,
+    site: Site,
+    *,
+    acquires: bool = False,
+    releases: bool = False,
+    failed: NDArray[np.bool_] | None = None,
+) -> None:
+    """Tells of an access that was made thread by thread."""
+    access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, failed=failed)
+    note(machine, access, acquires=acquires, releases=releases)
+
+
+def note(machine: Machine, access: Access, *, acquires: bool = False, releases: bool = False) -> None:
+    """Tells the search for data races of an access, if its memory is watched."""
+    allocation = access.allocation
+    if allocation.space == "local":
+        return
+    if allocation.space == "global":
+        if access.where.kind.writes:
+            allocation.write_by(access.where.pc)
+        elif not allocation.followed:
+            allocation.seen = True
+            return
+    if access.where.strength.atomic:
+        machine.races.update(access, acquires=acquires, releases=releases)
+    else:
+        machine.races.record(access)

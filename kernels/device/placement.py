@@ -59,21 +59,39 @@ class Layout:
         buffers: Sequence[Buffer],
         symbols: Mapping[str, str],
         state: Mapping[str, bytes],
+        followed: frozenset[str],
     ) -> None:
-        """Places operands, module variables and arguments; see `kernels.device.run`."""
+        """Places operands, module variables and arguments; see `kernels.device.run`.
+
+        followed: variables that are watched from the start, not only once the kernel writes to them
+        """
         self._placed = {buffer.name: self._place_buffer(buffer) for buffer in buffers}
         self._place_variables({name: self._placed[buffer] for name, buffer in symbols.items()})
         self._place_arguments(arguments)
         for name, data in state.items():
             self._globals.by_name[name].fill(data)
+        for allocation in self._globals.by_name.values():
+            allocation.followed = allocation.name in followed
 
     def contents(self, buffer: Buffer) -> NDArray[np.float32]:
         """What an operand holds now."""
         return self._placed[buffer.name].words.view(np.float32)[: buffer.values.size].copy()
 
-    def variables(self, names: frozenset[str]) -> dict[str, bytes]:
-        """What the module variables among the names hold now."""
-        return {name: self._globals.by_name[name].words.tobytes() for name in names - self._placed.keys()}
+    def writers(self, buffer: Buffer) -> frozenset[int]:
+        """The instructions that wrote to an operand."""
+        return frozenset(self._placed[buffer.name].writers)
+
+    def variables(self) -> dict[str, bytes]:
+        """What the module variables that the kernel wrote to hold now."""
+        return {
+            name: allocation.words.tobytes()
+            for name, allocation in self._globals.by_name.items()
+            if allocation.writers and allocation.name not in self._placed
+        }
+
+    def missed(self) -> frozenset[str]:
+        """The variables that were read before it was known that the kernel writes to them."""
+        return frozenset(each.name for each in self._globals.by_name.values() if each.missed)
 
     def _place_buffer(self, buffer: Buffer) -> Allocation:
         size = buffer.values.size * 4
@@ -83,6 +101,8 @@ class Layout:
         allocation.words[:] = np.ascontiguousarray(buffer.values, np.float32).reshape(-1).view(np.uint32)
         if buffer.columns:
             allocation.shape = (buffer.values.size // buffer.columns, buffer.columns)
+        else:
+            allocation.shape = (buffer.values.size,)
         return allocation
 
     def _place_variables(self, bound: Mapping[str, Allocation]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from kernels.device.features import not_emulated
 
 SIZES = {
     "pred": 1, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4,
@@ -11,14 +14,16 @@ SIZES = {
 
 
 class Malformed(ValueError):
-    """The text is not a PTX module of the form that the compiler writes."""
+    """The text is not a PTX module of the form that the compiler writes; `line` is the student's, where it is known."""
+
+    line: int | None = None
 
 
 class Unsupported(Exception):
-    """An instruction that the CPU device does not know, with the student's line that it comes from."""
+    """An instruction that the CPU device does not know, or what it cannot check, with the student's line."""
 
     def __init__(self, instruction: str, line: int | None, reason: str = "") -> None:
-        super().__init__(reason or f"the CPU device does not know the instruction `{instruction}`")
+        super().__init__(reason or not_emulated(instruction))
         self.instruction = instruction
         self.line = line
 
@@ -76,7 +81,15 @@ class Arguments:
     names: tuple[str, ...]
 
 
-Operand = Register | Immediate | Symbol | Address | Vector | Pair | Arguments
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What is not emulated, and the sentence about it, for a place that a run may never come to."""
+
+    construct: str
+    reason: str
+
+
+Operand = Register | Immediate | Symbol | Address | Vector | Pair | Arguments | Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +134,15 @@ class Variable:
     element: int = 1
 
 
+Signature = tuple[tuple[int, ...], tuple[int, ...]]
+"""The sizes of what a function returns and of what it takes, in bytes."""
+
+
 @dataclass(slots=True)
 class Function:
     """A kernel or a device function.
 
+    prototypes: what functions take that are called through a pointer, by the label that the call names
     most_threads: how many threads a block may have, where the source says it; else 0
     """
 
@@ -136,8 +154,19 @@ class Function:
     registers: dict[str, str] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    prototypes: dict[str, Signature] = field(default_factory=dict)
     most_threads: int = 0
     defined: bool = False
+
+    @property
+    def signature(self) -> Signature:
+        """What the function returns and takes."""
+        return sizes(self.returns), sizes(self.parameters)
+
+
+def sizes(variables: Sequence[Variable]) -> tuple[int, ...]:
+    """The size of each variable in bytes."""
+    return tuple(variable.size for variable in variables)
 
 
 @dataclass(slots=True)

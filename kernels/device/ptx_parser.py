@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from kernels.device.features import feature
 from kernels.device.ptx import (
     SIZES,
     Function,
@@ -18,8 +19,10 @@ from kernels.device.ptx import (
     Malformed,
     Module,
     Register,
+    Signature,
     Unsupported,
     Variable,
+    sizes,
 )
 from kernels.device.ptx_operands import OperandReader, Scopes, check_name
 from kernels.device.ptx_tokens import MAX_TOKENS, Tokens
@@ -156,7 +159,11 @@ class _FunctionReader:
             self._performance_directive(function)
         if self._tokens.accept("{"):
             function.defined = True
-            self._body(function)
+            try:
+                self._body(function)
+            except Malformed as error:
+                error.line = self._line
+                raise
             _fill_lines(function)
         elif not self._tokens.accept(";"):
             raise Malformed("a function without a body")
@@ -186,7 +193,7 @@ class _FunctionReader:
             return
         raise Malformed(f"unexpected {word[:40]!r} before a function's body")
 
-    def _parameters(self) -> list[Variable]:
+    def _parameters(self, variables: VariableReader | None = None) -> list[Variable]:
         self._tokens.expect("(")
         found: list[Variable] = []
         if self._tokens.accept(")"):
@@ -195,7 +202,7 @@ class _FunctionReader:
             space = self._tokens.next()
             if space not in {".param", ".reg"}:
                 raise Malformed(f"unexpected {space[:40]!r} in a parameter list")
-            found.append(self._variables.parameter())
+            found.append((variables or self._variables).parameter())
             if not self._tokens.accept(","):
                 break
         self._tokens.expect(")")
@@ -282,10 +289,11 @@ class _FunctionReader:
         if self._tokens.accept(":"):
             if self._tokens.accept(".branchtargets"):
                 function.tables[word] = self._names()
-            elif self._tokens.peek() in {".callprototype", ".calltargets"}:
-                raise Unsupported(
-                    "call through a pointer", self._line, "calls through a pointer are not emulated"
-                )
+            elif self._tokens.accept(".callprototype"):
+                function.prototypes[word] = self._prototype()
+            elif self._tokens.accept(".calltargets"):
+                reason = "calls through a pointer with a list of targets are not emulated"
+                raise Unsupported(".calltargets", self._line, reason)
             else:
                 function.body.append(Label(word))
             return
@@ -294,8 +302,23 @@ class _FunctionReader:
             word, guard = self._guard(word)
         if not _OPCODE.fullmatch(word):
             raise Malformed(f"unexpected {word[:40]!r} in a function")
-        operands = self._operands.all()
+        try:
+            operands = self._operands.all()
+        except Malformed:
+            if feature(word) is not None:  # some have operands of a form of their own
+                raise Unsupported(word, self._line) from None
+            raise
         function.body.append(Instruction(word, operands, guard, self._line))
+
+    def _prototype(self) -> Signature:
+        """`(.param .b32 _) _ (.param .b64 _);`: what is called through a pointer, without names."""
+        unnamed = VariableReader(self._tokens, lambda name: name)
+        returns = self._parameters(unnamed) if self._tokens.peek() == "(" else []
+        self._tokens.next()
+        parameters = self._parameters(unnamed) if self._tokens.peek() == "(" else []
+        self._tokens.accept(".noreturn")
+        self._tokens.expect(";")
+        return sizes(returns), sizes(parameters)
 
     def _names(self) -> tuple[str, ...]:
         names = [self._tokens.next()]

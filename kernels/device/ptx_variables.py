@@ -8,6 +8,8 @@ from kernels.device.ptx import SIZES, Malformed, Variable
 from kernels.device.ptx_tokens import Tokens
 
 POINTER_BYTES = 8
+_BYTE_MASKS = tuple(0xFF << 8 * byte for byte in range(POINTER_BYTES))
+"""`0xFF00(symbol)` is the second byte of an address, in a variable that is initialised byte by byte."""
 
 
 class VariableReader:
@@ -85,29 +87,47 @@ class VariableReader:
             if self._tokens.accept("}"):
                 depth -= 1
             else:
-                value, symbol = self._constant()
-                if symbol:
-                    if element != POINTER_BYTES:
+                value, symbol, byte = self._constant()
+                if symbol and byte:
+                    if element != 1 or pointers[-1:] != [(len(data) - byte, symbol)]:
+                        raise Malformed("an address of which bytes are missing")
+                elif symbol:
+                    if element != (POINTER_BYTES if byte is None else 1):
                         raise Malformed("an address in a variable that is too narrow for it")
                     pointers.append((len(data), symbol))
                 data += (value & ((1 << 8 * element) - 1)).to_bytes(element, "little")
             while depth and self._tokens.accept("}"):
                 depth -= 1
             if depth == 0:
+                if pointers and pointers[-1][0] + POINTER_BYTES > len(data):
+                    raise Malformed("an address of which bytes are missing")
                 return bytes(data), tuple(pointers)
             if not self._tokens.accept(","):
                 raise Malformed("an initialiser of unexpected form")
 
-    def _constant(self) -> tuple[int, str]:
+    def _constant(self) -> tuple[int, str, int | None]:
+        """A value, the symbol whose address is to be added, and which byte of that is meant if not all."""
         kind, text = self._tokens.kind(), self._tokens.peek()
         if kind == "float":
             self._tokens.next()
-            return int("0x" + text[2:], 0), ""
+            return int("0x" + text[2:], 0), "", None
         if kind == "word":
-            self._tokens.next()
-            if text == "generic":
-                self._tokens.expect("(")
-                text = self._tokens.next()
-                self._tokens.expect(")")
-            return (self._tokens.integer() if self._tokens.accept("+") else 0), text
-        return self._tokens.integer(), ""
+            return *self._symbol(), None
+        number = self._tokens.integer()
+        if not self._tokens.accept("("):
+            return number, "", None
+        if number not in _BYTE_MASKS:
+            raise Malformed("an address under an unexpected mask")
+        value, symbol = self._symbol()
+        self._tokens.expect(")")
+        byte = _BYTE_MASKS.index(number)
+        return value >> 8 * byte & 0xFF, symbol, byte
+
+    def _symbol(self) -> tuple[int, str]:
+        """A symbol and what is to be added to its address."""
+        text = self._tokens.next()
+        if text == "generic":
+            self._tokens.expect("(")
+            text = self._tokens.next()
+            self._tokens.expect(")")
+        return (self._tokens.integer() if self._tokens.accept("+") else 0), text

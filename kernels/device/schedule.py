@@ -3,28 +3,31 @@
 All threads that stand at one place go on together. Of several places the first in the program's order goes on, so
 that threads that took different ways meet again as early as possible; threads that look at memory in a loop, as those
 do that wait for a lock, let the others go first. In the warp-serial schedule each warp runs
-alone up to the next barrier, the first warp first: what depends on the order of warps then comes out differently.
+alone up to the next barrier, the first warp first: what depends on the order of warps then comes out differently. In
+the reversed schedule the last place goes first, and of atomics and blocks the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device import warp
-from kernels.device.blocks import CodeBlock
+from kernels.device.blocks import CodeBlock, NamedUse, ordered_by_barriers
 from kernels.device.lower import LoweredStep, Lowering
 from kernels.device.machine import WARP, Machine
 from kernels.device.mask import Mask
+from kernels.device.mbarriers import Mbarriers
+from kernels.device.named_barriers import Arrival, NamedBarriers
 from kernels.device.observers.unset import BRANCH
+from kernels.device.ordering import Ordering
 from kernels.device.program import ENDS
-from kernels.device.ptx import Instruction, Malformed, Register, Symbol
+from kernels.device.ptx import Instruction, Malformed, Symbol
+from kernels.device.reductions import reduce_at_barrier
 from kernels.device.stuck import report_stuck
-from kernels.device.values import from_array
+from kernels.device.warp_meetings import WarpMeetings
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000
@@ -35,14 +38,16 @@ class Schedule(StrEnum):
 
     LOCKSTEP = "lockstep"
     WARP_SERIAL = "warp_serial"
+    REVERSED = "reversed"
 
 
 class BudgetSpentError(Exception):
-    """The kernel has executed more instructions than it may; `line` is where it was."""
+    """The kernel has executed more instructions than it may; `line` is where it was, `last` what it executed there."""
 
-    def __init__(self, line: int | None, lane: int) -> None:
+    def __init__(self, line: int | None, lane: int, last: Sequence[Instruction]) -> None:
         super().__init__("instruction budget spent")
         self.line = line
+        self.last = last
         self.lane = lane
 
 
@@ -62,13 +67,19 @@ class ChunkRun:
         self._barriers = {block.end_pc: block for block in blocks.values()}
         self._machine = machine
         self._serial = schedule is Schedule.WARP_SERIAL
+        self._first = max if schedule is Schedule.REVERSED else min
         self._budget = budget
         self._last_places: set[int] = set()
         self._polling: set[tuple[int, int]] = set()
         self._ready: dict[tuple[int, int], Mask | None] = {}
         self._at_barrier: dict[int, Grid] = {}
-        self._at_warp_sync: dict[int, Grid] = {}
         self._gone = np.zeros((machine.shape.threads, machine.shape.blocks), np.bool_)
+        self._ordering = Ordering(machine)
+        self._warps = WarpMeetings(machine, blocks, lowering.program.instructions, self._ordering)
+        named = any(block.named for block in blocks.values())
+        self._named = NamedBarriers(machine, self._ordering) if named else None
+        self._trusted = ordered_by_barriers(lowering.program)
+        self._mbarriers = Mbarriers(machine, self._ordering, trusted=self._trusted)
         self.instructions = 0
 
     def run(self) -> None:
@@ -78,7 +89,7 @@ class ChunkRun:
             while self._ready:
                 order, place = self._next()
                 self._go(order, place, self._ready.pop((order, place)))
-            if not (self._at_barrier or self._at_warp_sync):
+            if not (self._at_barrier or self._warps.waiting or (self._named and self._named.any())):
                 break
             if not self._open():
                 self._report_stuck()
@@ -105,7 +116,7 @@ class ChunkRun:
             rested = self._ready.keys() - self._polling
         if not rested:
             self._polling.clear()
-        return min(rested or self._ready)
+        return self._first(rested or self._ready)
 
     def _join(self, order: int, place: int, mask: Mask | None) -> None:
         key = order, place
@@ -128,8 +139,12 @@ class ChunkRun:
             self.instructions += length * (machine.shape.lanes if mask is None else mask.count)
             if machine.steps > self._budget - _LAST_STEPS:
                 self._watch(block, mask)
-            if block.warp_sync and not self._gather(order, block, mask):
-                return
+            if block.warp_sync:
+                complete = self._warps.come(block, mask, self._gone)
+                if complete is not None:
+                    if complete.any():
+                        self._join(order, place, machine.mask(complete))
+                    return
             self._execute(block, mask)
             if block.end is None:
                 ways: list[tuple[int, Mask | None]] = [(block.follower, mask)]
@@ -140,7 +155,7 @@ class ChunkRun:
                 continue
             for target, part in ways:
                 self._join(order, target, part)
-                if block.polls and target <= block.first:
+                if block.waits_at(target):
                     self._polling.add((order, target))
             return
 
@@ -148,16 +163,18 @@ class ChunkRun:
         """Whether threads that all go to one place need not let others go first."""
         if not self._ready:
             return True
-        waits = block.polls and target <= block.first
-        return not waits and (order, target) < min(self._ready)
+        here = order, target
+        return (
+            not block.waits_at(target) and here not in self._ready and self._first(here, *self._ready) == here
+        )
 
     def _watch(self, block: CodeBlock, mask: Mask | None) -> None:
         """Near the end of the budget: notes where control goes round, to name the loop by its first line."""
         self._last_places.update(range(block.first, block.end_pc + 1))
         if self._machine.steps > self._budget:
-            instructions = self._lowering.program.instructions
-            lines = [line for pc in self._last_places if (line := instructions[pc].line) is not None]
-            raise BudgetSpentError(min(lines, default=None), int(self._machine.active(mask)[0]))
+            last = [self._lowering.program.instructions[pc] for pc in sorted(self._last_places)]
+            lines = [item.line for item in last if item.line is not None]
+            raise BudgetSpentError(min(lines, default=None), int(self._machine.active(mask)[0]), last)
 
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
         machine = self._machine
@@ -224,8 +241,50 @@ class ChunkRun:
             yield from self._indexed(block, end, mask)
         elif head in ENDS:
             self._gone |= self._whole(mask)
-        else:
+        elif block.mbarrier is not None:
+            self._mbarriers.perform(block.mbarrier, mask)
+            yield block.follower, mask
+        elif block.named is None:
+            if self._named is not None:
+                self._named.check_whole(self._arrival(block, end, NamedUse(-1, -1, True), mask))
             self._wait(self._at_barrier, block.end_pc, mask)
+        else:
+            yield from self._arrive(block, end, block.named, mask)
+
+    def _arrive(
+        self, block: CodeBlock, end: Instruction, use: NamedUse, mask: Mask | None
+    ) -> Iterator[tuple[int, Mask | None]]:
+        """Threads come to a barrier for a part of the block; those that only arrive go on."""
+        assert self._named is not None
+        for register in (use.number, use.count):
+            if register >= 0:
+                self._machine.unset.use(register, block.end_pc, mask, BRANCH)
+        whole = self._whole_barriers()
+        self._named.arrive(self._arrival(block, end, use, mask), whole)
+        for pc, part in self._named.opened(self._gone):
+            self._make_ready(pc + 1, self._machine.mask(part))
+        if not use.waits:
+            yield block.follower, mask
+
+    def _arrival(self, block: CodeBlock, end: Instruction, use: NamedUse, mask: Mask | None) -> Arrival:
+        part = self._whole(mask)
+        numbers, counts = (
+            np.broadcast_to(
+                np.zeros((1, 1), np.int64)
+                if register < 0
+                else self._machine.registers[register].dense(np.dtype(np.int32)).astype(np.int64),
+                part.shape,
+            )
+            for register in (use.number, use.count)
+        )
+        return Arrival(end, block.end_pc, part, numbers, counts, use.count >= 0, use.waits, self._trusted)
+
+    def _whole_barriers(self) -> Grid:
+        """The threads that wait at a barrier for all threads of the block."""
+        waiting = np.zeros(self._gone.shape, np.bool_)
+        for part in self._at_barrier.values():
+            waiting |= part
+        return waiting
 
     def _indexed(
         self, block: CodeBlock, end: Instruction, mask: Mask | None
@@ -249,36 +308,15 @@ class ChunkRun:
         whole = self._whole(mask)
         waiting[pc] = waiting[pc] | whole if pc in waiting else whole.copy()
 
-    # -- warps --------------------------------------------------------------------------------------------------------
-
-    def _gather(self, order: int, block: CodeBlock, mask: Mask | None) -> bool:
-        """Before a warp-wide instruction: whether all threads go on; those whose warp is incomplete wait."""
-        machine = self._machine
-        if mask is None and not self._at_warp_sync:
-            return True
-        members = self._members(block)
-        waiting = self._at_warp_sync.pop(block.first, None)
-        present = self._whole(mask) if waiting is None else self._whole(mask) | waiting
-        complete = warp.all_arrived(machine, machine.mask(present), members, self._gone)
-        left = present & ~complete
-        if left.any():
-            self._at_warp_sync[block.first] = left
-        if np.array_equal(complete, self._whole(mask)):
-            return True
-        if complete.any():
-            self._join(order, block.first, machine.mask(complete))
-        return False
-
-    def _members(self, block: CodeBlock) -> NDArray[Any]:
-        """The operand that names the threads which must meet."""
-        dense = self._machine.registers[block.operand].dense(np.dtype(np.int32))
-        return np.broadcast_to(dense, self._gone.shape)
-
     # -- barriers -----------------------------------------------------------------------------------------------------
 
     def _open(self) -> bool:
         """Opens barriers that all threads of a block, or of a warp, have reached; says whether there were any."""
         if self._release_warps():
+            return True
+        if self._named is not None and (parts := list(self._named.opened(self._gone))):
+            for pc, part in parts:
+                self._make_ready(pc + 1, self._machine.mask(part))
             return True
         alive = ~self._gone
         opened = np.zeros(self._machine.shape.blocks, np.bool_)
@@ -294,7 +332,7 @@ class ChunkRun:
         self._order(opened, alive)
         for pc, part in ways:
             mask = self._machine.mask(part)
-            self._reduce(self._barriers[pc], mask)
+            reduce_at_barrier(self._machine, self._barriers[pc], mask)
             self._make_ready(pc + 1, mask)
         return True
 
@@ -307,58 +345,23 @@ class ChunkRun:
     def _order(self, opened: Grid, alive: Grid) -> None:
         """Tells the observers that the blocks `opened` have passed a barrier."""
         everyone = bool((opened | ~alive.any(axis=0)).all())
-        self._machine.races.barrier(None if everyone else opened)
+        self._ordering.barrier(None if everyone else opened)
         self._machine.epochs[0, opened] += 1
-
-    def _reduce(self, block: CodeBlock, mask: Mask | None) -> None:
-        """`__syncthreads_count` and its kin: a barrier that also combines one predicate of each thread."""
-        instruction = block.end
-        if instruction is None or block.result < 0:
-            return
-        machine = self._machine
-        last = instruction.operands[-1]
-        negated = isinstance(last, Register) and last.name.startswith("!")
-        machine.unset.use(block.operand, block.end_pc, mask, BRANCH)
-        holds = np.broadcast_to(
-            machine.registers[block.operand].dense(np.dtype(np.bool_)) != negated, self._gone.shape
-        )
-        present = self._whole(mask)
-        if ".popc" in instruction.opcode:
-            result: NDArray[Any] = (holds & present).sum(axis=0, keepdims=True, dtype=np.int32)
-        elif ".and" in instruction.opcode:
-            result = np.logical_and.reduce(holds | ~present, axis=0, keepdims=True)
-        else:
-            result = np.logical_or.reduce(holds & present, axis=0, keepdims=True)
-        value = from_array(result.astype(np.bool_) if ".popc" not in instruction.opcode else result)
-        machine.write(block.result, value, mask, keep=True)
 
     def _release_warps(self) -> bool:
         """Lets warps go on whose threads wait at different `__syncwarp` but together make up the warp."""
-        if not self._at_warp_sync:
-            return False
-        together = np.logical_or.reduce(list(self._at_warp_sync.values()))
-        mask = self._machine.mask(together)
-        moved = False
-        for place, waiting in list(self._at_warp_sync.items()):
-            members = self._members(self._blocks[place])
-            complete = warp.all_arrived(self._machine, mask, members, self._gone) & waiting
-            if not complete.any():
-                continue
-            moved = True
-            left = waiting & ~complete
-            if left.any():
-                self._at_warp_sync[place] = left
-            else:
-                del self._at_warp_sync[place]
+        released = self._warps.released(self._gone)
+        for place, complete in released.items():
             part = self._machine.mask(complete)
             block = self._blocks[place]
             self._execute(block, part)
             self._make_ready(block.follower, part)
-        return moved
+        return bool(released)
 
     def _report_stuck(self) -> None:
         """Threads of a block wait at different places for each other, so none can ever go on."""
-        places = {**self._at_barrier, **self._at_warp_sync}
+        named = self._named.places() if self._named is not None else {}
+        places = {**self._at_barrier, **self._warps.waiting, **named}
         waiting = np.logical_or.reduce(list(places.values()))
         columns = np.flatnonzero(waiting.any(axis=0))
         for column in columns:
@@ -366,7 +369,9 @@ class ChunkRun:
             groups = [(pc, threads) for pc, threads in here if len(threads)]
             report_stuck(self._machine, self._lowering.program, int(column), groups)
         self._gone[:, columns] = True
-        for waiters in (self._at_barrier, self._at_warp_sync):
+        if self._named is not None:
+            self._named.forget(columns)
+        for waiters in (self._at_barrier, self._warps.waiting):
             for pc in list(waiters):
                 waiters[pc][:, columns] = False
                 if not waiters[pc].any():

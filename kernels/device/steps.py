@@ -10,10 +10,12 @@ import numpy as np
 from kernels.device import warp
 from kernels.device.access import Step
 from kernels.device.affine import Affine
-from kernels.device.machine import Machine
+from kernels.device.machine import WARP, Machine
 from kernels.device.mask import Mask
+from kernels.device.observers.accesses import Strength
 from kernels.device.observers.unset import BRANCH
 from kernels.device.printing import stop
+from kernels.device.ptx import Refusal, Unsupported
 from kernels.device.values import from_array, narrowed, uniform, widened
 
 
@@ -38,14 +40,51 @@ def guarded(run: Step, number: int, negated: bool) -> Step:
     return guarded
 
 
-def trap_step(line: int | None) -> Step:
+def trap_step(line: int | None, why: str) -> Step:
     """A trap instruction: the kernel stops itself."""
 
     def trap(machine: Machine, mask: Mask | None) -> None:
         lanes = machine.active(mask)
-        stop(machine, line, int(lanes[0]), len(lanes), "it executes a trap instruction")
+        stop(machine, line, int(lanes[0]), len(lanes), why)
 
     return trap
+
+
+def refusal_step(refusal: Refusal, line: int | None) -> Step:
+    """Something that is not emulated, where threads really come to it."""
+
+    def refuse(machine: Machine, mask: Mask | None) -> None:
+        raise Unsupported(refusal.construct, line, refusal.reason)
+
+    return refuse
+
+
+def callee_step(
+    pc: int, line: int | None, target: int, source: int, callees: tuple[int, ...], known: frozenset[int]
+) -> Step:
+    """Finds out which of some functions a pointer holds: its number among them.
+
+    callees: the addresses of the functions that fit the call
+    known: the addresses of all functions
+    """
+
+    def find(machine: Machine, mask: Mask | None) -> None:
+        machine.unset.use(source, pc, mask, BRANCH)
+        address = machine.registers[source].dense(np.dtype(np.int64))
+        index = np.full(address.shape, -1, np.int32)
+        for number, callee in enumerate(callees):
+            index[address == callee] = number
+        lost = machine.narrow(mask, index < 0)
+        lanes = machine.active(lost)
+        if lanes.size:
+            at = int(np.broadcast_to(address, (machine.shape.threads, machine.shape.blocks)).flat[lanes[0]])
+            what = "a null pointer" if not at else "a pointer that holds no function"
+            if at in known:
+                what = "a pointer of another type than the function that it holds"
+            stop(machine, line, int(lanes[0]), len(lanes), f"it calls through {what}")
+        machine.write(target, from_array(index), mask, keep=True)
+
+    return find
 
 
 def compute_step(
@@ -156,9 +195,9 @@ def unpack_step(targets: tuple[int | None, ...], source: int, bits: int, keep: b
     return unpack
 
 
-def warp_barrier(machine: Machine, mask: Mask | None) -> None:
-    """`__syncwarp`: the scheduler has seen to it that the threads meet here."""
-    machine.races.warp_sync(mask)
+def fence_step(scope: Strength, acquires: bool, releases: bool) -> Step:
+    """A fence; memory has one order here, so that it only matters to the search for data races."""
+    return lambda machine, mask: machine.races.fence(mask, scope, acquires=acquires, releases=releases)
 
 
 def active_mask_step(target: int | None) -> Step:
@@ -196,6 +235,12 @@ def warp_step(
             machine.unset.use(sources[0], pc, mask, BRANCH)
         elif targets[0] is not None:
             came = None if origins is None else combine(machine, mask, [origins, *arrays[1:]])[0]
+            if not results[2].all():
+                lanes = np.broadcast_to(
+                    np.arange(len(arrays[0]), dtype=np.int32)[:, None] % WARP, arrays[0].shape
+                )
+                partners = combine(machine, mask, [np.ascontiguousarray(lanes), *arrays[1:]])[0]
+                machine.unset.note_absent(pc, partners, results[2], mask)
             machine.unset.from_shuffle(targets[0], pc, came, results[2], mask)
 
     return run

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.device.access import Form, Place, Step, grid_of, note_words, quick, shared_access
+from kernels.device.access import Form, Place, Step, access_of, grid_of, quick
 from kernels.device.locate import Found, Part, Site, split
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
-from kernels.device.observers.races import Kind
+from kernels.device.memory import WRITTEN
+from kernels.device.observers.accesses import Kind
 from kernels.device.observers.unset import ADDRESS, MEMORY
-from kernels.device.parts import note_part, places, write_part
+from kernels.device.parts import note, note_part, places, write_part
 from kernels.device.values import INTEGER, Array, narrowed
 
 
 def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tuple[int, ...]) -> Step:
     """A store of registers."""
-    site = Site(pc, line, form.space, form.size * form.count, store=True)
+    site = Site(pc, line, form.space, form.size * form.count, Kind.WRITE, form.strength)
 
     def store(machine: Machine, mask: Mask | None) -> None:
         unset = machine.unset
@@ -30,7 +31,7 @@ def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tup
             for source in sources:
                 unset.use(source, pc, mask, MEMORY)
         _store_words(machine, found, form, sources, mask)
-        _note_store(machine, found, site, mask)
+        note(machine, access_of(found, site, mask), releases=form.releases)
 
     return store
 
@@ -51,17 +52,8 @@ def _store_words(
             allocation.scatter(allocation.words, words, shift, array, mask)
     if allocation.valid is not None and not found.valid:
         for piece in range(form.count * form.size // 4):
-            allocation.scatter(allocation.valid, words, found.shift + piece, True, mask)
+            allocation.scatter(allocation.valid, words, found.shift + piece, WRITTEN, mask)
         found.valid = mask is None and allocation.space != "local"
-
-
-def _note_store(machine: Machine, found: Found, site: Site, mask: Mask | None) -> None:
-    """Tells the observers of a store in whole words."""
-    allocation = found.allocation
-    if allocation.space == "shared":
-        machine.races.record(shared_access(found, site, Kind.WRITE, mask))
-    elif allocation.space == "global":
-        note_words(machine, found, site, mask, machine.stores.record)
 
 
 def _store_parts(
@@ -74,7 +66,7 @@ def _store_parts(
             _store_element(machine, element, form.size, source)
             if part.allocation.space != "local":
                 machine.unset.use(source, site.pc, mask, MEMORY)
-        note_part(machine, part, site, Kind.WRITE)
+        note_part(machine, part, site, releases=form.releases)
 
 
 def _store_element(machine: Machine, part: Part, size: int, source: int) -> None:

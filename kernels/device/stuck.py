@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device.constructs import rule, waiting_place
 from kernels.device.machine import Machine
 from kernels.device.nesting import branch_depth
-from kernels.device.program import Program, is_barrier
-from kernels.device.ptx import Instruction
+from kernels.device.program import Program
+from kernels.device.ptx import Immediate
 from kernels.verdict import Example, Verdict
 
 
@@ -30,17 +31,25 @@ def report_stuck(
     def describe() -> tuple[Example, str]:
         block = machine.geometry.block(column)
         one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
-        what = _waiting_at(instructions[pc])
+        what = waiting_place(instructions[pc])
         name, where = machine.thread_name(one), machine.block_name(block)
         message = f"thread {name} of block {where} waits at {what}, line {line}"
+        if other_pc == pc and (wanted := _wanted(program, pc)) is not None:
+            return Example(block, (one,)), f"{message}. Only {len(threads):,} of {wanted:,} threads reach it."
         if other_pc == pc:
-            return Example(block, (one,)), f"{message}; threads that it waits for never come there"
-        name, what = machine.thread_name(two), _waiting_at(instructions[other_pc])
+            message += ", and threads that it waits for never come there"
+            return Example(block, (one,)), f"{message}: {rule(instructions[pc])}"
+        name, what = machine.thread_name(two), waiting_place(instructions[other_pc])
         message += f", while thread {name} of the same block waits at {what}, line {other_line}"
-        return Example(block, (one, two)), f"{message}: all threads of a block must reach the same barrier"
+        return Example(block, (one, two)), f"{message}: {rule(instructions[pc])}"
 
     machine.findings.add(Verdict.BARRIER_DIVERGENCE, line, len(threads), describe, other_line=other_line)
 
 
-def _waiting_at(instruction: Instruction) -> str:
-    return "`__syncthreads()`" if is_barrier(instruction) else f"`{instruction.opcode}`"
+def _wanted(program: Program, pc: int) -> int | None:
+    """How many threads a barrier names; None where it names none or threads also arrive without waiting."""
+    operands = program.instructions[pc].operands
+    if len(operands) != 2 or any(".arrive" in item.opcode for item in program.instructions):
+        return None
+    count = operands[1]
+    return count.value if isinstance(count, Immediate) else None

@@ -19,6 +19,7 @@ from kernels.device.locate import Site, split
 from kernels.device.lower import LoweredStep
 from kernels.device.machine import WARP, Coordinates, Machine, address_of
 from kernels.device.mask import Mask
+from kernels.device.observers.accesses import Kind
 from kernels.device.placement import Buffer
 from kernels.device.program import Program, results
 from kernels.device.provenance import Factor, Packed, Sums, Tag, Term, Trace
@@ -157,7 +158,9 @@ class _Tracer:
     def _action(self, item: Instruction, pc: int) -> Action:
         head = item.opcode.split(".", 1)[0]
         if form := memory_form(item.opcode):
-            site = Site(pc, item.line, form.space, form.size * form.count, store=form.store)
+            site = Site(
+                pc, item.line, form.space, form.size * form.count, Kind.WRITE if form.store else Kind.READ
+            )
             return self._store(item, site, form.kind) if form.store else self._load(item, site)
         if head in {"atom", "red"} and atomic_form(item.opcode):
             return self._atomic(item, pc)
@@ -313,7 +316,7 @@ class _Tracer:
     def _atomic(self, item: Instruction, pc: int) -> Action:
         form = atomic_form(item.opcode)
         assert form is not None
-        site = Site(pc, item.line, form.space, form.dtype.itemsize, store=True)
+        site = Site(pc, item.line, form.space, form.dtype.itemsize, Kind.UPDATE)
         place = 1 if form.returns else 0
         source = self._tags.number(item.operands[place + 1])
         targets = self._tags.numbers(item.operands[0]) if form.returns else ()
@@ -334,8 +337,8 @@ class _Tracer:
         """An asynchronous copy: its cells count as filled at once, as nobody may look at them before it has ended."""
         length = item.operands[2]
         size = length.value if isinstance(length, Immediate) else _WORD
-        read = Site(pc, item.line, "global", size, store=False)
-        write = Site(pc, item.line, "shared", size, store=True)
+        read = Site(pc, item.line, "global", size, Kind.READ)
+        write = Site(pc, item.line, "shared", size, Kind.COPY)
 
         def copy(machine: Machine, mask: Mask | None) -> None:
             given = np.full(machine.shape.lanes, size)

@@ -173,6 +173,20 @@ def all_arrived(machine: Machine, mask: Mask | None, members: Array, gone: Grid)
     return _flat(machine, complete & present)
 
 
+def groups(machine: Machine, mask: Mask | None, members: Array) -> NDArray[np.int64]:
+    """For each thread the number of the group that it meets, -1 for none: lanes of a warp that name the same lanes.
+
+    A lane that does not name itself meets nobody.
+    """
+    threads = np.arange(machine.shape.threads, dtype=np.int64).reshape(-1, 1)
+    named = members.view(np.uint32)
+    meets = (named >> (threads % WARP).astype(np.uint32) & 1).astype(np.bool_)
+    if mask is not None:
+        meets = meets & mask.array
+    numbers: NDArray[np.int64] = np.where(meets, (threads // WARP << WARP) | named, np.int64(-1))
+    return numbers
+
+
 def _exists(machine: Machine) -> Grid:
     """The lanes of the last warp that are threads of the block."""
     threads = machine.shape.threads

@@ -15,6 +15,7 @@ from kernels.diagnosis.outputs import (
     not_a_number,
     scaled,
     where,
+    whole_numbers,
 )
 
 
@@ -48,7 +49,8 @@ def _missing_terms(product: Product, wrong: Mask) -> Diagnosis | None:
         (length - 1, "last_term", "the last term is left out"),
     ):
         if stop < length and equal(product, product.left[:, :stop] @ product.right[:stop]):
-            return Diagnosis(key, f"Each sum has only its first {_of(stop, length)}: {text}.")
+            kept = f"has only its first {_of(stop, length)}" if stop else "is 0"
+            return Diagnosis(key, f"Each sum {kept}: {text}.")
     if length > 1 and equal(product, product.left[:, 1:] @ product.right[1:]):
         return Diagnosis("first_term", "The first term, k = 0, is left out of each sum.")
     return _one_tile(product, length, tile)
@@ -128,8 +130,8 @@ def _to_half(values: Doubles, cut: bool) -> Doubles:
 
 _FORMATS: tuple[tuple[str, Callable[[Doubles, bool], Doubles]], ...] = (
     ("bfloat16", lambda values, cut: _to_bits(values, 8, cut)),
-    ("TF32", lambda values, cut: _to_bits(values, 11, cut)),
-    ("half", _to_half),
+    ("half-precision or TF32", lambda values, cut: _to_bits(values, 11, cut)),
+    ("half-precision", _to_half),
 )
 
 
@@ -142,5 +144,6 @@ RULES: tuple[Callable[[Product, Mask], Diagnosis | None], ...] = (
     _shifted,
     _narrow_format,
     all_zero,
+    whole_numbers,
     where,
 )

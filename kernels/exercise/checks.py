@@ -15,7 +15,7 @@ from kernels.exercise.model import (
 )
 from kernels.exercise.table import ExerciseError
 from kernels.expression import ExpressionError
-from kernels.launch import LaunchError
+from kernels.launch import MOST_THREADS, LaunchError
 
 _LONGEST_SUM = 1 << 23
 """With more elements than this, each at least 1 and perhaps counted twice, not every sum is exact in float."""
@@ -47,6 +47,7 @@ def check_whole(exercise: Exercise, path: Path) -> None:
             f"with {exercise.tile_name} {exercise.largest_tile} no case is small enough for the CPU device"
         )
         raise ExerciseError(path, "tile.largest", reason)
+    _check_largest_block(exercise, path)
     _check_closer_looks(exercise, path)
 
 
@@ -131,6 +132,21 @@ def _check_cases(exercise: Exercise, tile: int, own: Mapping[str, int], path: Pa
             f"at most {MOST_COMPILATIONS} are allowed"
         )
         raise ExerciseError(path, "size_macros", reason)
+
+
+def _check_largest_block(exercise: Exercise, path: Path) -> None:
+    """The largest tile must fit into a block of one dimension; a submission may spread others as it likes."""
+    across, *more = exercise.launch.block
+    for case in exercise.cases(exercise.largest_tile):
+        names = exercise.names(exercise.largest_tile, case.sizes)
+        try:
+            threads = across.evaluate(names)
+            flat = all(side.evaluate(names) == 1 for side in more)
+        except ExpressionError as error:
+            raise ExerciseError(path, "launch", f"with the largest tile: {error}") from None
+        if flat and threads > MOST_THREADS:
+            reason = f"a block of {threads:,} threads cannot be launched; {MOST_THREADS:,} are the most"
+            raise ExerciseError(path, "tile.largest", reason)
 
 
 def _check_shapes(exercise: Exercise, sizes: Mapping[str, int], names: Mapping[str, int], path: Path) -> None:

@@ -30,6 +30,7 @@ from kernels.exercise.model import (
 )
 from kernels.exercise.schema import DEFINITION, load_exercise, read_exercise
 from kernels.exercise.table import ExerciseError
+from kernels.wording import did_you_mean
 
 __all__ = [
     "BUILT_IN",
@@ -51,6 +52,7 @@ __all__ = [
     "Operation",
     "Parameter",
     "Role",
+    "comes_with_tilelab",
     "exercise_folders",
     "find_exercise",
     "list_exercises",
@@ -73,6 +75,11 @@ def exercise_folders(extra: Sequence[Path] = ()) -> dict[str, Path]:
     return folders
 
 
+def comes_with_tilelab(exercise: Exercise) -> bool:
+    """Whether an exercise is one of Tilelab's own, however its folder was named."""
+    return exercise.folder is not None and exercise.folder.resolve().parent == BUILT_IN.resolve()
+
+
 def list_exercises(extra: Sequence[Path] = ()) -> tuple[Exercise, ...]:
     """Every exercise, by name; raise ExerciseError at the first that is malformed."""
     return tuple(load_exercise(folder) for _, folder in sorted(exercise_folders(extra).items()))
@@ -84,6 +91,7 @@ def find_exercise(name_or_path: str, extra: Sequence[Path] = ()) -> Exercise:
         return load_exercise(Path(name_or_path).resolve())
     folders = exercise_folders(extra)
     if name_or_path not in folders:
+        meant = did_you_mean(name_or_path, folders)
         known = ", ".join(sorted(folders))
-        raise ExerciseError(Path(name_or_path), "", f"there is no such exercise; known are: {known}")
+        raise ExerciseError(Path(name_or_path), "", f"there is no such exercise.{meant} Known are: {known}")
     return load_exercise(folders[name_or_path])

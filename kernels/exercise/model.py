@@ -17,7 +17,7 @@ from kernels.verdict import Severity
 
 # Part of every digest. Raise it when the judge changes so that an old verdict or measurement might come out
 # otherwise.
-JUDGE_VERSION = 1
+JUDGE_VERSION = 2
 
 # A source is compiled anew wherever its size macros differ, and each compilation is part of every student's wait.
 MOST_COMPILATIONS = 6
@@ -60,7 +60,7 @@ class Operation(StrEnum):
 class InputKind(StrEnum):
     """What the inputs of a case look like, and so what the case can expose."""
 
-    INTEGERS_LEFT = "integers_left"  # wide integers in the left operand, -1, 0, 1 in the right
+    INTEGERS_LEFT = "integers_left"  # wide integers in the left operand, -1 and 1 in the right
     INTEGERS_RIGHT = "integers_right"
     PERMUTATION = "permutation"  # full mantissas times a signed, scaled permutation
     REAL = "real"  # real values against a componentwise bound, at short dot products only

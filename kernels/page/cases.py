@@ -13,11 +13,11 @@ from kernels.verdict import CaseCheck, CaseStatus
 _KINDS: Mapping[str, tuple[str, str]] = {
     InputKind.INTEGERS_LEFT: (
         "whole numbers, left",
-        "wide whole numbers in the left matrix, -1, 0 and 1 in the right",
+        "wide whole numbers in the left matrix, -1 and 1 in the right",
     ),
     InputKind.INTEGERS_RIGHT: (
         "whole numbers, right",
-        "wide whole numbers in the right matrix, -1, 0, 1 in the left",
+        "wide whole numbers in the right matrix, -1 and 1 in the left",
     ),
     InputKind.PERMUTATION: (
         "full precision",

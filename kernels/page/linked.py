@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 from kernels.text_safety import safe
 
 _CODE = re.compile(r"`([^`]{1,200})`")
+_TIMES = re.compile(r"(?<=\d) x (?=\d)")
 _LINE = re.compile(r"\b([Ll]ine) (\d{1,6})\b")
 
 
@@ -20,10 +21,15 @@ def linked(text: str, last: int, line: int | None = None) -> Markup:
     """
     if line is not None and str(line) not in {match[2] for match in _LINE.finditer(text)}:
         text = f"{text} (line {line})"
+    text = _TIMES.sub("\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}", text)
     shown = _CODE.sub(r"<code>\1</code>", str(escape(safe(text))))
     return Markup(_LINE.sub(lambda match: _link(match, last), shown))  # noqa: S704 - escaped above
 
 
 def _link(match: re.Match[str], last: int) -> str:
     number = int(match[2])
-    return f'<a class="to" href="#L{number}">{match[1]} {number}</a>' if 1 <= number <= last else match[0]
+    return (
+        f'<a class="to" href="#L{number}">{match[1]}\N{NO-BREAK SPACE}{number}</a>'
+        if 1 <= number <= last
+        else match[0]
+    )

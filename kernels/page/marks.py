@@ -21,6 +21,7 @@ class Mark:
     title: its kind in words; place: what happens at this line, where it has two
     text: its message; "" at the other of its lines, which says where it stands
     line: the other of its lines; None where it has one
+    column: where in this line it begins; None for all of the line
     """
 
     title: str
@@ -29,6 +30,7 @@ class Mark:
     count: str
     line: int | None
     warning: bool
+    column: int | None = None
 
 
 def marks(findings: Sequence[Finding]) -> Mapping[int, tuple[Mark, ...]]:
@@ -45,7 +47,8 @@ def marks(findings: Sequence[Finding]) -> Mapping[int, tuple[Mark, ...]]:
         warning = finding.severity is Severity.WARNING
         title = title_of(finding)
         place = here if other is not None else ""
-        found[line].append(Mark(title, place, finding.message, count_of(finding), other, warning))
+        text, count = finding.message, count_of(finding)
+        found[line].append(Mark(title, place, text, count, other, warning, finding.column))
         if other is not None:
             found[other].append(Mark(title, at_other, "", "", line, warning))
     return {line: tuple(dict.fromkeys(each)) for line, each in found.items()}

@@ -19,7 +19,7 @@ from kernels.page.environment import environment
 from kernels.page.measured import measured_figures, measured_view
 from kernels.page.render import whole_page
 from kernels.page.summary import figures
-from kernels.report import Report, headline
+from kernels.report import Report, headline, launch_sentence
 from kernels.report.advice import advice_for
 from kernels.text_safety import safe_lines
 from kernels.verdict import Severity, Verdict
@@ -89,6 +89,7 @@ def _given(report: Report, source: str, around: Around) -> dict[str, Any]:
         "verdict": report.verdict.value.replace("_", " "),
         "state": _STATES.get(report.verdict, "poor"),
         "sentence": verdict_sentence(report),
+        "launch": launch_sentence(report),
         "next_step": advice_for(report, lines),
         "wrong": any(finding.severity is Severity.ERROR for finding in report.findings),
         "cases": cases_view(report, around.file),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernels.analysis import Analysis
-from kernels.evidence import Extent, Totals
+from kernels.evidence import Evidence, Extent, State, Totals
 from kernels.page import numbers
 from kernels.wording import plural
 
@@ -46,11 +47,9 @@ def facts(analysis: Analysis) -> tuple[Fact, ...]:
     """What was analysed."""
     found = [Fact("Exercise", analysis.exercise)] if analysis.exercise else []
     if analysis.sizes:
-        found.append(
-            Fact("Sizes", ", ".join(f"{name} = {value:,}" for name, value in analysis.sizes.items()))
-        )
+        found.append(Fact("Sizes", _sizes(analysis.sizes)))
     if analysis.launch is not None:
-        found.append(Fact("Grid", extent_text(analysis.launch.grid, "block")))
+        found.append(Fact(_grid_label(analysis), extent_text(analysis.launch.grid, "block")))
         found.append(Fact("Block", extent_text(analysis.launch.block, "thread")))
     if analysis.tile:
         found.append(Fact("Tile", str(analysis.tile)))
@@ -63,6 +62,16 @@ def facts(analysis: Analysis) -> tuple[Fact, ...]:
         if shared:
             found.append(Fact("A block uses", f"{numbers.size(shared)} of shared memory"))
     return tuple(found)
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}{numbers.SPACE}={numbers.SPACE}{value:,}" for name, value in sizes.items())
+
+
+def _grid_label(analysis: Analysis) -> str:
+    """`Grid at Width=256`: the verdict above gives the grid of another size."""
+    sizes = ", ".join(f"{name}={value}" for name, value in analysis.sizes.items())
+    return f"Grid at {sizes}" if sizes else "Grid"
 
 
 def extent_text(extent: tuple[int, int, int], noun: str) -> str:
@@ -89,7 +98,7 @@ def figures(analysis: Analysis) -> tuple[Figure, ...]:
     if evidence.extent is None:
         return ()
     t = evidence.totals
-    found = [*_memory(t), _lanes(t)]
+    found = [*_coalescing(evidence), *_conflicts(t), _lanes(t)]
     if t.global_bytes:
         note = "operations per 4 bytes asked for"
         found.append(Figure("Compute to memory", numbers.ratio(t.compute_to_memory), note, "counted"))
@@ -99,18 +108,27 @@ def figures(analysis: Analysis) -> tuple[Figure, ...]:
     if evidence.light:
         light = evidence.light[0]
         speed = numbers.gflops(light.gflops) if light.gflops else numbers.milliseconds(light.milliseconds)
-        found.append(Figure("At best", speed, f"on {light.device}", "modelled"))
+        found.append(Figure("At best", speed, f"at {_sizes(light.sizes)} on {light.device}", "modelled"))
     return tuple(found)
 
 
-def _memory(t: Totals) -> list[Figure]:
+def _coalescing(evidence: Evidence) -> list[Figure]:
+    """The checklist's own share and state: another measure beside it would contradict it."""
+    row = next((each for each in evidence.checklist if each.key == "coalescing"), None)
+    t = evidence.totals
+    requests = t.global_load_requests + t.global_store_requests
+    if row is None or row.share is None or not requests:
+        return []
+    each = numbers.ratio((t.global_load_sectors + t.global_store_sectors) / requests)
+    note = f"{each} sectors per request"
+    return [Figure("Sectors needed", numbers.percent(row.share), note, "counted", _STATES[row.state])]
+
+
+_STATES = {State.YES: "good", State.PARTLY: "fair", State.NO: "poor", State.NOT_NEEDED: ""}
+
+
+def _conflicts(t: Totals) -> list[Figure]:
     found = []
-    if t.global_load_requests:
-        share = t.global_load_efficiency
-        note = f"{numbers.ratio(t.global_load_sectors / t.global_load_requests)} sectors per request"
-        found.append(
-            Figure("Loaded bytes used", numbers.percent(share), note, "counted", _state(share, 0.8, 0.5))
-        )
     passes = t.shared_load_wavefronts + t.shared_store_wavefronts
     if passes:
         conflicts = t.shared_load_conflicts + t.shared_store_conflicts

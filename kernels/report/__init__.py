@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from kernels.report.model import CPU_DEVICE, Report, from_json, headline, message_for, to_json
+from kernels.report.model import (
+    CPU_DEVICE,
+    Report,
+    from_json,
+    headline,
+    launch_sentence,
+    message_for,
+    to_json,
+)
 
 __all__ = [
     "CPU_DEVICE",
     "Report",
     "from_json",
     "headline",
+    "launch_sentence",
     "message_for",
     "to_json",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from kernels.exercise.model import InputKind
 from kernels.launch import is_launch_comment
 from kernels.report.model import Report
+from kernels.report.race_advice import Race, race_advice
 from kernels.source.rules import HOST_CODE
 from kernels.verdict import CaseStatus, Finding, Verdict
 from kernels.wording import plural
@@ -17,7 +18,7 @@ _FEW_THREADS = 64
 
 ADVICE: Mapping[Verdict, str] = {
     Verdict.REJECTED: (
-        "Hand in the kernel and its device functions in one file. A host program can stay in it between "
+        "Submit the kernel and its device functions in one file. A host program can stay in it between "
         "`#ifndef TILELAB` and `#endif`. `tilelab exercises NAME` shows what the file must hold."
     ),
     Verdict.COMPILE_ERROR: "Start with the first error; later ones often follow from it.",
@@ -25,19 +26,18 @@ ADVICE: Mapping[Verdict, str] = {
         "Make the block or its tiles smaller: a block has at most 1,024 threads, 48 KiB of shared memory "
         "and 64 K registers."
     ),
-    Verdict.UNSUPPORTED: ("Write this line without that instruction, or have the file graded on a GPU."),
+    Verdict.UNSUPPORTED: "Write the code that is named above in another way, or have the file graded on a GPU.",
     Verdict.OUT_OF_BOUNDS: (
         "Threads past the edge of the matrix exist whenever Width is not a multiple of the tile. Guard "
         "each load and each store with its own test, such as `Row < Width && Col < Width`, and put 0 "
         "into the shared tile where there is nothing to load."
     ),
     Verdict.BARRIER_DIVERGENCE: (
-        "Take __syncthreads() out of any `if` or loop that not all threads of the block go through "
+        "Take `__syncthreads()` out of any `if` or loop that not all threads of the block go through "
         "alike, and do not `return` before the last barrier: guard the loads and the store instead."
     ),
     Verdict.DATA_RACE: (
-        "A tile needs two barriers in each phase: one after loading it, before any thread reads it, and "
-        "one after using it, before the next phase overwrites it."
+        "Put `__syncthreads()` between the two accesses, where every thread of the block reaches it."
     ),
     Verdict.UNINITIALIZED_READ: (
         "Give every accumulator a first value (`float Pvalue = 0.0f;`), and let every thread of the "
@@ -79,6 +79,10 @@ _UNWRITTEN_ELEMENT = (
     "write it with `=`."
 )
 
+_SHUFFLE = "Let every lane that the mask of the shuffle names execute it: take it out of the `if`, or name fewer lanes."
+
+_GRID = "Correct `grid=` in the `//!tilelab` comment."
+
 _LAUNCH_COMMENT = (
     "Correct the `//!tilelab` comment: each number of grid and block is at least 1, and a block has at most "
     "1,024 threads, 48 KiB of shared memory and 64 K registers."
@@ -95,25 +99,97 @@ def advice_for(report: Report, lines: Sequence[str]) -> str:
     if report.verdict is Verdict.REJECTED:
         return text if any(HOST_CODE in finding.message for finding in leading) else ""
     if report.verdict is Verdict.RESOURCE_LIMIT:
+        if any("`__launch_bounds__`" in finding.message for finding in leading):
+            return "Make the block smaller, or give `__launch_bounds__` at least its number of threads."
         named = [lines[f.line - 1] for f in leading if f.line is not None and f.line <= len(lines)]
         return _LAUNCH_COMMENT if any(map(is_launch_comment, named)) else text
+    if report.verdict is Verdict.OUT_OF_BOUNDS and any("`printf`" in each.message for each in leading):
+        return "Give `printf` one argument for each conversion in its format."
     if report.verdict is Verdict.UNINITIALIZED_READ and leading:
         return _unwritten(leading[0], lines) or text
+    if report.verdict is Verdict.DATA_RACE and leading:
+        return _race(leading[0], report, lines) or text
     if report.verdict is Verdict.WRONG_ANSWER:
         return _OF_KIND.get(_kind(report), text)
-    if report.verdict is Verdict.TIME_LIMIT and _kind(report) not in _OF_KIND:
-        return text + _few_threads(report)
+    if report.verdict is Verdict.BARRIER_DIVERGENCE and leading:
+        return next((advice for part, advice in _BARRIERS.items() if part in leading[0].message), text)
+    if report.verdict is Verdict.TIME_LIMIT:
+        return _time(leading[:1], report, lines) or text
     return text
+
+
+def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> str:
+    """What helps where it is no loop that runs too long; "" else."""
+    line = next((finding.line for finding in leading if finding.line is not None), 0)
+    if 0 < line <= len(lines) and is_launch_comment(lines[line - 1]):
+        return _GRID
+    if any(_MBARRIER in finding.message for finding in leading):
+        return _BARRIERS[_MBARRIER]
+    return ADVICE[Verdict.TIME_LIMIT] + _few_threads(report) if _kind(report) not in _OF_KIND else ""
 
 
 def _unwritten(finding: Finding, lines: Sequence[str]) -> str:
     """What helps where an element of an array was read that nobody wrote; "" for other values."""
+    name = _array(finding)
+    if not name:
+        return _SHUFFLE if "shuffle" in finding.message else ""
+    if not _is_shared(name, lines):
+        return _UNWRITTEN_ELEMENT
+    line = _early_return(finding, lines)
+    return (f"Line {line} lets threads return before they load. " if line else "") + _UNWRITTEN_CELL
+
+
+def _early_return(finding: Finding, lines: Sequence[str]) -> int | None:
+    """The first line of the kernel with a `return` before any barrier."""
+    code = [line.partition("//")[0] for line in lines[: finding.line or 0]]
+    start = max((at for at, line in enumerate(code) if "__global__" in line), default=len(code))
+    for number, line in enumerate(code[start:], start + 1):
+        if re.search(r"\breturn\s*;", line):
+            return number
+        if "__syncthreads" in line:
+            break
+    return None
+
+
+_MBARRIER = "`cuda::barrier`"
+
+_BARRIERS: Mapping[str, str] = {
+    _MBARRIER: (
+        "Initialise the barrier for as many threads as arrive at it in each phase: "
+        "`init(&bar, blockDim.x * blockDim.y)` if every thread of the block does."
+    ),
+    "`bar.": "Give the barrier the number of threads that reach it, or use `__syncthreads()` for the whole block.",
+}
+"""For barriers other than `__syncthreads()`, by what their findings name."""
+
+
+def _race(finding: Finding, report: Report, lines: Sequence[str]) -> str:
+    name = _array(finding)
+    launch = report.launch
+    races = [each for each in report.findings if each.kind is Verdict.DATA_RACE]
+    return race_advice(
+        Race(
+            finding,
+            name,
+            lines,
+            outside=bool(name) and not _is_shared(name, lines),
+            tiles=_kind(report) not in _OF_KIND and _is_shared(name, lines),
+            rows=launch is not None and launch.block[1] > 1,
+            in_warps=all("`__syncwarp()`" in each.message for each in races),
+        )
+    )
+
+
+def _array(finding: Finding) -> str:
+    """The name of the array that a finding is about, or ""."""
     element = finding.example.element if finding.example is not None else None
-    if element is None:
-        return ""
-    name = re.compile(rf"\b{re.escape(element.split('[')[0])}\b")
-    shared = any("__shared__" in line and name.search(line) for line in lines)
-    return _UNWRITTEN_CELL if shared else _UNWRITTEN_ELEMENT
+    return (element or "").partition("[")[0]
+
+
+def _is_shared(name: str, lines: Sequence[str]) -> bool:
+    """Whether some line declares an array of that name in shared memory."""
+    named = re.compile(rf"\b{re.escape(name)}\b")
+    return any("__shared__" in line and named.search(line) for line in lines)
 
 
 _OF_KIND: Mapping[str, str] = {

@@ -36,6 +36,7 @@ def _title(finding: Finding, style: Style) -> list[str]:
         kind = "warning"  # nothing was rejected, but something is not read
     count = f" ({plural(finding.count, COUNTED.get(finding.kind, 'time'))})" if finding.count > 1 else ""
     place = f", line {finding.line}" if finding.line is not None else ""
+    place += f", column {finding.column}" if finding.column is not None else ""
     title = style.paint(f"{kind}{place}", _YELLOW if warning else _RED) + count
     return [title, *style.wrap(safe(finding.message), "  ")]
 

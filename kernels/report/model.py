@@ -22,20 +22,20 @@ SCHEMA = 1
 CPU_DEVICE = "cpu"
 
 _HEADLINES: Mapping[Verdict, str] = {
-    Verdict.REJECTED: "The file cannot be graded as it is.",
-    Verdict.COMPILE_ERROR: "The kernel does not compile.",
-    Verdict.RESOURCE_LIMIT: "The kernel cannot be launched like this.",
-    Verdict.UNSUPPORTED: "The kernel uses an instruction that the CPU device does not know.",
-    Verdict.OUT_OF_BOUNDS: "The kernel reads or writes outside an array.",
-    Verdict.BARRIER_DIVERGENCE: "Not every thread of a block reaches the same __syncthreads().",
-    Verdict.DATA_RACE: "Two threads use the same memory without a barrier between them.",
-    Verdict.UNINITIALIZED_READ: "The kernel uses a value that nobody has written.",
-    Verdict.TIME_LIMIT: "The kernel does not come to an end in the time it has.",
-    Verdict.INPUT_MODIFIED: "The kernel changes one of its inputs.",
-    Verdict.RUNTIME_ERROR: "The kernel stops with an error.",
-    Verdict.WRONG_ANSWER: "The kernel computes a wrong result.",
-    Verdict.ACCEPTED: "The kernel is right in every case that was run, to the last bit.",
-    Verdict.SYSTEM_ERROR: "Tilelab could not grade this file. That is our fault, not the kernel's.",
+    Verdict.REJECTED: "This file can't be graded.",
+    Verdict.COMPILE_ERROR: "Your kernel does not compile.",
+    Verdict.RESOURCE_LIMIT: "Your kernel can't be launched like this.",
+    Verdict.UNSUPPORTED: "The CPU device can't check this kernel.",
+    Verdict.OUT_OF_BOUNDS: "Your kernel reads or writes outside an array.",
+    Verdict.BARRIER_DIVERGENCE: "Threads of a block don't reach the same barrier.",
+    Verdict.DATA_RACE: "Two threads use the same memory, and nothing orders them.",
+    Verdict.UNINITIALIZED_READ: "Your kernel reads memory before writing it.",
+    Verdict.TIME_LIMIT: "Your kernel ran too long.",
+    Verdict.INPUT_MODIFIED: "Your kernel changes one of its inputs.",
+    Verdict.RUNTIME_ERROR: "Your kernel stops with an error.",
+    Verdict.WRONG_ANSWER: "Your kernel computes an incorrect result.",
+    Verdict.ACCEPTED: "Your kernel is correct in every case that ran.",
+    Verdict.SYSTEM_ERROR: "Grading failed on our side. Your kernel was not judged.",
 }
 
 
@@ -49,6 +49,7 @@ class Report:
     printed, printed_case: what the kernel printed, bounded, and in which case
     warnings: the compiler's, bounded
     launch: of the largest case that was run
+    launch_note: where its block comes from, if not from the exercise or a launch comment
     seed: 128 bits in hex, from which the inputs of every case can be made again
     isolation: what the sandbox could not enforce on this machine; empty where all of it was
     seconds: per step
@@ -79,7 +80,15 @@ class Report:
     isolation: tuple[str, ...] = ()
     measured_occupancy: MeasuredOccupancy | None = None
     unmade_checks: tuple[str, ...] = ()
+    launch_note: str = ""
     schema: int = SCHEMA
+
+
+def launch_sentence(report: Report) -> str:
+    """With which grid and block the largest case ran, and why so; "" where nothing was launched."""
+    if report.launch is None:
+        return ""
+    return f"Launched as {report.launch.text} (largest case). {report.launch_note}".rstrip()
 
 
 def headline(verdict: Verdict) -> str:

@@ -9,7 +9,7 @@ from kernels.evidence_text import evidence_text
 from kernels.measurement.text import device_text, measured_with_text, measurement_text, unmade_text
 from kernels.report.advice import advice_for
 from kernels.report.findings_text import findings_text
-from kernels.report.model import Report, headline
+from kernels.report.model import Report, headline, launch_sentence
 from kernels.text_safety import cut, safe, safe_lines
 from kernels.text_style import Style
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
@@ -73,6 +73,7 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
     return [
         f"{cut(name, style.width - 24)}: {style.paint(report.verdict.value.replace('_', ' '), colour)}",
         *style.wrap(text),
+        *style.wrap(safe(launch_sentence(report))),
         style.paint(cut(where, style.width), _DIM),
     ]
 

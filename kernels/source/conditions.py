@@ -18,10 +18,15 @@ _CONDITIONALS = {"if", "ifdef", "ifndef", "elif", "else", "endif"}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An item that the compiler may see. `undefined`: the macros that are not defined wherever it does."""
+    """An item that the compiler may see.
+
+    undefined: the macros that are not defined wherever it does
+    certain: whether the compiler sees it for sure
+    """
 
     item: Item
     undefined: frozenset[str]
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +44,40 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """Whether the compiler may see a branch, and which macros are undefined in it; all around it included."""
+    """Whether the compiler may see a branch, or does for sure, and which macros are undefined in it."""
 
     seen: bool = True
     undefined: frozenset[str] = frozenset()
+    certain: bool = True
 
 
 @dataclass(slots=True)
 class _Frame:
-    """One open #if. `settled`: an earlier branch was certainly taken. `outer`: what holds around it."""
+    """One open #if.
+
+    outer: what holds around it
+    settled: an earlier branch was certainly taken
+    open: an earlier branch may have been taken
+    """
 
     outer: _Branch
     branch: _Branch
     settled: bool
     otherwise_undefined: frozenset[str]
+    open: bool = False
 
-    def enter(self, *, seen: bool, undefined: frozenset[str]) -> None:
-        """Make this the branch that the next items are in."""
+    def enter(self, value: bool | None, undefined: frozenset[str]) -> None:
+        """Make this the branch that the next items are in.
+
+        value: of its condition
+        """
         outer = self.outer
-        self.branch = _Branch(seen=outer.seen and seen, undefined=outer.undefined | undefined)
+        self.branch = _Branch(
+            seen=outer.seen and value is not False,
+            undefined=outer.undefined | undefined,
+            certain=outer.certain and value is True and not self.open,
+        )
+        self.open = self.open or value is None
 
 
 def seen_items(items: Sequence[Item]) -> list[Seen]:
@@ -72,7 +92,7 @@ def seen_items(items: Sequence[Item]) -> list[Seen]:
         else:
             branch = frames[-1].branch if frames else _Branch()
         if branch.seen:
-            result.append(Seen(item, branch.undefined))
+            result.append(Seen(item, branch.undefined, branch.certain))
     return result
 
 
@@ -92,7 +112,7 @@ def _step(directive: Directive, frames: list[_Frame], facts: dict[str, bool]) ->
         condition = _condition(directive, facts)
         outer = frames[-1].branch if frames else _Branch()
         frame = _Frame(outer, outer, condition.value is True, condition.only_defined)
-        frame.enter(seen=condition.value is not False, undefined=condition.needs_undefined)
+        frame.enter(condition.value, condition.needs_undefined)
         frames.append(frame)
     elif not frames:
         return
@@ -101,8 +121,8 @@ def _step(directive: Directive, frames: list[_Frame], facts: dict[str, bool]) ->
     else:
         frame = frames[-1]
         condition = _condition(directive, facts) if name == "elif" else _Condition(value=True)
-        seen = not frame.settled and condition.value is not False
-        frame.enter(seen=seen, undefined=condition.needs_undefined | frame.otherwise_undefined)
+        value = False if frame.settled else condition.value
+        frame.enter(value, condition.needs_undefined | frame.otherwise_undefined)
         frame.settled = frame.settled or condition.value is True
         frame.otherwise_undefined |= condition.only_defined
 

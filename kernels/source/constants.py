@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from kernels.expression import LONGEST, Expression, ExpressionError
@@ -46,53 +47,117 @@ class Macro:
     body: tuple[Token, ...]
     guarded: bool
 
+    @property
+    def names(self) -> set[str]:
+        """The names in its body."""
+        return {token.text for token in self.body if token.kind is Kind.NAME}
 
-def find_macros(seen: Sequence[Seen]) -> list[Macro]:
-    """Every #define that the compiler may see."""
+
+def find_macros(seen: Sequence[Seen], together: AbstractSet[str] = frozenset()) -> list[Macro]:
+    """Every #define that the compiler may see.
+
+    together: names that are all defined as soon as one of them is
+    """
     return [
-        _macro(entry.item, entry.undefined)
+        _macro(entry.item, entry.undefined, together)
         for entry in seen
         if isinstance(entry.item, Directive) and entry.item.name == "define" and entry.item.tokens
     ]
 
 
-def _macro(directive: Directive, undefined: frozenset[str]) -> Macro:
+def _macro(directive: Directive, undefined: frozenset[str], together: AbstractSet[str]) -> Macro:
     name, *body = directive.tokens
     function_like = bool(body) and body[0].text == "(" and body[0].glued
-    return Macro(name.text, directive.line, function_like, tuple(body), name.text in undefined)
+    return Macro(
+        name.text, directive.line, function_like, tuple(body), _guarded(name.text, undefined, together)
+    )
+
+
+def _guarded(name: str, undefined: frozenset[str], together: AbstractSet[str]) -> bool:
+    guards = together if name in together else {name}
+    return not guards.isdisjoint(undefined)
 
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """The integers of a file: `values` by name, and those that follow from what Tilelab gives it, in their order."""
+    """The integers of a file.
+
+    values: by name
+    derived: those that follow from what Tilelab gives the file, in their order
+    unsure: names whose value here may be another one to the compiler
+    """
 
     values: Mapping[str, int]
     derived: Mapping[str, Expression]
+    unsure: frozenset[str] = frozenset()
+
+    def sure(self, name: str) -> int | None:
+        """The value of a name where it is certain."""
+        return None if name in self.unsure else self.values.get(name)
 
 
-def find_constants(macros: Sequence[Macro], tokens: list[Token], given: frozenset[str]) -> Constants:
+def find_constants(
+    macros: Sequence[Macro],
+    tokens: list[Token],
+    given: frozenset[str],
+    doubtful: frozenset[str] = frozenset(),
+) -> Constants:
     """Names with one integer value: object-like macros, `const`/`constexpr` integers, enumerators.
 
     A name that has two values in the file is left out, and so is a guarded macro whose value Tilelab gives (`given`):
     what is built on that one has no value before a case is chosen.
+
+    doubtful: from `doubtful_names`
     """
     own = [
         macro for macro in macros if not macro.function_like and not (macro.guarded and macro.name in given)
     ]
-    reader = _Reader({macro.name: macro for macro in own}, given)
+    reader = _Reader({macro.name: macro for macro in own}, given, doubtful)
     for macro in own:
         reader.note(macro.name, macro.body, {})
-    for name, body in _declared_constants(tokens):
-        reader.note(name, body, reader.values)
-    return Constants(reader.values, reader.derived)
+    for name, body in declared_constants(tokens):
+        reader.note(name.text, body, reader.values)
+    return Constants(reader.values, reader.derived, frozenset(reader.unsure))
+
+
+def doubtful_names(
+    seen: Sequence[Seen],
+    given: AbstractSet[str] = frozenset(),
+    together: AbstractSet[str] = frozenset(),
+) -> frozenset[str]:
+    """Names that mean one thing here and may mean another there.
+
+    They are declared where the compiler may not look, undefined again, or declared as more than a constant.
+
+    given: names that Tilelab defines, unless the file does; a guarded definition leaves them as they are
+    together: as for `find_macros`
+    """
+    tokens, sure = [], []
+    doubtful: set[str] = set()
+    for entry in seen:
+        if isinstance(entry.item, Token):
+            tokens.append(entry.item)
+            sure.append(entry.certain)
+        elif isinstance(entry.item, Directive) and entry.item.tokens:
+            name = entry.item.tokens[0].text
+            kept = name in given and _guarded(name, entry.undefined, together)
+            if entry.item.name == "undef" or (entry.item.name == "define" and not entry.certain and not kept):
+                doubtful.add(name)
+    constants = {id(name) for name, _ in declared_constants(tokens)}
+    for index, token in enumerate(tokens):
+        certain = sure[index] and id(token) in constants
+        if not certain and token.kind is Kind.NAME and declares(tokens, index):
+            doubtful.add(token.text)
+    return frozenset(doubtful)
 
 
 class _Reader:
     """Collects values. Its budget bounds the work that macros which multiply each other can cause."""
 
-    def __init__(self, objects: Mapping[str, Macro], given: frozenset[str]) -> None:
+    def __init__(self, objects: Mapping[str, Macro], given: frozenset[str], doubtful: frozenset[str]) -> None:
         self.values: dict[str, int] = {}
         self.derived: dict[str, Expression] = {}
+        self.unsure = set(doubtful)
         self._given = given
         self._objects = objects
         self._ambiguous: set[str] = set()
@@ -101,6 +166,8 @@ class _Reader:
     def note(self, name: str, body: Sequence[Token], known: Mapping[str, int]) -> None:
         """Record the value of a body, where it is an integer."""
         texts: list[str] = []
+        if self.unsure & {token.text for token in body}:
+            self.unsure.add(name)
         if name in self._ambiguous or not self._expand(body, frozenset({name}), texts):
             return
         try:
@@ -131,6 +198,8 @@ class _Reader:
         """Append the texts of a body with its macros replaced; False where that grows too long or too deep."""
         for token in body:
             self._budget -= 1
+            if token.text in self.unsure:
+                self.unsure |= hidden
             if self._budget < 0 or len(texts) > LONGEST or len(hidden) > _DEEPEST_MACRO:
                 return False
             macro = self._objects.get(token.text)
@@ -141,7 +210,7 @@ class _Reader:
         return True
 
 
-def _declared_constants(tokens: list[Token]) -> Iterator[tuple[str, list[Token]]]:
+def declared_constants(tokens: list[Token]) -> Iterator[tuple[Token, list[Token]]]:
     """Name and initialiser of each constant and enumerator."""
     for index, token in enumerate(tokens):
         if token.text in {"const", "constexpr"}:
@@ -150,17 +219,17 @@ def _declared_constants(tokens: list[Token]) -> Iterator[tuple[str, list[Token]]
             yield from _enumerators(tokens, index)
 
 
-def _initialised(tokens: list[Token], start: int) -> Iterator[tuple[str, list[Token]]]:
+def _initialised(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[Token]]]:
     """`const int A = 1, B = 2;` from its `const`."""
     nearby = tokens[start : start + _LONGEST_DECLARATION]
     first = next((i for i, token in enumerate(nearby) if token.text not in _TYPES), len(nearby))
     last = next((i for i, token in enumerate(nearby) if token.text in {";", "{", "}", ")"}), len(nearby))
     for part in split_at_commas(nearby[first:last]):
         if len(part) > 2 and part[0].kind is Kind.NAME and part[1].text == "=":
-            yield part[0].text, part[2:]
+            yield part[0], part[2:]
 
 
-def _enumerators(tokens: list[Token], start: int) -> Iterator[tuple[str, list[Token]]]:
+def _enumerators(tokens: list[Token], start: int) -> Iterator[tuple[Token, list[Token]]]:
     """`enum { A = 1, B }` from its `enum`; B is given as 1 + 1."""
     nearby = tokens[start : start + _LONGEST_DECLARATION]
     opening = next((i for i, token in enumerate(nearby[:8]) if token.text in {"{", ";"}), None)
@@ -173,7 +242,7 @@ def _enumerators(tokens: list[Token], start: int) -> Iterator[tuple[str, list[To
             return
         if len(part) > 2 and part[1].text == "=":
             value, offset = part[2:], 0
-        yield part[0].text, [*_parenthesised(value, part[0].line), *_plus(offset, part[0].line)]
+        yield part[0], [*_parenthesised(value, part[0].line), *_plus(offset, part[0].line)]
         offset += 1
 
 
@@ -197,13 +266,14 @@ def declaration_line(name: str, macros: Sequence[Macro], tokens: list[Token]) ->
     for macro in macros:
         if macro.name == name and not macro.guarded:
             return macro.line
+    enumerators = {id(token) for token, _ in declared_constants(tokens) if token.text == name}
     for index, token in enumerate(tokens):
-        if token.text == name and _declares(tokens, index):
+        if token.text == name and (id(token) in enumerators or declares(tokens, index)):
             return token.line
     return None
 
 
-def _declares(tokens: list[Token], index: int) -> bool:
+def declares(tokens: Sequence[Token], index: int) -> bool:
     """Whether the name at `index` follows a type, or is initialised there."""
     before = tokens[index - 1] if index else None
     after = tokens[index + 1].text if index + 1 < len(tokens) else ""

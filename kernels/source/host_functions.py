@@ -3,20 +3,52 @@
 A reference on the host or a function that prints a matrix is right CUDA C++, and nvcc takes it. NVRTC compiles device
 code only and refuses it. Its option to treat such functions as device code (`-default-device`) would let too much
 through: a helper that the kernel calls and that lacks its `__device__` would pass here and fail with nvcc, and a host
-function may use what a device has not. So the lines of these functions are blanked instead, and whatever the kernel
-still needs of them shows as an undefined name. All other lines stay where they are.
+function may use what a device has not. So a `constexpr` function gets its `__device__`, the lines of the others are
+blanked, and whatever the kernel still needs of them shows as an undefined name. All other lines stay where they are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.source.conditions import seen_items
-from kernels.source.text import Comment, Directive, Item, Kind, Token, closing, scan
+from kernels.source.statements import statements
+from kernels.source.text import Comment, Directive, Item, Kind, Token, scan
 
+_CONSTEXPR = re.compile(r"\bconstexpr\b")
+_LONGEST_HEAD = 100
 _DEVICE = {"__global__", "__device__", "__constant__", "__shared__", "__managed__"}
-_TYPES = {"struct", "class", "union", "enum"}
+
+
+def mark_constexpr(text: str, lines: Collection[int]) -> str:
+    """The text with `__device__` before each `constexpr` of the functions that begin on these lines.
+
+    nvcc lets device code use such a function in constant expressions, and elsewhere with one more option.
+    """
+    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    by_row: dict[int, list[int]] = {}
+    for index, token in enumerate(tokens):
+        if token.text == "constexpr":
+            by_row.setdefault(token.line, []).append(index)
+    rows = text.split("\n")
+    for row, found in by_row.items():
+        places = [match.start() for match in _CONSTEXPR.finditer(rows[row - 1])]
+        for index, place in reversed(list(zip(found, places, strict=False))):
+            head = _head_of_function(tokens[index : index + _LONGEST_HEAD])
+            marked = index and tokens[index - 1].text == "__device__"
+            if head and not marked and any(row <= line <= head[-1].line for line in lines):
+                rows[row - 1] = f"{rows[row - 1][:place]}__device__ {rows[row - 1][place:]}"
+    return "\n".join(rows)
+
+
+def _head_of_function(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The tokens up to the parameters of a function; none for a variable."""
+    for index, token in enumerate(tokens):
+        if token.text in {"(", ";", "{", "="}:
+            return tokens[: index + 1] if token.text == "(" else ()
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +66,10 @@ def blank(text: str, lines: Collection[int]) -> Blanked | None:
     holds preprocessor lines that may matter outside of it.
     """
     items = scan(text)
-    statements = _statements([entry.item for entry in seen_items(items) if isinstance(entry.item, Token)])
+    parts = statements([entry.item for entry in seen_items(items) if isinstance(entry.item, Token)])
     wanted, others = [], []
     in_order = sorted(lines)
-    for part in statements:
+    for part in parts:
         asked = next((line for line in in_order if part[0].line <= line <= _head_end(part)), None)
         if asked is None:
             others.append(part)
@@ -62,35 +94,6 @@ def _reaches_out(item: Item, gone: Collection[int]) -> bool:
         inside = {line in gone for line in range(item.line, item.line + item.text.count("\n") + 1)}
         return len(inside) > 1
     return False
-
-
-def _statements(tokens: list[Token]) -> list[list[Token]]:
-    """The declarations at namespace level; the braces of namespaces and of `extern "C"` stand alone."""
-    parts: list[list[Token]] = [[]]
-    index = 0
-    while index < len(tokens):
-        text = tokens[index].text
-        end = closing(tokens, index) if text in {"(", "[", "{"} else index + 1
-        if text == "{" and _opens_a_scope(parts[-1]):
-            end = index + 1
-        parts[-1] += tokens[index:end]
-        ends_here = text == ";" or (text == "{" and _has_no_semicolon(parts[-1])) or (text == "}")
-        if ends_here:
-            parts.append([])
-        index = end
-    return [part for part in parts if part]
-
-
-def _opens_a_scope(head: Sequence[Token]) -> bool:
-    texts = [token.text for token in head]
-    return "namespace" in texts or (texts[:1] == ["extern"] and len(texts) == 2)
-
-
-def _has_no_semicolon(part: Sequence[Token]) -> bool:
-    """Whether a declaration ends with its braces: a function or a scope does, a type or an initialiser does not."""
-    texts = [token.text for token in part]
-    head = texts[: texts.index("{")]
-    return "(" in head or _opens_a_scope(part[: len(head)]) or not ({"="} | _TYPES) & set(head)
 
 
 def _head_end(part: Sequence[Token]) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from kernels.exercise import Exercise
 from kernels.expression import ExpressionError
 from kernels.launch import LaunchError, LaunchOverride, parse_launch_comment
-from kernels.source.constants import Constants, Macro, declaration_line
-from kernels.source.text import Comment, Token
+from kernels.source.names import Names
+from kernels.source.text import Comment
 from kernels.verdict import Finding, Severity, Verdict
 
 _MOST_NAMED = 40
@@ -47,44 +47,52 @@ def unread_launch_comments(comments: Iterable[Comment]) -> tuple[Finding, ...]:
     return (Finding(Verdict.REJECTED, message, line, severity=Severity.WARNING),)
 
 
-def check_names(
-    launch: LaunchOverride,
-    exercise: Exercise,
-    constants: Constants,
-    macros: Sequence[Macro],
-    tokens: list[Token],
-) -> Finding | None:
+def unread_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> list[str]:
+    """The names in a launch comment that the file declares and only the compiler can evaluate."""
+    used = {name for text in launch.expressions() for name in text.names} - {exercise.tile_name}
+    used |= launch.tile.names if launch.tile is not None else set()
+    derived = names.constants.derived.keys() - names.constants.unsure
+    unread = sorted(used - derived - {*exercise.sizes, *exercise.size_macros})
+    return [name for name in unread if names.line(name) is not None and names.values(name) is None]
+
+
+def check_names(launch: LaunchOverride, exercise: Exercise, names: Names) -> Finding | None:
     """A finding for a name that stands for nothing, or a tile that is not one number for all cases."""
-    try:
-        if launch.tile is not None:
+    constants = names.constants
+    if launch.tile is not None:
+        try:
             launch.tile.evaluate(constants.values)
-    except ExpressionError as error:
-        return _rejected(f"The launch comment's tile has no value: {error}.", launch.line)
+        except ExpressionError:
+            return _rejected(
+                f"`tile=` needs a number or a constant of your file. `{launch.tile.text}` isn't one.",
+                launch.line,
+            )
     known = {
         *exercise.sizes,
         *exercise.size_macros,
         *exercise.macros,
         *constants.values,
         *constants.derived,
+        *names.varying,
         exercise.tile_name,
     }
     unknown = sorted({name for expression in launch.expressions() for name in expression.names} - known)
     if not unknown:
         return None
     name = unknown[0]
-    declared = next((macro.line for macro in macros if macro.name == name), None)
-    declared = declared or declaration_line(name, macros, tokens)
-    names = f"sizes, the tile and the file's integer macros and constants: {', '.join(sorted(known)[:_MOST_NAMED])}"
+    declared = next((macro.line for macro in names.macros if macro.name == name), None)
+    declared = declared or names.line(name)
+    usable = f"sizes, the tile and the file's integer macros and constants: {', '.join(sorted(known)[:_MOST_NAMED])}"
     if declared is not None:
         return _rejected(
             f"The launch comment uses `{name}`, but `{name}` is not a plain integer with one value "
-            f"(line {declared}). Write out what it stands for. The comment may use {names}.",
+            f"(line {declared}). Write out what it stands for. The comment may use {usable}.",
             launch.line,
         )
     meant = _nearest(name, known)
     return _rejected(
         f"The launch comment uses `{name}`, which is not known.{f' Is `{meant}` meant?' if meant else ''} "
-        f"It may use {names}.",
+        f"It may use {usable}.",
         launch.line,
     )
 

@@ -12,6 +12,8 @@ from kernels.source.conditions import seen_items
 from kernels.source.text import Kind, Token, scan
 from kernels.verdict import Finding, Verdict
 
+_WAITS = "still waits"
+"""In the sentence of a finding whose line is that of a wait, not of a loop."""
 _HEADS = {"for", "while"}
 _CONDITIONS = {"for", "while", "if", "switch"}
 _NO_LABELS = {"default", "public", "private", "protected", "case"}
@@ -33,7 +35,7 @@ def name_loops(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
         key: object = place
         if finding.kind is Verdict.TIME_LIMIT and finding.line is not None:
             loop = _enclosing(text, finding.line)
-            if loop is not None:
+            if loop is not None and _WAITS not in finding.message:
                 message = f"{finding.message.rstrip('.')}. Look at the loop at line {loop.first}."
                 finding = replace(finding, line=loop.first, message=message)  # noqa: PLW2901
             key = finding.line, finding.severity

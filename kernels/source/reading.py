@@ -14,13 +14,22 @@ from kernels.exercise import Exercise
 from kernels.expression import Expression, ExpressionError
 from kernels.headers import HEADERS, HeaderKind, header_text
 from kernels.launch import LaunchOverride
+from kernels.source.characters import odd_characters
 from kernels.source.conditions import seen_items
-from kernels.source.constants import Macro, declaration_line, find_constants, find_macros
+from kernels.source.constants import Macro, declaration_line, doubtful_names, find_constants, find_macros
 from kernels.source.globals import check_globals, global_lines
-from kernels.source.kernel import check_kernel, find_kernels
-from kernels.source.launch_comment import check_names, find_launch_comment, unread_launch_comments
+from kernels.source.kernel import Kernel, check_kernel, find_kernels
+from kernels.source.launch_comment import (
+    check_names,
+    find_launch_comment,
+    unread_launch_comments,
+    unread_names,
+)
+from kernels.source.launch_grid import unread_steps, with_grid
+from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.rules import check_blanks, check_host_code, check_includes, check_lines
 from kernels.source.text import Comment, Token, scan
+from kernels.source.tile import Tile, find_tile
 from kernels.verdict import Finding, Verdict
 
 __all__ = ["HEADERS", "LARGEST_SOURCE", "HeaderKind", "Source", "header_text", "read_source"]
@@ -39,7 +48,11 @@ class Source:
     derived: those whose values follow from sizes, the tile or the exercise's macros
     declares_tile: whether it declares the tile's name for itself, so that it must not be given one
     own_tile: the tile it fixes for itself, by its declaration or `tile=` in its launch comment; None where it leaves
-        the tile open, or declares one whose value only the compiler knows
+        the tile open
+    tile_line: where it fixes its tile
+    tile_note: what a report says of a tile that has another name than the exercise's
+    asked: names that the compiler has to evaluate before anything can be planned, see `read_source`
+    varying: those evaluated names whose value follows from a case's sizes or the tile, with it
     kernels: the names of its `__global__` functions
     own_macros: those of the exercise's macros that it declares, so that it must not be given them
     globals: the lines of the module variables that the exercise fills or sets
@@ -56,12 +69,27 @@ class Source:
     own_macros: frozenset[str] = frozenset()
     globals: Mapping[str, int] = field(default_factory=dict)
     derived: Mapping[str, Expression] = field(default_factory=dict)
+    tile_line: int | None = None
+    tile_note: str = ""
+    asked: tuple[str, ...] = ()
+    varying: Mapping[Given, Mapping[str, int]] = field(default_factory=dict)
 
     def tile(self, exercise: Exercise, asked: int | None = None) -> int:
-        """The tile that cases and launch are built around: the file's own, else the one asked for, else the default."""
+        """The tile that cases and launch are built around: the file's own, else the one asked for, else the default.
+
+        raise (ValueError): where the compiler has to be asked first
+        """
+        if self.asked:
+            raise ValueError(f"not evaluated yet: {', '.join(self.asked)}")
         if self.own_tile is not None:
             return self.own_tile
         return exercise.tile if asked is None else asked
+
+    def launch_note(self, asked: int | None) -> str:
+        """What a report says of the launch: where the tile comes from, and that another one was asked for in vain."""
+        if asked is None or self.own_tile in {None, asked}:
+            return self.tile_note
+        return f"{self.tile_note} `--tile {asked}` has no effect: your file sets its own tile.".lstrip()
 
     def defines(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, str]:
         """The macros to compile it with for one case: the tile, unless it declares its own, and sizes."""
@@ -71,7 +99,10 @@ class Source:
 
     def launch_names(self, exercise: Exercise, tile: int, sizes: Mapping[str, int]) -> dict[str, int]:
         """What the names in launch expressions stand for; sizes win over macros, and the tile over both."""
-        names = exercise.names(tile, sizes, self.macros)
+        given = frozenset(self.defines(exercise, tile, sizes).items())
+        varying = {name for table in self.varying.values() for name in table}
+        own = {name: value for name, value in self.macros.items() if name not in varying}
+        names = exercise.names(tile, sizes, own | dict(self.varying.get(given, {})))
         for name, expression in self.derived.items():
             # a division by a size, for example, need not have a value in every case
             with suppress(ExpressionError):
@@ -79,48 +110,81 @@ class Source:
         return names
 
 
-def read_source(data: bytes, exercise: Exercise) -> Source | list[Finding]:
-    """Read a submission, or say why it cannot be taken: findings of kind `rejected`."""
+def read_source(
+    data: bytes, exercise: Exercise, evaluations: Evaluations | None = None
+) -> Source | list[Finding]:
+    """Read a submission, or say why it cannot be taken: findings of kind `rejected`.
+
+    Where the text alone doesn't tell what a name stands for, `Source.asked` names it. The file is then to be read once
+    more with the compiler's answer.
+
+    evaluations: the values of the names that earlier readings asked for
+    """
+    evaluations = evaluations or Evaluations({})
     text = _decode(data)
     if isinstance(text, Finding):
         return [text]
     seen = seen_items(scan(text))
     tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]
-    macros = find_macros(seen)
+    macros = find_macros(seen, exercise.size_macros.keys())
     kernels = find_kernels(tokens)
-    findings = [*check_includes(seen, text.split("\n")), *check_lines(seen)]
-    findings += [*check_host_code(tokens), *check_blanks(tokens)]
-    findings += _list(check_kernel(exercise, kernels, macros, tokens))
+    findings = [*check_includes(seen, text), *check_lines(seen)]
+    findings += [*check_host_code(tokens), *check_blanks(seen)]
+    findings += _list(_check_kernel(exercise, kernels, macros, tokens, text))
     given = frozenset({exercise.tile_name, *exercise.macros, *exercise.size_macros})
-    known = find_constants(macros, tokens, given)
-    constants = known.values
+    doubtful = doubtful_names(seen, given, exercise.size_macros.keys())
+    read = names_of(macros, tokens, find_constants(macros, tokens, given, doubtful))
+    names = read.with_evaluated(evaluations)
+    constants = names.constants.values
     findings += _check_size_macros(exercise, macros, tokens)
     own_macros = {name: declaration_line(name, macros, tokens) for name in exercise.macros}
-    findings += _check_macros(exercise, own_macros, constants)
+    asked = [name for name, line in own_macros.items() if line is not None and names.values(name) is None]
+    findings += _check_macros(
+        exercise, {name: own_macros[name] for name in own_macros if name not in asked}, names
+    )
     findings += check_globals(exercise, macros, tokens)
     comments = [entry.item for entry in seen if isinstance(entry.item, Comment)]
     launch = find_launch_comment(comments)
     if isinstance(launch, LaunchOverride):
-        launch = check_names(launch, exercise, known, macros, tokens) or launch
+        asked += unread_names(launch, exercise, names)
+        launch = (None if asked else check_names(launch, exercise, names)) or launch
+    if isinstance(launch, LaunchOverride) and not asked:
+        asked += unread_steps(exercise, names, launch)
+    if isinstance(launch, LaunchOverride) and not asked:
+        launch = with_grid(exercise, names, launch)
     if isinstance(launch, Finding):
         return [*findings, launch]
     warnings = unread_launch_comments(comments) if launch is None else ()
-    declared_at = declaration_line(exercise.tile_name, macros, tokens)
-    tile = _own_tile(launch, constants, constants.get(exercise.tile_name) if declared_at else None)
-    findings += _list(_check_tile(exercise, tile, launch.line if launch and launch.tile else declared_at))
-    names = tuple(dict.fromkeys(kernel.name for kernel in kernels))
+    tile = Tile(asked=tuple(asked)) if asked else find_tile(exercise, names, launch)
+    if isinstance(tile, Finding):
+        return [*findings, tile]
     return findings or Source(
         text=text,
         launch=launch,
         macros=constants,
-        declares_tile=declared_at is not None,
-        own_tile=tile,
-        kernels=names,
+        declares_tile=names.line(exercise.tile_name) is not None,
+        own_tile=tile.value,
+        kernels=tuple(dict.fromkeys(kernel.name for kernel in kernels)),
         warnings=warnings,
         own_macros=frozenset(name for name, line in own_macros.items() if line is not None),
         globals=global_lines(exercise, tokens),
-        derived=known.derived,
+        derived=names.constants.derived,
+        tile_line=tile.line if tile.value is not None else None,
+        tile_note=tile.note,
+        asked=tile.asked,
+        varying=evaluations.varying(),
     )
+
+
+def _check_kernel(
+    exercise: Exercise, kernels: Sequence[Kernel], macros: Sequence[Macro], tokens: list[Token], text: str
+) -> Finding | None:
+    """A finding where the kernel isn't there; it may only be hidden by a character that looks like another."""
+    finding = check_kernel(exercise, kernels, macros, tokens)
+    if finding is None or any(kernel.name == exercise.kernel for kernel in kernels):
+        return finding
+    odd = next(iter(odd_characters(text).values()), None)
+    return finding if odd is None else _rejected(odd.sentence, odd.line)
 
 
 def _list(finding: Finding | None) -> list[Finding]:
@@ -130,14 +194,14 @@ def _list(finding: Finding | None) -> list[Finding]:
 def _decode(data: bytes) -> str | Finding:
     """The text with plain newlines, or why the file is no text that can be graded."""
     if len(data) > LARGEST_SOURCE:
-        return _rejected(f"The file is too long: at most {LARGEST_SOURCE:,} bytes (64 KiB) are taken.")
+        return _rejected(f"The file is too long. The limit is {LARGEST_SOURCE:,} bytes (64 KiB).")
     data = data.removeprefix(_BYTE_ORDER_MARK)
     if not data.strip():
-        return _rejected("The file is empty. Hand in the .cu file with your kernel.")
+        return _rejected("The file is empty. Submit the .cu file with your kernel.")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         return _rejected(
-            "The file is not text: it holds zero bytes. Hand in the .cu source, saved as UTF-8, not a compiled "
+            "The file isn't text: it holds zero bytes. Submit the .cu source, saved as UTF-8, not a compiled "
             "program or a file saved as UTF-16.",
             line,
         )
@@ -153,33 +217,14 @@ def _decode(data: bytes) -> str | Finding:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _own_tile(
-    launch: LaunchOverride | None, constants: Mapping[str, int], declared: int | None
-) -> int | None:
-    """The tile a file fixes for itself: in its launch comment, else by its declaration."""
-    if launch is None or launch.tile is None:
-        return declared
-    return launch.tile.evaluate(constants)
-
-
-def _check_tile(exercise: Exercise, tile: int | None, line: int | None) -> Finding | None:
-    """Refuse a tile that no case could be built around."""
-    if tile is None or 1 <= tile <= exercise.largest_tile:
-        return None
-    message = f"The tile is {tile} here; this exercise takes tiles from 1 to {exercise.largest_tile}."
-    return _rejected(message, line)
-
-
-def _check_macros(
-    exercise: Exercise, lines: Mapping[str, int | None], constants: Mapping[str, int]
-) -> list[Finding]:
+def _check_macros(exercise: Exercise, lines: Mapping[str, int | None], names: Names) -> list[Finding]:
     """Refuse a value that no launch could be built with."""
     findings = []
     for name, line in lines.items():
-        largest, value = exercise.largest_macros[name], constants.get(name)
-        if line is None or (value is not None and 1 <= value <= largest):
+        largest, values = exercise.largest_macros[name], names.values(name) or ()
+        if line is None or (len(values) == 1 and 1 <= values[0] <= largest):
             continue
-        what = "has no plain number as its value" if value is None else f"is {value}"
+        what = f"is {values[0]}" if len(values) == 1 else "isn't one number"
         message = f"`{name}` {what} here; the launch needs one from 1 to {largest}."
         findings.append(_rejected(message, line))
     return findings
@@ -190,8 +235,7 @@ def _check_size_macros(exercise: Exercise, macros: Sequence[Macro], tokens: list
     lines = {name: declaration_line(name, macros, tokens) for name in exercise.size_macros}
     return [
         _rejected(
-            f"`{name}` is set anew for every case. Put its definition between `#ifndef {name}` and `#endif`, "
-            "so that it only serves your own tests.",
+            f"Tilelab sets `{name}` for each case. Put your definition between `#ifndef {name}` and `#endif`.",
             line,
         )
         for name, line in lines.items()

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Sequence
 
 from kernels.headers import HEADERS
+from kernels.source.characters import odd_characters
 from kernels.source.conditions import Seen
 from kernels.source.text import Directive, Kind, Token
 from kernels.verdict import Finding, Verdict
 
 # One message for every include that is refused, so that it tells nothing about what exists on this machine.
 FORBIDDEN_INCLUDE = (
-    "Only headers on Tilelab's list may be included, each written plainly as in `#include <cuda_runtime.h>`; "
-    "this line includes something else. Remove it, or wrap it in `#ifndef TILELAB` and `#endif`."
+    "This line includes a file that isn't on Tilelab's list of headers, or isn't written plainly, as in "
+    "`#include <cuda_runtime.h>`. Remove it, or put it between `#ifndef TILELAB` and `#endif`."
 )
-MOVED_LINES = "`#line` is not allowed: every finding must point to a line of the file as you handed it in."
+MOVED_LINES = "`#line` isn't allowed: every finding must point to a line of your file. Remove it."
 
 HOST_CODE = "is host code"
 """In each finding about host code, and in no other."""
@@ -34,13 +35,20 @@ _HOST_STD = {
     "mt19937", "random_device", "uniform_real_distribution", "default_random_engine", "thread", "exit",
 }  # fmt: skip
 _MOST_HOST_FINDINGS = 4
+_MAIN = "`main`"
 
 
-def check_includes(seen: Sequence[Seen], lines: Sequence[str]) -> list[Finding]:
+def check_includes(seen: Sequence[Seen], text: str) -> list[Finding]:
     """One finding for each line that includes, or probes for, a file that is not on the list."""
+    lines = text.split("\n")
     forbidden = {item.line for item in _directives(seen) if _includes_other(item, lines)}
     forbidden |= {token.line for token in _all_tokens(seen) if token.text in _PROBES}
-    return [Finding(Verdict.REJECTED, FORBIDDEN_INCLUDE, line=line) for line in sorted(forbidden)]
+    return [Finding(Verdict.REJECTED, _include_message(text, line), line=line) for line in sorted(forbidden)]
+
+
+def _include_message(text: str, line: int) -> str:
+    odd = odd_characters(text).get(line)
+    return FORBIDDEN_INCLUDE if odd is None else odd.sentence
 
 
 def _includes_other(directive: Directive, lines: Sequence[str]) -> bool:
@@ -69,12 +77,12 @@ def _all_tokens(seen: Iterable[Seen]) -> Iterable[Token]:
             yield from entry.item.tokens
 
 
-def check_blanks(tokens: Sequence[Token]) -> list[Finding]:
+def check_blanks(seen: Sequence[Seen]) -> list[Finding]:
     """One finding for the blanks of a starter file that are not filled in yet."""
-    lines = [token.line for token in tokens if token.text == BLANK]
+    lines = [token.line for token in _all_tokens(seen) if token.text == BLANK]
     if not lines:
         return []
-    message = f"`{BLANK}` is a blank of the starter file, to be filled in. Blanks left: {len(lines)}."
+    message = f"`{BLANK}` is a blank of the starter file. Fill it in. Blanks left: {len(lines)}."
     return [Finding(Verdict.REJECTED, message, line=lines[0], count=len(lines))]
 
 
@@ -85,6 +93,8 @@ def check_host_code(tokens: Sequence[Token]) -> list[Finding]:
         what = _host_construct(tokens, index)
         if what is not None:
             places.setdefault(what, []).append(token.line)
+    if _MAIN in places:
+        places = {_MAIN: places[_MAIN]}  # the calls inside of it go with it
     return [
         Finding(Verdict.REJECTED, _host_message(what), line=lines[0], count=len(lines))
         for what, lines in list(places.items())[:_MOST_HOST_FINDINGS]
@@ -99,7 +109,7 @@ def _host_construct(tokens: Sequence[Token], index: int) -> str | None:
     if token.text == "<<<":
         return "a launch with `<<<...>>>`"
     if token.text == "main" and after == "(" and before is not None and before.kind is Kind.NAME:
-        return "`main`"
+        return _MAIN
     if token.kind is Kind.NAME and after == "(" and _HOST_CALL.fullmatch(token.text):
         return None if token.text in _DEVICE_CALLS else f"`{token.text}`"
     if (
@@ -114,6 +124,6 @@ def _host_construct(tokens: Sequence[Token], index: int) -> str | None:
 
 def _host_message(what: str) -> str:
     return (
-        f"{what[:1].upper()}{what[1:]} {HOST_CODE}. Tilelab makes the matrices and launches the kernel itself: "
-        "hand in the kernel alone, or wrap your own host code in `#ifndef TILELAB` and `#endif`."
+        f"{what[:1].upper()}{what[1:]} {HOST_CODE}. Tilelab makes the matrices and launches the kernel itself. "
+        f"Remove {what}, or put your host code between `#ifndef TILELAB` and `#endif`."
     )

@@ -25,12 +25,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token; `glued` where nothing stands between it and the token before."""
+    """One token.
+
+    glued: whether nothing stands between it and the token before
+    start: its place in `spliced` text
+    """
 
     kind: Kind
     text: str
     line: int
     glued: bool
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +83,15 @@ _KINDS = {
 }
 
 
+_QUOTED = {"line_comment", "block_comment", "raw", "string", "character"}
+
+
 class _Lines:
     """Text with its line splices removed, and the physical line of each place in it."""
 
     def __init__(self, text: str) -> None:
         pieces = text.split("\\\n")
-        self.text = "".join(pieces)
+        self.text = spliced(text)
         breaks = []
         position = 0
         for piece in pieces:
@@ -95,6 +103,32 @@ class _Lines:
     def line(self, position: int) -> int:
         """The physical line, counted from 1."""
         return bisect_right(self._breaks, position) + 1
+
+    def column(self, position: int) -> int:
+        """The place in the physical line, counted from 1."""
+        before = bisect_right(self._breaks, position)
+        return position - (self._breaks[before - 1] if before else 0) + 1
+
+
+def spliced(text: str) -> str:
+    """The text as the compiler reads it: a line that ends in a backslash goes on in the next."""
+    return text.replace("\\\n", "")
+
+
+class Places:
+    """Where tokens stand in a text: lines and columns are those of the file, counted from 1."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = _Lines(text)
+
+    def column(self, token: Token) -> int:
+        """Of its first character."""
+        return self._lines.column(token.start)
+
+    def end(self, token: Token) -> tuple[int, int]:
+        """Line and column just after it."""
+        last = token.start + len(token.text) - 1
+        return self._lines.line(last), self._lines.column(last) + 1
 
 
 def scan(text: str) -> list[Item]:
@@ -111,7 +145,7 @@ def scan(text: str) -> list[Item]:
                 items.append(_directive(directive))
             directive, at_start, glued = None, True, False
         elif kind in _KINDS:
-            token = Token(_KINDS[kind], match.group(), line, glued)
+            token = Token(_KINDS[kind], match.group(), line, glued, match.start())
             if directive is not None:
                 directive.append(token)
             elif at_start and token.text in {"#", "%:"}:
@@ -126,6 +160,18 @@ def scan(text: str) -> list[Item]:
     if directive is not None:
         items.append(_directive(directive))
     return items
+
+
+def other_characters(text: str) -> Iterator[tuple[int, int, str]]:
+    """Line, column and text of each character beyond ASCII that stands outside comments and quotes."""
+    if text.isascii():
+        return
+    lines = _Lines(text)
+    for match in _PATTERN.finditer(lines.text):
+        if match.lastgroup not in _QUOTED and not match.group().isascii():
+            for place, character in enumerate(match.group(), match.start()):
+                if not character.isascii():
+                    yield lines.line(place), lines.column(place), character
 
 
 def _directive(tokens: list[Token]) -> Directive:

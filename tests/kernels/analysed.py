@@ -8,13 +8,15 @@ from pathlib import Path
 
 from kernels.analysis import Analysis
 from kernels.compile import Compilation, compile_source
+from kernels.evaluate import evaluate
 from kernels.exercise import find_exercise
+from kernels.source.names import Evaluated
 from kernels.verdict import Finding
 from worker.analysis import AnalysisJob, analyse
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.analysis_step import analyse as count
 from worker.gpu.messages import MeasureRequest, MeasureResponse
-from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.compiling import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembling import Disassembly
 from worker.steps import CheckRequest, CheckResponse, check
 
@@ -27,6 +29,9 @@ class InProcess:
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         return compile_source(**asdict(request))
 
+    def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
+        return evaluate(**asdict(request))
+
     def check(self, request: CheckRequest) -> CheckResponse:
         return check(request)
 
@@ -36,7 +41,7 @@ class InProcess:
     def disassembly(self) -> Disassembly:
         return Disassembly(None, "this is a test")
 
-    def prepare_compilers(self, number: int) -> None:
+    def start_compiling(self, request: CompileRequest) -> None:
         pass
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernels.exercise import find_exercise
 from kernels.source import Source, read_source
+from kernels.source.names import Evaluations
 from kernels.verdict import Finding, Verdict
 
 TILED = find_exercise("tiled")
@@ -23,6 +24,11 @@ def refused(text: str | bytes) -> list[Finding]:
     assert result
     assert {finding.kind for finding in result} == {Verdict.REJECTED}
     return result
+
+
+def answered(**values: tuple[int, ...]) -> Evaluations:
+    """The compiler's answer, the same for every case."""
+    return Evaluations({frozenset(): values})
 
 
 def only(text: str | bytes) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernels.launch import Launch
 from kernels.report import Report
 from kernels.report.advice import ADVICE, advice_for
 from kernels.verdict import Example, Finding, Verdict
@@ -24,5 +25,51 @@ def test_an_unwritten_element_gets_the_advice_of_its_array(element, words):
     assert words in after_unset(element)
 
 
+def test_an_unwritten_cell_leads_to_a_return_before_the_first_barrier():
+    lines = ["__global__ void K() {", LINES[0], "if (t > n) return;", "__syncthreads();", "x += Mds[0][15];"]
+    finding = Finding(Verdict.UNINITIALIZED_READ, "", 5, example=Example(element="Mds[0][15]"))
+    report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,))
+    assert advice_for(report, lines).startswith("Line 3 lets threads return")
+    assert "return" not in advice_for(report, [*lines[:2], lines[3], lines[2], lines[4]])
+
+
 def test_an_unwritten_variable_gets_the_advice_on_first_values():
     assert after_unset(None) == ADVICE[Verdict.UNINITIALIZED_READ]
+
+
+RACY = [
+    "__shared__ float Mds[16][16];",
+    "atomicAdd(&P[i], s);",
+    "while (atomicCAS(&lock, 0, 1) != 0);",
+]
+
+
+@pytest.mark.parametrize(
+    ("element", "message", "words"),
+    [
+        ("Mds[0][0]", "a and b both write it in line 1", "threadIdx.y"),
+        ("Mds[0][0]", "a reads it in line 1, and b writes it; no `__syncwarp()` between", "`__syncwarp()`"),
+        ("Mds[0][0]", "a reads it, and b copies asynchronously to it", "__pipeline_wait_prior"),
+        ("Mds[0][0]", "a reads it, and b writes it; no `__syncthreads()` between", "A tile needs two"),
+        ("P[0][0]", "a atomically updates it, and b writes it", "another launch"),
+        ("total", "a reads it, and b writes it", "__threadfence"),
+    ],
+)
+def test_a_race_gets_the_advice_of_its_kind(element, message, words):
+    finding = Finding(Verdict.DATA_RACE, message, 1, 1, example=Example(element=element))
+    launch = Launch((1, 1, 1), (16, 16, 1), 0)
+    report = Report(finding.kind, "", "tiled", "cpu", "sm_90", 16, findings=(finding,), launch=launch)
+    assert words in advice_for(report, RACY)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "line", "message", "words"),
+    [
+        (Verdict.TIME_LIMIT, 1, "The launch has too many blocks.", "`grid=`"),
+        (Verdict.BARRIER_DIVERGENCE, 2, "9 threads arrive at this `cuda::barrier`", "init(&bar"),
+        (Verdict.BARRIER_DIVERGENCE, 2, "9 threads reach `bar.sync 1, 8`", "number of threads"),
+    ],
+)
+def test_advice_fits_the_line_and_the_barrier(verdict, line, message, words):
+    report = Report(verdict, "", "tiled", "cpu", "sm_90", 16, findings=(Finding(verdict, message, line),))
+    assert words in advice_for(report, ["//!tilelab grid=(99)", "x"])

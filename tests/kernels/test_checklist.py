@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernels.checklist import checklist
 from kernels.evidence import ChecklistRow, State, Totals
 from kernels.occupancy import Occupancy
+from kernels.page.summary import figures
 from tests.kernels.analysed import CORPUS, analysed, solution
 from tests.kernels.subjects import subject
 
@@ -50,6 +51,13 @@ def test_s4f_the_plain_kernel_coalesces_but_does_not_tile():
     assert rows["tiling"].state is State.NO
     assert rows["tiling"].line == 14
     assert "16" in rows["tiling"].advice
+
+
+def test_the_page_s_figure_of_coalescing_is_that_of_the_checklist():
+    for source, shown in ((solution("naive"), ("100", "good")), (SWAPPED, ("18", "poor"))):
+        analysis = analysed(source, "naive", 128, None, None)
+        figure = next(each for each in figures(analysis) if each.title == "Sectors needed")
+        assert (figure.number, figure.state) == shown
 
 
 def test_s4f_exchanged_axes_are_uncoalesced_with_their_line_and_figures():

@@ -115,12 +115,19 @@ def test_warnings_stay_on_the_students_lines():
 @pytest.mark.parametrize(
     ("body", "line", "words"),
     [
-        ("\n  int x = 3\n  P[0] = x;\n", 3, "`;` is missing"),
+        ("\n  int x = 3\n  P[0] = x;\n", 2, "`;` is missing"),
         ("\n  syncthreads();\n", 2, "Did you mean `__syncthreads`?"),
         ("\n\n  P[0] = TILE_WIDTH;\n", 3, "#define TILE_WIDTH 16"),
         ("\n  P[threadidx.x] = 1;\n", 2, "Did you mean `threadIdx`?"),
         ("\n  cudaMalloc(&P, 4);\n", 2, "host code is the grader's"),
         ("\n  int a; int a;\n", 2, "rename one"),
+        ("\n  P[0] = FLT_MAX;\n", 2, "Add `#include <float.h>`."),
+        ("\n  P[0] = INT_MAX;\n", 2, "Add `#include <limits.h>`."),
+        ("\n  __syncthread();\n", 2, "Did you mean `__syncthreads`?"),
+        ("\n  float Pvalue = 0;\n  P[0] = Pvaleu;\n", 3, "Did you mean `Pvalue`?"),
+        ("\n  float v[Width];\n", 2, "`Width` is known only at run time"),
+        ("\n  int T = 8;\n  float v[T];\n", 3, "`const int T = 8;`"),
+        ("\n  __shared__ float s[4] = {0};\n", 2, "__shared__ variable. Let"),
         ("\n  if (Width > 1) {\n", 1, "count the braces"),
     ],
 )
@@ -129,6 +136,21 @@ def test_a_compile_error_names_the_line_and_what_to_try(body, line, words):
 
     assert first.kind is Verdict.COMPILE_ERROR
     assert first.line == line
+    assert words in first.message
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "line", "words"),
+    [
+        ("int T = 8;", "T", 1, "`const int T = 8;`"),
+        ("texture<float, 1> t;", "tex1Dfetch(t, 0)", 1, "Texture references are gone"),
+        ("#define Width 8", "1", 2, "`Width` is a macro (line 1)"),
+    ],
+)
+def test_a_declaration_that_cant_be_compiled_is_explained(before, value, line, words):
+    first = refused(f"{before}\n{SIGNATURE} {{ P[0] = {value}; }}\n")[0]
+
+    assert (first.kind, first.line) == (Verdict.COMPILE_ERROR, line)
     assert words in first.message
 
 
@@ -155,6 +177,23 @@ void show(float*, int n);
 """
 
 
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        ("int i = threadIdx.x\nM[i] = 1;", [(2, 20)]),
+        ("int i = 0   // first\n// a comment\n\n#define ONE 1\nM[i] = ONE;", [(2, 10)]),
+        ("\tint i = /* \u00e4 */ 3 int k;", [(2, 19)]),
+        ("int i = \\\n3\nM[i] = 1;", [(3, 2)]),
+        ("M[0] = N[0]\nM[1] = N[1];\nM[2] = N[2]", [(2, 12), (4, 12)]),
+        ("int i = 0\n__shared__ float s[9];", [(2, 10)]),
+    ],
+    ids=["previous-line", "comments-between", "same-line", "spliced-line", "several", "before-a-specifier"],
+)
+def test_a_missing_semicolon_is_marked_where_it_belongs(body, places):
+    found = refused(f"{SIGNATURE} {{\n{body}\n}}\n")
+    assert [(each.line, each.column) for each in found] == places
+
+
 def test_host_functions_that_the_kernel_does_not_need_are_left_out():
     made = compiled(HOST + TILED, headers={"stdlib.h": ""})
 
@@ -168,7 +207,7 @@ def test_host_functions_that_the_kernel_does_not_need_are_left_out():
         ("float\nhelper(float x) { return x; }", "helper(M[0])", 2),
         ("template <int T> float helper(float x) { return x + T; }", "helper<3>(M[0])", 1),
         ("\nfloat table[4], other;", "table[1]", 2),
-        ("void unused() {}\nint n = 3;", "n", 2),
+        ("void unused() {}\nfloat n = 3;", "n", 2),
         ("__host__ float helper(float x) { return x; }", "helper(M[0])", 1),
     ],
 )
@@ -308,3 +347,19 @@ def test_a_line_directive_cannot_claim_a_line_that_the_file_has_not():
     for claimed in ("#line 7000\n", '#line 1 "other.cu"\n'):
         first = refused(f"{claimed}{SIGNATURE} {{ P[0] = undeclared; }}\n")[0]
         assert first.line is None
+
+
+@pytest.mark.parametrize(
+    ("declaration", "name"),
+    [
+        ("__device__ int vprintf(const char* format, void* values) { return 0; }", "vprintf"),
+        ("__device__ int vprintf;", "vprintf"),
+        ("typedef unsigned char uint;", "uint"),
+        ("struct uint32_t { int x; };", "uint32_t"),
+    ],
+)
+def test_a_name_that_we_declare_ourselves_is_reserved(declaration, name):
+    (finding,) = refused(f'\n{declaration}\n{SIGNATURE} {{ printf("%d", Width); }} // vprintf')
+
+    assert (finding.kind, finding.line) == (Verdict.COMPILE_ERROR, 2)
+    assert f"`{name}` is reserved" in finding.message

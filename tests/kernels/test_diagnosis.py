@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernels.compare import POISON, Product, mismatch, wrong_elements
+from kernels.compare import NEVER_WRITTEN, POISON, Product, mismatch, show, wrong_elements
 from kernels.diagnosis import diagnose
 from kernels.inputs import Expected
 
@@ -131,4 +131,48 @@ def test_an_element_that_nobody_wrote_is_called_so():
     product = product_of(3, without((slice(1, 2), slice(1, 2))))
     found = mismatch(product, wrong_elements(product.actual, product.expected))
     assert found is not None
-    assert (found.element, found.found) == ("P[1][1]", "never written")
+    assert (found.element, found.found) == ("P[1][1]", NEVER_WRITTEN)
+
+
+def test_the_place_of_elements_never_written_is_said_once():
+    product = product_of(37, without((slice(32, None), slice(None))))
+    assert text(product).count("the last, partial tile") == 1
+
+
+def real_product(change: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Product:
+    random = np.random.default_rng(7)
+    left, right = random.random((13, 13)) * 9, random.random((13, 13)) * 9
+    actual = np.asarray(change(left, right)).astype(np.float32)
+    return Product(
+        left, right, Expected(left @ right, np.full((13, 13), 1e-3)), actual, TILE, ("M", "N", "P")
+    )
+
+
+def test_whole_numbers_are_named_where_fractions_are_due():
+    assert keys(real_product(lambda a, b: np.trunc(a @ b))) == ["whole_numbers"]
+    assert keys(real_product(lambda a, b: np.trunc(a @ b) + 0.5)) == []
+
+
+def test_whole_numbers_are_not_named_where_whole_numbers_are_due_or_all_are_zero():
+    random = np.random.default_rng(5)
+    assert keys(product_of(37, lambda a, b: a @ b + random.integers(1, 50, a.shape))) == []
+    assert "whole_numbers" not in keys(real_product(lambda a, b: 0 * a))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (2121957.0, "2121957"),
+        (np.float32(2121957.2), "2121957.2"),
+        (0.1, "0.1"),
+        (-0.0, "0"),
+        (2.0**53, "9007199254740992"),
+        (2.0**60, "1.1529215e+18"),
+        (0.0001220703125, "0.00012207031"),
+        (1.5e-5, "1.5e-05"),
+        (np.inf, "inf"),
+        (np.nan, "NaN"),
+    ],
+)
+def test_numbers_have_one_format(value, shown):
+    assert show(float(value)) == shown

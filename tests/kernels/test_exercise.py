@@ -118,7 +118,9 @@ def test_a_folder_of_a_teachers_own_comes_first(folder):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ExerciseError, match=r"^tilled: there is no such exercise; known are: .*tiled-square"):
+    with pytest.raises(
+        ExerciseError, match=r"^tilled: there is no such exercise\. .* Known are: .*tiled-square"
+    ):
         find_exercise("tilled")
 
 
@@ -207,7 +209,7 @@ def test_the_digest_stays_with_a_new_title_and_handout_and_changes_with_a_case(f
         ),
         ("[analysis]\nWidth = 256", "[analysis]\nHeight = 3", "analysis.Width", "missing"),
         ("tile = 2", "tiles = 2", "phases.tiles", "no such field"),
-        ("tile = 2", "tile = 64", "phases", "4096 threads"),
+        ("tile = 2", "tile = 64", "phases", "4,096 threads"),
         (
             "[launch]",
             '[[goals]]\ntext = "few"\ncounter = "loads"\nat_most = 3\n[launch]',
@@ -271,6 +273,19 @@ def test_without_sizes_for_an_analysis_the_largest_case_of_the_cpu_device_is_tak
     exercise = load_exercise(folder)
     assert exercise.analysis is None
     assert exercise.analysis_sizes(16) == {"Width": 67}
+
+
+@pytest.mark.parametrize(("largest", "fits"), [(1024, True), (1025, False), (4096, False)])
+def test_the_largest_tile_fits_into_a_block_of_one_dimension(tmp_path, largest, fits):
+    shutil.copytree(BUILT_IN / "reduction", tmp_path / "reduction")
+    spoil(tmp_path / "reduction", "largest = 1024", f"largest = {largest}")
+    spoil(tmp_path / "reduction", "largest_on_cpu = 10_000", "largest_on_cpu = 100_000")
+    if fits:
+        assert load_exercise(tmp_path / "reduction").largest_tile == largest
+    else:
+        with pytest.raises(ExerciseError) as caught:
+            load_exercise(tmp_path / "reduction")
+        assert caught.value.field == "tile.largest"
 
 
 def test_a_macro_of_the_file_moves_the_cases(folder):

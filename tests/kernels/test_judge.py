@@ -72,7 +72,7 @@ def wrong_at(*widths: int) -> Change:
 
 
 def race(width: int, count: int = 3) -> Finding:
-    example = Example((0, 0, 0), ((1, 0, 0), (0, 0, 0)), f"Mds[0][{width}]")
+    example = Example((0, 0, 0), ((0, 2, 0), (0, 0, 0)), f"Mds[0][{width}]")
     return Finding(Verdict.DATA_RACE, f"race at {width}", 14, 11, count, example)
 
 
@@ -105,11 +105,18 @@ def test_a_wrong_element_is_shown_at_the_smallest_width_with_the_count_of_all():
     assert finding.kind is Verdict.WRONG_ANSWER
     assert finding.count == 4
     assert finding.message.startswith("P[16][0] is ")
-    assert "(Width=17); 1 of 289 elements is wrong" in finding.message
+    assert "(Width=17). 1 of 289 elements is wrong" in finding.message
     assert "one single element" in finding.message
     assert finding.example == Example(element="P[16][0]", case="Width=17 integers_left")
     assert statuses(found)["Width=17 integers_right"] is CaseStatus.FAILED
     assert statuses(found)["Width=16 permutation"] is CaseStatus.PASSED
+
+
+def test_counts_of_a_case_have_their_digits_in_groups():
+    found = judge(plan(), FakeDevice(lambda _, product: product + 1), (SMALL,))
+    assert [check.note for check in found.checks if check.case == "Width=37 integers_right"] == [
+        "1,369 of 1,369 elements wrong"
+    ]
 
 
 def test_a_transposed_product_is_called_that():
@@ -146,9 +153,16 @@ def test_a_race_shows_the_wrong_value_that_one_warp_after_the_other_gives():
     device = FakeDevice(findings=lambda width, _: [race(width)] if width > 16 else [], serial=wrong_at(17))
     (finding,) = judge(plan(), device, (SMALL,)).findings
     assert finding.kind is Verdict.DATA_RACE
-    assert finding.message.startswith("race at 17. With one warp run after the other, P[16][0] is ")
+    assert finding.message.startswith("race at 17. If warps run one at a time, P[16][0] becomes ")
     serial = [width for width, schedule, _ in device.calls if schedule is Schedule.WARP_SERIAL]
     assert serial == [17]
+
+
+def test_a_race_within_a_warp_shows_no_value_of_another_order_of_warps():
+    within = replace(race(17), example=Example(threads=((1, 0, 0), (0, 0, 0))))
+    device = FakeDevice(findings=lambda *_: [within], serial=wrong_at(17))
+    judge(plan(), device, (SMALL,))
+    assert {schedule for _, schedule, _ in device.calls} == {Schedule.LOCKSTEP}
 
 
 def test_a_race_that_also_gives_the_right_product_warp_by_warp_is_still_a_race():
@@ -160,6 +174,18 @@ def test_without_a_race_there_is_no_second_schedule():
     device = FakeDevice(wrong_at(17))
     judge(plan(), device, (SMALL,))
     assert {schedule for _, schedule, _ in device.calls} == {Schedule.LOCKSTEP}
+
+
+def test_a_launch_of_too_many_blocks_shows_how_many_the_size_needs():
+    endless = Finding(Verdict.TIME_LIMIT, "too many blocks", None, example=Example())
+    made = select_cases(plan(), "Width=17 integers_left")
+    (case,) = made.cases
+    assert case.launch is not None
+    launch = replace(case.launch, grid=(1000, 1, 1))
+    made = replace(made, cases=(replace(case, launch=launch, launch_lines={"grid": 3}),))
+    (finding,) = judge(made, FakeDevice(findings=lambda *_: [endless]), (SMALL,)).findings
+    assert finding.line == 3
+    assert finding.message == "The launch has 1,000 blocks; Width=17 needs 4."
 
 
 def test_after_an_endless_case_the_others_are_cut_short_and_only_the_first_counts():
@@ -222,6 +248,6 @@ def test_only_explanations_of_most_failing_cases_are_given():
     a, b, place = Diagnosis("a", "A."), Diagnosis("b", "B."), Diagnosis("where", "W.", is_place=True)
     assert explain([[a, place], [a, b], [a]]) == ["A."]
     assert explain([[b, place], [b, place], []]) == [
-        "In 2 of 3 failing cases: B.",
-        "In 2 of 3 failing cases: W.",
+        "In 2 of 3 failing cases, B.",
+        "In 2 of 3 failing cases, W.",
     ]

@@ -72,6 +72,8 @@ def test_other_comments_are_no_launch_comments(comment):
             "block=`(16,16`: a `(` is not closed",
         ),
         ("!tilelab grid=(ceil(Width/16, ceil(Width/16)) block=(16,16)", "a `(` is not closed"),
+        ("!tilelab block=16,16", "put parentheses around the numbers, as in `block=(16,16)`"),
+        ("!tilelab tile=", "`tile=` needs a number or a constant of your file"),
         ("!tilelab block=(16,16)) grid=(1,1)", "block=`(16,16))`"),
         ("!tilelab shared=(1,2)", "`)` was expected"),
         ("!tilelab grid=(Width/32.5, 1)", "cannot be read as an integer expression"),
@@ -103,12 +105,15 @@ def test_an_unknown_name_lists_the_known_ones():
 @pytest.mark.parametrize(
     ("comment", "reason"),
     [
-        ("!tilelab block=(64,32)", "a block of (64,32,1) has 2048 threads, and a device allows at most 1024"),
+        (
+            "!tilelab block=(64,32)",
+            "a block of (64,32,1) has 2,048 threads, and a device allows at most 1,024",
+        ),
         ("!tilelab block=(0,1)", "block.x is 0, but must be at least 1"),
         ("!tilelab block=(1,1,65)", "block.z is 65, and a device allows at most 64"),
         ("!tilelab grid=(Width/32)", "grid.x is 0, but must be at least 1"),
-        ("!tilelab grid=(1,65536)", "grid.y is 65536, and a device allows at most 65535"),
-        ("!tilelab grid=2147483648", "grid.x is 2147483648"),
+        ("!tilelab grid=(1,65536)", "grid.y is 65,536, and a device allows at most 65,535"),
+        ("!tilelab grid=2147483648", "grid.x is 2,147,483,648"),
         ("!tilelab grid=(1-2)", "grid.x is -1"),
         ("!tilelab shared=-4", "shared is -4 bytes"),
     ],

@@ -76,3 +76,26 @@ def test_a_closer_look_is_a_plan_of_one_case_at_any_sizes():
     assert (case.sizes, case.inputs, case.on_cpu) == ({"Width": 100}, InputKind.INTEGERS_LEFT, True)
     assert case.launch == Launch((13, 13, 1), (8, 8, 1), 0)
     assert plan_at(TILED, None, None, {"Width": 32}).cases[0].launch == Launch((2, 2, 1), (16, 16, 1), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "tile", "line"),
+    [
+        ("\n#define TILE_WIDTH 64\n", None, 2),
+        ("//!tilelab tile=64\n", None, 1),
+        ("\n//!tilelab shared=64\n", 64, 2),
+        ("", 64, None),
+    ],
+)
+def test_a_tile_whose_blocks_are_too_large_names_the_largest_that_fits(text, tile, line):
+    problem = plan_of(text + KERNEL, tile).cases[0].problem
+    assert problem is not None
+    assert (problem.kind, problem.line) == (Verdict.RESOURCE_LIMIT, line)
+    assert "The tile is 64" in problem.message
+    assert "from 1 to 32" in problem.message
+
+
+def test_a_block_of_the_files_own_that_is_too_large_is_named():
+    problem = plan_of("//!tilelab block=(64, 64) tile=64\n" + KERNEL).cases[0].problem
+    assert problem is not None
+    assert "(64,64,1)" in problem.message

@@ -8,6 +8,7 @@ import pytest
 
 from kernels.diagnostics import Diagnostic, Resources
 from kernels.launch import Launch
+from kernels.page.report_page import Around, render_sections
 from kernels.report import Report, from_json, headline, message_for, to_json
 from kernels.report.advice import ADVICE
 from kernels.report.text import render
@@ -225,3 +226,26 @@ def test_a_comment_that_was_not_read_is_a_warning_with_any_verdict():
     accepted = render(report(unread, verdict=Verdict.ACCEPTED), SOURCE, "my.cu", PLAIN)
     assert "\n\nwarning, line 1\n" in accepted
     assert "rejected" not in text + accepted
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "text"),
+    [
+        ((4, 4, 1), (16, 16, 1), "4 x 4 blocks of 16 x 16 threads"),
+        ((1, 1, 1), (256, 1, 1), "1 block of 256 threads"),
+        ((65536, 1, 2), (8, 1, 4), "65,536 x 1 x 2 blocks of 8 x 1 x 4 threads"),
+    ],
+)
+@pytest.mark.parametrize("verdict", [Verdict.ACCEPTED, Verdict.DATA_RACE])
+def test_every_report_says_what_was_launched(grid, block, text, verdict):
+    found = report(verdict=verdict, launch=Launch(grid, block, 0), launch_note="By `TS` (line 3).")
+    assert f"Launched as {text} (largest case). By `TS` (line 3)." in " ".join(
+        render(found, SOURCE, "my.cu", PLAIN).split()
+    )
+    html = str(render_sections(found, SOURCE, Around("my.cu"))).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"Launched as {text.replace(' x ', ' × ')}" in html
+    assert '<a class="to" href="#L3">line 3</a>' in html
+
+
+def test_what_was_never_launched_has_no_launch():
+    assert "Launched" not in render(report(launch=None), SOURCE, "my.cu", PLAIN)

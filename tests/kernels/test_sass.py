@@ -6,7 +6,7 @@ import pytest
 
 from kernels.compile import Compilation, compile_source
 from kernels.device.counts import Verb
-from kernels.device.program import load_program
+from kernels.device.expansion import load_program
 from kernels.sass import TEXT_LIMIT, BadSass, MachineAccess, MachineBranch, Sass, read_sass
 from tests.marks import linux
 from worker.sandbox.disassembling import disassemble

@@ -32,6 +32,11 @@ def test_a_starter_with_blanks_asks_to_fill_them_in():
     assert "Blanks left: 11." in result[0].message
 
 
+def test_a_blank_in_a_macro_asks_to_fill_it_in():
+    finding = only("#define TILE_WIDTH ____\n" + KERNEL)
+    assert (finding.line, finding.count) == (1, 1)
+
+
 # --- The file
 
 
@@ -206,7 +211,8 @@ def check_read(data: bytes) -> None:
     [
         "#if A\n", "#ifndef A\n", "enum {", "const int ", "const int a=", "__global__ ", "template <", "(", "{", "\\\n",
         '"', "'", "/*", 'R"(', "#define A\n", "!tilelab", "//!tilelab block=(1\n", "namespace {",
-        "a,", "#include <a>\n", "__global__ void __launch_bounds__(", "\r", "TILE_WIDTH ", "<<<",
+        "a,", "#include <a>\n", "#define TILE 1\n", "blockIdx.x*TILE ", "const int TILE{", "void f(){TILE_WIDTH;}",
+        "\u00a0", "__global__ void __launch_bounds__(", "\r", "TILE_WIDTH ", "<<<",
     ],
 )  # fmt: skip
 def test_a_file_full_of_one_thing_is_read_in_time(unit):

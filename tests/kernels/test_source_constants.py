@@ -7,7 +7,7 @@ import pytest
 from kernels.exercise import find_exercise
 from kernels.plan import make_plan
 from kernels.source import Source, read_source
-from tests.kernels.readings import KERNEL, TILED, only, taken
+from tests.kernels.readings import KERNEL, TILED, answered, only, taken
 
 # --- The tile
 
@@ -19,17 +19,12 @@ from tests.kernels.readings import KERNEL, TILED, only, taken
         ("#define TILE_WIDTH (1 << 3)\n", 8),
         ("#define B 8\n#define TILE_WIDTH (2*B)\n", 16),
         ("#define TILE_WIDTH B*2\n#define B 2+1\n", 4),
-        ("#undef TILE_WIDTH\n#define TILE_WIDTH 32\n", 32),
         ("const int TILE_WIDTH = 32;\n", 32),
         ("constexpr int A = 4, TILE_WIDTH = A * 4;\n", 16),
         ("static const unsigned int TILE_WIDTH = 8u;\n", 8),
         ("enum { TILE_WIDTH = 8 };\n", 8),
         ("enum Sizes : int { ONE = 1, TWO, TILE_WIDTH = 30, NEXT };\n", 30),
-        ("template <int TILE_WIDTH> __device__ int f() { return TILE_WIDTH; }\n", None),
         ("__device__ int f() { int TILE_WIDTH = blockDim.x; return TILE_WIDTH; }\n", None),
-        ("__device__ int f(int TILE_WIDTH);\n", None),
-        ("#if FAST\n#define TILE_WIDTH 32\n#else\n#define TILE_WIDTH 16\n#endif\n", None),
-        ("#define TILE_WIDTH (int)(16.0)\n", None),
     ],
 )
 def test_a_file_that_declares_the_tile_keeps_its_own(declaration, own):
@@ -39,6 +34,43 @@ def test_a_file_that_declares_the_tile_keeps_its_own(declaration, own):
     assert source.tile(TILED, 8) == (own or 8)
     assert source.tile(TILED) == (own or 16)
     assert source.defines(TILED, 8, {"Width": 3}) == {}
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "#undef TILE_WIDTH\n#define TILE_WIDTH 32\n",
+        "template <int TILE_WIDTH> __device__ int f() { return TILE_WIDTH; }\n",
+        "const int TILE_WIDTH = 16;\ntemplate <int TILE_WIDTH> __device__ int f() { return TILE_WIDTH; }\n",
+        "__device__ int f(int TILE_WIDTH);\n",
+        "#if FAST\n#define TILE_WIDTH 32\n#else\n#define TILE_WIDTH 16\n#endif\n",
+        "#if FAST\n#define TILE_WIDTH 32\n#endif\n#ifndef TILE_WIDTH\n#define TILE_WIDTH 16\n#endif\n",
+        "#ifdef FAST\n#define B 32\n#endif\n#define TILE_WIDTH B\n",
+        "#define TILE_WIDTH (int)(16.0)\n",
+    ],
+)
+def test_a_tile_that_the_text_does_not_tell_is_asked_for(declaration):
+    text = (declaration + "__device__ int used() { return TILE_WIDTH; }\n" + KERNEL).encode()
+    source = taken(text)
+    assert source.asked == ("TILE_WIDTH",)
+    with pytest.raises(ValueError, match="TILE_WIDTH"):
+        make_plan(TILED, source, 8, seed="0")
+    settled = read_source(text, TILED, answered(TILE_WIDTH=(32,)))
+    assert isinstance(settled, Source)
+    assert (settled.asked, settled.tile(TILED, 8), settled.declares_tile) == ((), 32, True)
+    for values in ((), (8, 16), (129,)):
+        assert isinstance(read_source(text, TILED, answered(TILE_WIDTH=values)), list)
+
+
+@pytest.mark.parametrize("exercise", ["naive", "lab6-occupancy", "single-block"])
+def test_an_exercise_whose_launch_does_not_hang_on_the_tile_asks_for_none(exercise):
+    found = find_exercise(exercise)
+    name = found.tile_name
+    text = found.solution.read_text().replace(f"#define {name} ", "#define OTHER ")
+    text = text if exercise == "lab6-occupancy" else f"#define {name} sizeof(double)\n{text}"
+    source = read_source(text.encode(), found)
+    assert isinstance(source, Source), source
+    assert (source.asked, source.tile(found, 8)) == ((), 8)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +99,7 @@ def test_a_file_that_leaves_the_tile_open_is_given_one(text):
 def test_a_tile_that_no_case_can_be_built_around_is_refused(value):
     finding = only(f"\n#define TILE_WIDTH {value}\n" + KERNEL)
     assert finding.line == 2
-    assert f"The tile is {value} here" in finding.message
+    assert f"The tile is {int(value):,} here" in finding.message
 
 
 # --- Constants and the launch comment
@@ -87,7 +119,10 @@ def test_integer_macros_and_constants_are_known_to_the_launch_comment():
 
 def test_a_name_with_two_values_is_not_known():
     text = "#if X\n#define BX 32\n#else\n#define BX 16\n#endif\n//!tilelab block=(BX,1)\n"
-    finding = only(text + KERNEL)
+    assert taken(text + KERNEL).asked == ("BX",)
+    result = read_source((text + KERNEL).encode(), TILED, answered(BX=()))
+    assert isinstance(result, list)
+    (finding,) = result
     assert finding.line == 6
     assert "`BX` is not a plain integer with one value (line 2)" in finding.message
     assert "TILE_WIDTH, Width." in finding.message
@@ -109,7 +144,7 @@ def test_a_launch_comment_may_name_the_tile():
             "second launch comment here; the first is on line 1",
         ),
         ("\n\n//!tilelab blok=(8,8)\n", 3, "`blok` is not one of"),
-        ("//!tilelab tile=Width\n", 1, "tile has no value: `Width` is not known"),
+        ("//!tilelab tile=Width\n", 1, "`Width` isn't one"),
         ("//!tilelab tile=500\n", 1, "The tile is 500 here"),
     ],
 )
@@ -134,7 +169,7 @@ def test_sizes_that_come_as_macros_must_not_be_fixed_by_the_file(tmp_path):
     exercise = find_exercise(str(folder))
     result = read_source(("#define WIDTH 8\n" + KERNEL).encode(), exercise)
     assert isinstance(result, list)
-    assert (result[0].line, "`WIDTH` is set anew for every case" in result[0].message) == (1, True)
+    assert (result[0].line, "Tilelab sets `WIDTH` for each case" in result[0].message) == (1, True)
     source = read_source(("#ifndef WIDTH\n#define WIDTH 8\n#endif\n" + KERNEL).encode(), exercise)
     assert isinstance(source, Source)
     assert source.defines(exercise, 16, {"Width": 5}) == {"TILE_WIDTH": "16", "WIDTH": "5"}

@@ -135,3 +135,26 @@ def test_only_supplied_headers_have_a_text():
         else:
             with pytest.raises(KeyError):
                 header_text(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("\n#include \u201cwb.h\u201d\n" + KERNEL, "Line 2, column 10"),
+        ("#include <stdio.h\uff1e\n" + KERNEL, "Line 1, column 18"),
+        (KERNEL.replace("Matrix", "Matrix\u200b"), "Line 1, column 23"),
+        (KERNEL.replace("Matrix", "\uff2datrix"), "Line 1, column 17"),
+    ],
+)
+def test_a_header_or_a_kernel_with_a_character_that_looks_like_another(text, place):
+    assert only(text).message.startswith(place)
+
+
+def test_a_whole_program_is_told_what_to_do_with_its_main():
+    text = (
+        KERNEL
+        + "int main() {\n float* d; cudaMalloc(&d, 4); MatrixMulKernel<<<1, 1>>>(d, d, d, 1); cudaFree(d); }\n"
+    )
+    finding = only(text)
+    assert finding.line == 2
+    assert "Remove `main`, or put your host code between `#ifndef TILELAB` and `#endif`." in finding.message

@@ -71,9 +71,14 @@ def wrong_finding(matrix: MatrixPlan, wrong: Wrong, case: CasePlan, repeat: int)
     repeat: counted from 1; 0 for a launch that was only judged
     """
     element = matrix.element(*wrong.element)
-    found = "was never written" if wrong.unwritten else f"is {show(wrong.found)}"
+    right = show(wrong.right)
+    found = (
+        f"was never written; it should be {right}"
+        if wrong.unwritten
+        else f"is {show(wrong.found)}, not {right}"
+    )
     of = f", repeat {repeat} of the measurement" if repeat else ""
-    message = f"{element} {found}, should be {show(wrong.right)} ({size_text(case)}{of})."
+    message = f"{element} {found} ({size_text(case)}{of})."
     if repeat:
         before = "repeats before it, each with other inputs," if repeat > 1 else "cases before it"
         message += f" The {before} were right."

@@ -16,8 +16,10 @@ from kernels.compile import Compilation
 from kernels.wire import WireError, from_plain, to_plain
 from worker.gpu.judge_kernels import ENTRIES
 from worker.gpu.messages import Prepare, WireCode
-from worker.sandbox.compiling import CompileRequest, compile_in, start
+from worker.sandbox.compiling import CompileRequest, compile_in
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.sandbox.process import Child
+from worker.stages import COMPILE_LIMITS
 
 SOURCE = Path(__file__).with_name("judge.cu")
 
@@ -53,7 +55,7 @@ def preparation(arch: str, cache: Path) -> Prepare:
 
 def _compiled(text: str, arch: str) -> WireCode:
     request = CompileRequest(text, ENTRIES[0], arch, kernels=ENTRIES)
-    with start() as child:
+    with Child("compile", COMPILE_LIMITS) as child:
         made = compile_in(child, request)
     if not isinstance(made, Compilation):
         said = "; ".join(f"line {finding.line}: {finding.message}" for finding in made)

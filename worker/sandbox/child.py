@@ -11,12 +11,13 @@ import json
 import os
 import traceback
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 from worker.sandbox import lockdown, telling
 
 # Each step: its module and its function. A `warm_up` in the module loads all that the function will need: after the
-# lock nothing can be loaded.
+# lock nothing can be loaded. A `rehearse` runs behind the lock and before the first request.
 STEPS = {
     "compile": ("worker.sandbox.compile_step", "compile_step"),
     "check": ("worker.steps", "check_step"),
@@ -34,10 +35,15 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     an answer what the step tells of how far it has come.
     """
     lockdown.die_with(parent)
+    lockdown.offer_to_be_killed()
     network = lockdown.leave_network()
-    function = _load(step)
+    module_name, name = STEPS[step]
+    module = importlib.import_module(module_name)
+    _call(module, "warm_up")
     limits = lockdown.limit(cpu_seconds, memory_bytes)
     calls, landlock = lockdown.close_files_and_calls()
+    _call(module, "rehearse")
+    function: Step = getattr(module, name)
     send(answers, {"calls": calls, "landlock": landlock, "network": network, "limits": limits})
     telling.tell_on(answers)
     for request in requests(0):
@@ -45,12 +51,9 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     os._exit(0)
 
 
-def _load(step: str) -> Step:
-    module_name, name = STEPS[step]
-    module = importlib.import_module(module_name)
-    getattr(module, "warm_up", lambda: None)()
-    function: Step = getattr(module, name)
-    return function
+def _call(module: ModuleType, name: str) -> None:
+    """Call a function of a step's module, where it has one of that name."""
+    getattr(module, name, lambda: None)()
 
 
 def answer(function: Step, request: bytes) -> dict[str, Any]:

@@ -8,15 +8,26 @@ from typing import Any
 
 from kernels import nvrtc
 from kernels.compile import compile_source
+from kernels.evaluate import evaluate
 
 
 def warm_up() -> None:
     """Load the compiler and all its parts: after the lock nothing can be opened."""
-    nvrtc.warm_up()
+    nvrtc.load()
+
+
+def rehearse() -> None:
+    """Compile once behind the lock, which keeps the compiler from starting a GPU's driver."""
+    nvrtc.rehearse()
 
 
 def compile_step(request: dict[str, Any]) -> dict[str, Any]:
-    """The step itself: a CompileRequest as a dictionary in, a Compilation or findings as a dictionary out."""
+    """The step itself: a CompileRequest as a dictionary in, a Compilation or findings as a dictionary out.
+
+    An EvaluateRequest is answered by the values of its names.
+    """
+    if "names" in request:
+        return {"values": evaluate(**request)}
     lists = {
         name: tuple(request[name])
         for name in ("symbols", "kernels", "parameters")

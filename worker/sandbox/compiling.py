@@ -10,12 +10,10 @@ from typing import Any
 from kernels import nvrtc
 from kernels.compile import MEMORY_MESSAGE, Compilation
 from kernels.diagnostics import Diagnostic, Resources
+from kernels.source.names import Evaluated
 from kernels.verdict import Finding, Severity, Verdict
 from worker.sandbox.limits import Failure, Limits, SandboxFailure
 from worker.sandbox.process import Child
-
-COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**30)
-
 
 _HARDLY = 0.5
 
@@ -35,25 +33,46 @@ class CompileRequest:
     parameters: tuple[str, ...] | None = None
 
 
-def start() -> Child:
-    """Start a child that will compile one file; call it early, it warms up by itself."""
-    return Child("compile", COMPILE_LIMITS)
+@dataclass(frozen=True, slots=True)
+class EvaluateRequest:
+    """What kernels.evaluate.evaluate is called with."""
+
+    text: str
+    names: tuple[str, ...]
+    arch: str
+    defines: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def compile_in(child: Child, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
-    """Compile in a child from `start`. A compiler that dies of a file is that file's error.
+    """Compile in a child for the step "compile". A compiler that dies of a file is that file's error.
 
     raise (NVRTCUnavailable): where there is no compiler
     raise (SandboxFailure): where the fault is ours, or the machine's
     """
+    response = _answer(child, asdict(request), last=True)
+    return response if isinstance(response, tuple) else _decode(response)
+
+
+def evaluate_in(child: Child, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
+    """What names stand for; the child can then still compile. Otherwise as `compile_in`."""
+    response = _answer(child, asdict(request), last=False)
+    if isinstance(response, tuple):
+        return response
     try:
-        response = child.request(asdict(request))
+        return {name: tuple(int(value) for value in response["values"][name]) for name in request.names}
+    except (KeyError, TypeError, ValueError) as error:
+        raise SandboxFailure(Failure.ERROR, f"the compile step answered nonsense: {error}") from error
+
+
+def _answer(child: Child, payload: dict[str, Any], *, last: bool) -> dict[str, Any] | tuple[Finding, ...]:
+    try:
+        return child.request(payload, last=last)
     except SandboxFailure as failure:
         if failure.kind in _MESSAGES and not _starved(child, failure):
             return (Finding(Verdict.COMPILE_ERROR, _message(failure.kind, child.limits)),)
         nvrtc.library_folder()
         raise
-    return _decode(response)
 
 
 _MESSAGES = {

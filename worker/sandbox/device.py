@@ -55,6 +55,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: 
         such as "gpu 13.5 7"
     """
     lockdown.die_with(parent)
+    lockdown.offer_to_be_killed()
     network = lockdown.leave_network()
     device, compiler, descriptor = step.split(" ")
     try:

@@ -12,7 +12,7 @@ class Limits:
 
     wall_seconds: from the request to the response, by the parent's clock
     cpu_seconds: of the whole process, its start included
-    memory_bytes: of address space; the libraries take about 0.3 GB of it
+    memory_bytes: of memory that the process can write to; addresses that a library only reserves do not count
     response_bytes: of the one response
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -11,7 +12,12 @@ from collections.abc import Iterable
 
 from worker.sandbox import calls, landlock
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+_CAPABILITIES_VERSION, _MOST_CAPABILITIES = 0x20080522, 64
+_READ_SEARCH, _KILL, _SETGID, _SETUID = 2, 5, 6, 7
+_FIRST_ID = 0x70000000
+"""Of the users that children of root become, one for each process: beyond all that systems and containers give out."""
+
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _FILE_BYTES, _OPEN_FILES, _STACK_BYTES = 2**20, 64, 64 * 2**20
 # A GPU's driver keeps one open for every piece of the device that it maps.
@@ -26,6 +32,14 @@ def die_with(parent: int) -> None:
             os._exit(0)
 
 
+def offer_to_be_killed() -> None:
+    """Be the first that the kernel ends when memory runs out, and not the worker or the database."""
+    with contextlib.suppress(OSError):
+        score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(score, b"1000")
+        os.close(score)
+
+
 def leave_network() -> bool:
     """Move to an empty network namespace; False where that is not permitted. Before any thread is started."""
     if sys.platform != "linux":
@@ -35,11 +49,26 @@ def leave_network() -> bool:
 
 
 def limit(cpu_seconds: int, memory_bytes: int) -> bool:
-    """Set the limits; soft and hard are the same, because the compiler raises its own to the hard one."""
+    """Set the limits; soft and hard are the same, because the compiler raises its own to the hard one.
+
+    Memory has two bounds, both on what can be written. RLIMIT_DATA counts private pages that the process may write to,
+    and nothing that a library only reserved. RLIMIT_AS counts all addresses, so it starts from those that are taken
+    now: it also bounds shared pages and stacks, and everything where the system applies RLIMIT_DATA to the heap alone.
+    """
     wanted = _limits(cpu_seconds) | {resource.RLIMIT_NOFILE: _OPEN_FILES}
     if sys.platform == "linux":
-        wanted[resource.RLIMIT_AS] = memory_bytes
+        wanted[resource.RLIMIT_DATA] = memory_bytes
+        wanted[resource.RLIMIT_AS] = _addresses_taken() + memory_bytes
     return _set(wanted)
+
+
+def _addresses_taken() -> int:
+    """Bytes of addresses that this process has mapped; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as pages:  # noqa: PTH123 - not worth a Path
+            return int(pages.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def limit_all_but_memory(cpu_seconds: int) -> bool:
@@ -69,6 +98,7 @@ def close_files_and_calls() -> tuple[bool, int]:
     """Give up files, network and processes: whether the call filter is in force, and the Landlock version."""
     if not _forgo_privileges():
         return False, 0
+    _become_nobody()
     known = landlock.give_up_everything()
     return calls.install(), known
 
@@ -83,6 +113,8 @@ def close_all_but(programs: Iterable[str], readable: Iterable[str]) -> tuple[boo
     """
     if not _forgo_privileges():
         return False, 0
+    # the user and this right stay: the program and its libraries may lie where nobody else can look
+    _drop_capabilities(_READ_SEARCH)
     known = landlock.give_up_everything(programs=programs, readable=readable)
     return calls.install(calls.PROGRAM), known
 
@@ -123,3 +155,38 @@ def _forgo_privileges() -> bool:
         return False
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     return True
+
+
+def _become_nobody() -> None:
+    """Give up root, where this is root, and every capability. After all that is needed from files was loaded."""
+    if os.getuid() == 0 and _has_capabilities(
+        _KILL, _SETGID, _SETUID
+    ):  # without the first, our parent couldn't end us
+        parent, own = os.getppid(), _FIRST_ID + os.getpid()
+        with contextlib.suppress(OSError):  # a user namespace may know no such user
+            os.setgroups([])
+            os.setresgid(own, own, own)
+            os.setresuid(own, own, own)
+        die_with(parent)  # forgotten when the user changes
+    _drop_capabilities()
+
+
+def _drop_capabilities(kept: int | None = None) -> None:
+    """Give up every capability, also those that a program could get back.
+
+    kept: one that stays where it was
+    """
+    libc = ctypes.CDLL(None)
+    for number in range(_MOST_CAPABILITIES):
+        if number != kept and libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
+            break
+    left = 1 << kept if kept is not None and _has_capabilities(kept) else 0
+    libc.capset((ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0), (ctypes.c_uint32 * 6)(left, left))
+
+
+def _has_capabilities(*numbers: int) -> bool:
+    """Whether all of these, of the first 32, are in force."""
+    found = (ctypes.c_uint32 * 6)()
+    if ctypes.CDLL(None).capget((ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0), found) != 0:
+        return False
+    return all(found[0] >> number & 1 for number in numbers)

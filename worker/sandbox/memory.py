@@ -13,11 +13,11 @@ from pathlib import Path
 SAMPLE_SECONDS = 0.02
 """Between two looks. Memory that is written to grows by some 50 MB in that time."""
 
-_PEAK = re.compile(r"^VmPeak:\s+(\d+) kB", re.MULTILINE)
+_WRITABLE = re.compile(r"^VmData:\s+(\d+) kB", re.MULTILINE)
 
 
 class PeakMemory:
-    """The most address space that a process had at any look: the quantity that its limit bounds."""
+    """The most private memory that a process could write to at any look: the quantity that its limit bounds."""
 
     def __init__(self, pid: int) -> None:
         self.bytes = 0
@@ -26,5 +26,5 @@ class PeakMemory:
     def look(self) -> None:
         """Look now; nothing changes where the process has ended, or on a system that does not tell."""
         with contextlib.suppress(OSError):
-            if match := _PEAK.search(self._status.read_text(encoding="ascii", errors="replace")):
+            if match := _WRITABLE.search(self._status.read_text(encoding="ascii", errors="replace")):
                 self.bytes = max(self.bytes, 1024 * int(match[1]))

@@ -31,6 +31,7 @@ def main(program: str, parent: int, answers: int, cpu_seconds: int, memory_bytes
     answers: where the report on what confines it goes, and then all that the program prints
     """
     lockdown.die_with(parent)
+    lockdown.offer_to_be_killed()
     network = lockdown.leave_network()
     libraries = _libraries()
     limits = lockdown.limit(cpu_seconds, memory_bytes)

@@ -1,54 +1,56 @@
-"""Observers that see nothing, for measuring what watching costs."""
+"""An observer that sees nothing: what the others build on, and what measures the cost of watching."""
 
 from __future__ import annotations
 
-from numpy import bool_, intp
+from collections.abc import Hashable
+
+import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device.findings import Findings
 from kernels.device.machine import Machine
 from kernels.device.mask import Mask
-from kernels.device.memory import Allocation
-from kernels.device.observers.races import Access, RaceObserver
-from kernels.device.observers.stores import StoreObserver
+from kernels.device.observers.accesses import Access, Strength
+
+Grid = NDArray[np.bool_]
 
 
-class NoRaces(RaceObserver):
-    """Sees no race."""
+class Unwatched:
+    """All that the search for data races is told; each observer listens to what it needs."""
+
+    def start(self, machine: Machine) -> None:
+        """A chunk of blocks begins."""
 
     def record(self, access: Access) -> None:
-        """Looks away."""
+        """Threads touch memory."""
 
-    def copy_pending(self, accesses: list[Access]) -> None:
-        """Looks away."""
+    def update(self, access: Access, *, acquires: bool, releases: bool) -> None:  # noqa: ARG002
+        """The same, atomically, thread by thread in the order of their numbers."""
+        self.record(access)
 
-    def warp_sync(self, mask: Mask | None) -> None:
-        """Looks away."""
+    def copying(self, accesses: list[Access]) -> None:
+        """These asynchronous copies are under way."""
 
-    def barrier(self, blocks: NDArray[bool_] | None) -> None:
-        """Looks away."""
+    def landed(self, access: Access, chosen: Grid) -> None:
+        """The chosen ones of the threads of an asynchronous copy have waited for it."""
 
+    def barrier(self, blocks: Grid | None) -> None:
+        """All threads of the given blocks (None: of all) met at a barrier."""
 
-class NoStores(StoreObserver):
-    """Sees of a store only where it went: what a kernel leaves in module variables outlives the launch."""
+    def met(self, groups: NDArray[np.int64]) -> None:
+        """Threads of one block with the same number, 0 or more, met at a barrier of their own."""
 
-    def record(
-        self,
-        machine: Machine,  # noqa: ARG002
-        pc: int,
-        allocation: Allocation,
-        words: NDArray[intp],  # noqa: ARG002
-        lanes: NDArray[intp],  # noqa: ARG002
-        unit: int = 4,  # noqa: ARG002
-    ) -> None:
-        """Notes the name."""
-        self._pcs.setdefault(allocation.name, set()).add(pc)
+    def arrive(self, key: Hashable, mask: Mask | None) -> None:
+        """Threads arrived at an object of their block that others wait for."""
 
-    def read(
-        self,
-        machine: Machine,
-        pc: int,
-        allocation: Allocation,
-        words: NDArray[intp],
-        lanes: NDArray[intp],
-    ) -> None:
-        """Looks away."""
+    def wait(self, key: Hashable, mask: Mask | None) -> None:
+        """Threads have seen that an object of their block is complete."""
+
+    def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
+        """Threads executed a fence, which may have one side only."""
+
+    def finish(self) -> None:
+        """The chunk of blocks is at its end."""
+
+    def end(self, findings: Findings) -> None:
+        """The launch is at its end."""

@@ -1,369 +1,328 @@
-"""Finds accesses to shared memory that nothing orders.
+"""Finds data races exactly: a second run, which follows the suspects of the first with vector clocks.
 
-Two threads of one block touch the same bytes, one of them writes, and no barrier stands between. The order in which
-this machine happens to run threads plays no part: all accesses since the last barrier are compared with each other.
+Every access to a suspect cell is kept with the clocks of that moment. Of two accesses that conflict, the later one
+must come after the earlier one by its clock; if it does not, nothing orders them, whichever came first in this run.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device.findings import Findings
 from kernels.device.machine import WARP, Machine
 from kernels.device.mask import Mask
 from kernels.device.memory import Allocation
-from kernels.device.naming import element_name
-from kernels.device.values import Lanes
-from kernels.verdict import Example, Severity, Verdict
+from kernels.device.naming import element_name, plain_name
+from kernels.device.observers.accesses import Access, Kind, Strength, Where
+from kernels.device.observers.clocks import Clocks, Groups
+from kernels.device.observers.conflicts import Index, Order
+from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of
+from kernels.device.observers.moments import Moment
+from kernels.device.observers.nothing import Unwatched
+from kernels.device.observers.race_report import Party, Race, RaceReport
+from kernels.device.observers.suspects import Flags, Suspects
+from kernels.device.ptx import Unsupported
+from kernels.verdict import Severity
 
-_MAX_PENDING = 4096
-_MAX_CLEAN = 4096
-_NOBODY = -1
-Cells = NDArray[np.intp]
-
-
-class Kind(Enum):
-    """What an access does."""
-
-    READ = "reads"
-    WRITE = "writes"
-    ATOMIC = "atomically updates"
-    COPY = "copies asynchronously to"
-
-    @property
-    def writes(self) -> bool:
-        """Whether the memory may change."""
-        return self is not Kind.READ
+_MOST_ENTRIES = 12_000_000
+_MOST_NOTED = 128
+_MOST_NOTED_CELLS = 2_000_000
+_ENOUGH = 4_096
+_PLENTY = 100_000
 
 
-@dataclass(slots=True)
-class Access:
-    """What one instruction touched in one go.
+class RaceObserver(Unwatched):
+    """Follows one launch, chunk by chunk.
 
-    words, shift: the word of each thread, `words + shift`; `words` None where it is the same for all
-    offsets, lanes: instead of words, byte offsets and the numbers of the threads they belong to
-    size: bytes per thread
-    clock: per thread how many warp-wide syncs came before, None where none did since the barrier
-    """
-
-    pc: int
-    allocation: Allocation
-    kind: Kind
-    size: int
-    mask: Mask | None = None
-    words: Lanes | None = None
-    shift: int = 0
-    offsets: NDArray[np.int64] | None = None
-    lanes: NDArray[np.intp] | None = None
-    clock: NDArray[np.int32] | None = None
-    _key: tuple[object, ...] | None = None
-
-    @property
-    def alike(self) -> bool:
-        """Whether every block does the same."""
-        same = self.words is None or self.words.array.shape[1] == 1
-        return same and self.mask is None and self.offsets is None and self.clock is None
-
-    def key(self) -> tuple[object, ...]:
-        """Equal keys: the same threads touch the same bytes by the same instruction."""
-        if self._key is None:
-            self._key = self._make_key()
-        return self._key
-
-    def _make_key(self) -> tuple[object, ...]:
-        if self.offsets is not None and self.lanes is not None:
-            return (self.pc, self.allocation.name, hash(self.offsets.tobytes()), hash(self.lanes.tobytes()))
-        words = None if self.words is None else self.words.digest
-        return (self.pc, self.allocation.name, words, self.shift, self.mask and self.mask.digest)
-
-
-class _Shadow:
-    """Who touched each cell by one instruction: the first thread, and one other."""
-
-    __slots__ = ("first", "first_clock", "kind", "second", "second_clock")
-
-    def __init__(self, cells: int, kind: Kind) -> None:
-        self.kind = kind
-        self.first = np.full(cells, _NOBODY, np.int32)
-        self.second = np.full(cells, _NOBODY, np.int32)
-        self.first_clock = np.zeros(cells, np.int32)
-        self.second_clock = np.zeros(cells, np.int32)
-
-
-class RaceObserver:
-    """Follows one chunk of blocks through the intervals between barriers.
-
-    unit: bytes per cell; 1 where the kernel touches shared memory in pieces smaller than a word
-    clean: signatures of intervals in which nothing was found; kept over chunks, since most intervals are alike
+    lines: the lines of the instructions
+    severity: what a race between two threads of one warp counts as
     """
 
     def __init__(
         self,
-        machine: Machine,
         lines: tuple[int | None, ...],
         severity: Severity,
-        unit: int,
-        clean: set[object],
+        suspects: Suspects,
     ) -> None:
-        self._machine = machine
         self._lines = lines
         self._severity = severity
-        self._unit = unit
-        self._clean = clean
-        self._pending: list[Access] = []
-        self._order: list[object] = []
-        self._seen: dict[object, int] = {}
-        self._shadows: dict[tuple[str, int], _Shadow] = {}
-        self._clock: NDArray[np.int32] | None = None
-        self._copies: list[Access] = []
+        self._suspects = suspects
+        self._clocks = Clocks()
+        self._moments: dict[int, Moment] = {}
+        self._moment = 0
+        self._sites: list[Where] = []
+        self._allocations: list[Allocation] = []
+        self._variables: dict[str, int] = {}
+        self._site_numbers: dict[tuple[int, str, Strength], int] = {}
+        self._block: list[Noted] = []
+        self._noted_cells = 0
+        self._rows = np.zeros(0, ENTRY)
+        self._grid_moments: set[int] = set()
+        self._grid: list[Noted] = []
+        self._kept: list[Entries] = []
+        self._count = 0
+        self._event = 0
+        self._since = 0
+        self._found = Counter[frozenset[int]]()
+        self._report = RaceReport()
+
+    def start(self, machine: Machine) -> None:
+        """Begins a chunk of blocks."""
+        self._machine = machine
+        self._clocks.start(machine)
+        self._fresh: set[object] = set()
+        self._last: Moment | None = None
 
     # -- what happens -------------------------------------------------------------------------------------------------
 
     def record(self, access: Access) -> None:
-        """Notes an access; one that adds nothing to the interval is dropped."""
-        if self._clock is not None:
-            access = _with_clock(access, self._clock)
-            self._pending.append(access)
-            self._order.append(object())
+        """Notes an access; a volatile one to a flag is as good as atomic."""
+        if self._suspects.is_flag(access, self._machine):
+            where = replace(access.where, strength=Strength.DEVICE)
+            self.update(replace(access, where=where, _key=None), acquires=False, releases=False)
         else:
-            key = access.key()
-            distinct = len(self._seen)
-            if self._seen.get(key) == distinct:
-                return
-            self._seen.setdefault(key, distinct)
-            self._seen[key] = len(self._seen)
-            self._pending.append(access)
-            self._order.append(key)
-        if len(self._pending) >= _MAX_PENDING:
-            self._analyse(alike=False)
-            self._clean_no_more()
+            self._note(access)
 
-    def copy_pending(self, accesses: list[Access]) -> None:
-        """Asynchronous copies that are still under way: they go on over the next barrier."""
-        self._copies = accesses
-
-    def warp_sync(self, mask: Mask | None) -> None:
-        """The threads of a mask met the others of their warps."""
-        shape = self._machine.shape
-        clock = (
-            np.zeros((shape.threads, shape.blocks), np.int32) if self._clock is None else self._clock.copy()
+    def _note(self, access: Access) -> None:
+        """Notes an access to suspect cells; one more of the same at the same time of its threads adds nothing."""
+        name = access.allocation.name
+        block, grid = self._suspects.block.get(name), self._suspects.grid.get(name)
+        if (block is None and grid is None) or self._found.total() >= _PLENTY:
+            return
+        moment = self._clocks.now()
+        if moment is not self._last:
+            self._last = moment
+            self._moment += 1
+            self._moments[self._moment] = moment
+            self._fresh.clear()
+        if access.key() in self._fresh and access.flight is None:
+            return
+        self._fresh.add(access.key())
+        unit = self._suspects.unit(name)
+        if access.where.kind is Kind.WRITE:
+            self._clocks.locations.overwrite(self._machine, access, unit)
+        self._event += 1
+        variable = self._variables.setdefault(name, len(self._variables))
+        noted = Noted(
+            self._machine,
+            access,
+            moment,
+            self._moment,
+            self._event,
+            variable,
+            self._site(access),
         )
-        present = np.ones(clock.shape, np.bool_) if mask is None else mask.array
-        for start in range(0, shape.threads, WARP):
-            rows = slice(start, start + WARP)
-            latest = np.where(present[rows], clock[rows], 0).max(axis=0) + 1
-            clock[rows] = np.where(present[rows], latest, clock[rows])
-        self._clock = clock
+        if block is not None:
+            self._block.append(noted)
+        if grid is not None:
+            self._grid.append(noted)
+            self._grid_moments.add(self._moment)
+        self._noted_cells += self._machine.shape.lanes * max(1, access.where.size // unit)
+        if len(self._block) >= _MOST_NOTED or self._noted_cells >= _MOST_NOTED_CELLS:
+            self._look()
+
+    def _site(self, access: Access) -> int:
+        """The number of an instruction at a variable."""
+        key = access.where.pc, access.allocation.name, access.strength
+        if key not in self._site_numbers:
+            self._site_numbers[key] = len(self._sites)
+            self._sites.append(replace(access.where, strength=access.strength))
+            self._allocations.append(access.allocation)
+        return self._site_numbers[key]
+
+    def update(self, access: Access, *, acquires: bool, releases: bool) -> None:
+        """Atomics take effect, thread by thread in the order of their numbers."""
+        self._note(access)
+        unit = self._suspects.unit(access.allocation.name)
+        try:
+            self._clocks.update(access, unit, acquires=acquires, releases=releases)
+        except Unsupported as reason:
+            reason.line = reason.line or self._lines[access.where.pc]
+            raise
+
+    def landed(self, access: Access, chosen: NDArray[np.bool_]) -> None:
+        """Threads have waited for their asynchronous copies."""
+        assert access.flight is not None
+        assert access.lanes is not None
+        self._event += 1
+        moment, flight = self._clocks.now(), access.flight
+        thread, column = np.divmod(access.lanes[chosen], self._machine.shape.blocks)
+        flight.interval[chosen] = moment.interval[column]
+        flight.time[chosen] = moment.time[thread, column % moment.time.shape[1]]
+        flight.event[chosen] = self._event
 
     def barrier(self, blocks: NDArray[np.bool_] | None) -> None:
-        """All threads of the given blocks (None: of all) met: what follows is ordered behind what was."""
-        signature = tuple(self._order)
-        if self._pending and not (signature in self._clean and not self._shadows):
-            fresh = not self._shadows
-            alike = blocks is None and fresh and all(access.alike for access in self._pending)
-            found = self._analyse(alike=alike)
-            if fresh and not found and self._clock is None and len(self._clean) < _MAX_CLEAN:
-                self._clean.add(signature)
+        """All threads of the given blocks (None: of all) met."""
+        self._clocks.barrier(blocks)
         if blocks is None:
-            self._shadows.clear()
-            self._clock = None
-        else:
-            if self._clock is not None:
-                self._clock = np.where(blocks[np.newaxis, :], 0, self._clock).astype(np.int32)
-            for shadow in self._shadows.values():
-                shadow.first.reshape(-1, blocks.size)[:, blocks] = _NOBODY
-                shadow.second.reshape(-1, blocks.size)[:, blocks] = _NOBODY
-        self._pending.clear()
-        self._order.clear()
-        self._seen.clear()
-        for access in self._copies:
-            self.record(access)
+            self._look()
+
+    def met(self, groups: Groups) -> None:
+        """Threads of one block with the same number, 0 or more, met."""
+        self._clocks.met(groups)
+
+    def arrive(self, key: Hashable, mask: Mask | None) -> None:
+        """Threads arrived at an object of their block."""
+        self._clocks.arrive(key, mask)
+
+    def wait(self, key: Hashable, mask: Mask | None) -> None:
+        """Threads have seen that an object of their block is complete."""
+        self._clocks.wait(key, mask)
+
+    def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
+        """Threads executed a fence, which may have one side only."""
+        if acquires:
+            self._clocks.acquire(mask, scope)
+        if releases:
+            self._clocks.release(mask, scope)
 
     def finish(self) -> None:
-        """The kernel is at its end: looks at what is left."""
-        self._copies = []
+        """The chunk of blocks is at its end."""
         self.barrier(None)
+        self._block.clear()
+        self._rows = self._rows[:0]
+        for noted in self._grid:
+            made = self._entries(noted, self._suspects.grid)
+            self._kept.append(made)
+            self._count += len(made)
+        self._grid.clear()
+        if self._count > _MOST_ENTRIES:
+            advice = "Let each block use elements of its own."
+            reason = self._too_many(self._kept, "its blocks share memory", "", advice)
+            self._compare_kept()
+            if not self._report:
+                raise reason
+
+    def end(self, findings: Findings) -> None:
+        """The launch is at its end."""
+        self._compare_kept()
+        self._report.write(self._machine, findings)
+
+    @property
+    def races(self) -> bool:
+        """Whether there were any."""
+        return bool(self._report)
+
+    @property
+    def relies_on_atomics(self) -> bool:
+        """Whether threads came after others by fences and atomics, and so by the order in which those took effect."""
+        return self._clocks.seen
+
+    def _compare_kept(self) -> None:
+        """Looks at what several blocks touched."""
+        if self._kept:
+            self._since = 0
+            entries = _sorted(np.concatenate(self._kept))
+            self._compare(self._order(one_block=False), entries, self._machine.shape.blocks)
+        self._kept.clear()
+        self._count = 0
 
     # -- what it means ------------------------------------------------------------------------------------------------
 
-    def _clean_no_more(self) -> None:
-        """The interval is too long to be kept whole: it goes on from its shadows."""
-        self._pending.clear()
-        self._order.clear()
-        self._order.append(object())
-        self._seen.clear()
-
-    def _analyse(self, *, alike: bool) -> bool:
-        """Compares all pending accesses; says whether anything was found.
-
-        alike: every block did the same, so that one block stands for all
-        """
-        found = False
-        for access in self._pending:
-            for cells, lanes in self._cells(access, alike=alike):
-                found |= self._compare(access, cells, lanes, alike=alike)
-        if alike:
-            self._shadows.clear()
-        return found
-
-    def _cells(self, access: Access, *, alike: bool) -> list[tuple[Cells, Cells]]:
-        """Pairs of cell numbers and thread numbers (lanes), one pair for each cell that a thread touches."""
-        shape = self._machine.shape
-        columns = 1 if alike else shape.blocks
-        pieces = max(1, access.size // self._unit)
-        if access.offsets is not None and access.lanes is not None:
-            starts = (access.offsets // self._unit).astype(np.intp)
-            lanes = access.lanes
-        else:
-            lanes = (
-                np.arange(shape.threads * columns, dtype=np.intp)
-                if alike
-                else self._machine.active(access.mask)
-            )
-            words = np.zeros((1, 1), np.intp) if access.words is None else access.words.array
-            whole = np.broadcast_to(words, (shape.threads, columns)).reshape(-1)
-            starts = (whole[lanes] + access.shift) * (4 // self._unit)
-        block = lanes % columns
-        return [((starts + piece) * columns + block, lanes) for piece in range(pieces)]
-
-    def _compare(self, access: Access, cells: Cells, lanes: Cells, *, alike: bool) -> bool:
-        columns = 1 if alike else self._machine.shape.blocks
-        threads = (lanes // columns).astype(np.int32)
-        clock = np.zeros(threads.shape, np.int32) if access.clock is None else access.clock.reshape(-1)[lanes]
-        found = False
-        for (name, pc), shadow in self._shadows.items():
-            if name == access.allocation.name and _may_conflict(access.kind, shadow.kind):
-                others = self._others(shadow, cells, threads, clock)
-                found |= self._report(access, (pc, shadow.kind), cells, threads, others, columns)
-        shadow = self._shadow(access, columns)
-        if access.kind.writes and access.kind is not Kind.ATOMIC:
-            last = np.full(len(shadow.first), _NOBODY, np.int32)
-            last[cells] = threads
-            others = np.where(last[cells] != threads, last[cells], _NOBODY)
-            found |= self._report(access, (access.pc, access.kind), cells, threads, others, columns)
-        _update(shadow, cells, threads, clock)
-        return found
-
-    def _shadow(self, access: Access, columns: int) -> _Shadow:
-        key = (access.allocation.name, access.pc)
-        shadow = self._shadows.get(key)
-        if shadow is None:
-            cells = (access.allocation.size + 3) // 4 * (4 // self._unit) * columns
-            shadow = self._shadows[key] = _Shadow(cells, access.kind)
-        return shadow
-
-    def _others(
-        self, shadow: _Shadow, cells: Cells, threads: NDArray[np.int32], clock: NDArray[np.int32]
-    ) -> NDArray[np.int32]:
-        """For each thread another one that touched its cell and that nothing orders, or nobody."""
-        chosen = np.full(threads.shape, _NOBODY, np.int32)
-        for who, when in ((shadow.first, shadow.first_clock), (shadow.second, shadow.second_clock)):
-            other = who[cells]
-            loose = (other != _NOBODY) & (other != threads)
-            if clock.any():
-                loose &= (other // WARP != threads // WARP) | (when[cells] >= clock)
-            chosen = np.where(loose & (chosen == _NOBODY), other, chosen)
-        return chosen
-
-    def _report(
-        self,
-        access: Access,
-        earlier: tuple[int, Kind],
-        cells: Cells,
-        threads: NDArray[np.int32],
-        others: NDArray[np.int32],
-        columns: int,
-    ) -> bool:
-        """Adds a finding for the threads that have an `other`; inside one warp it may weigh less."""
-        clash = others != _NOBODY
-        if not clash.any():
-            return False
-        near = clash & (others // WARP == threads // WARP)
-        parts = [(clash & ~near, Severity.ERROR), (near, self._severity)]
-        if self._severity is Severity.ERROR:
-            parts = [(clash, Severity.ERROR)]
-        for part, severity in parts:
-            if part.any():
-                self._add(access, earlier, cells, threads, others, columns, part, severity)
-        return True
-
-    def _add(
-        self,
-        access: Access,
-        earlier: tuple[int, Kind],
-        cells: Cells,
-        threads: NDArray[np.int32],
-        others: NDArray[np.int32],
-        columns: int,
-        part: NDArray[np.bool_],
-        severity: Severity,
-    ) -> None:
-        pc, kind = earlier
-        line, other_line = self._lines[access.pc], self._lines[pc]
-        count = int(np.count_nonzero(part)) * (self._machine.shape.blocks if columns == 1 else 1)
-
-        def describe() -> tuple[Example, str]:
-            at = int(np.flatnonzero(part)[0])
-            cell, column = divmod(int(cells[at]), columns)
-            element = element_name(access.allocation, cell * self._unit)
-            return self._sentence(
-                access.kind, kind, element, int(threads[at]), int(others[at]), column, line, other_line
-            )
-
-        self._machine.findings.add(
-            Verdict.DATA_RACE, line, count, describe, other_line=other_line, severity=severity
+    def _look(self) -> None:
+        """Compares what the threads of each block did since their last barrier; what may still meet something stays."""
+        if not self._block and not len(self._rows):
+            return
+        passed = self._clocks.now().interval
+        done = not any(noted.lasts(passed) for noted in self._block)
+        alike = done and not len(self._rows) and all(noted.alike for noted in self._block)
+        made = [self._entries(noted, self._suspects.block, alike=alike) for noted in self._block]
+        entries = _sorted(np.concatenate([self._rows, *made]))
+        if len(entries) > _MOST_ENTRIES:
+            who, when = "the threads of a block share memory", " between two barriers"
+            raise self._too_many([entries], who, when, "Use barriers more often.")
+        suspects = self._compare(
+            self._order(one_block=True), entries, 1 if alike else self._machine.shape.blocks
         )
+        self._since = (self._event + 1) << LANE_BITS
+        self._keep(entries, suspects, passed)
 
-    def _sentence(
-        self,
-        kind: Kind,
-        earlier: Kind,
-        element: str,
-        thread: int,
-        other: int,
-        column: int,
-        line: int | None,
-        other_line: int | None,
-    ) -> tuple[Example, str]:
-        machine = self._machine
-        block = machine.geometry.block(column)
-        one, two = machine.geometry.thread(thread), machine.geometry.thread(other)
-        missing = "no `__syncthreads()` between"
-        if Kind.COPY in {kind, earlier}:
-            missing = "no wait for the copy and `__syncthreads()` between"
+    def _too_many(self, entries: Sequence[Entries], who: str, when: str, advice: str) -> Unsupported:
+        """Why these are not compared, at the instruction that made most of them."""
+        made = np.sum([np.bincount(each["site"], minlength=len(self._sites)) for each in entries], axis=0)
+        site = int(made.argmax())
+        name = plain_name(self._allocations[site].name)
         message = (
-            f"thread {machine.thread_name(one)} of block {machine.block_name(block)} {kind.value} `{element}`"
-            f"{_at(line)}, while thread {machine.thread_name(two)} {earlier.value} it{_at(other_line)}; {missing}"
+            f"The CPU device can't check this kernel for races: {who} in more than {_MOST_ENTRIES:,} accesses{when}, "
+            f"mostly of `{name}`. {advice}"
         )
-        return Example(block, (one, two), element), message
+        return Unsupported("ld", self._lines[self._sites[site].pc], message)
+
+    def _entries(self, noted: Noted, suspects: Mapping[str, Flags], *, alike: bool = False) -> Entries:
+        name = noted.access.allocation.name
+        return noted.entries(self._suspects.unit(name), suspects[name], alike=alike)
+
+    def _keep(self, entries: Entries, suspects: Flags, passed: NDArray[np.int64]) -> None:
+        """Keeps what may meet later accesses: copies under way; of a cell in order, only the end."""
+        self._noted_cells = 0
+        self._block = [noted for noted in self._block if noted.under_way]
+        under_way = [noted.event for noted in self._block]
+        lasting = entries["interval"] >= passed[entries["column"]]
+        lasting &= ~np.isin(entries["event"] >> LANE_BITS, under_way)
+        enough = self._found.total() > _ENOUGH
+        lasting &= self._order(one_block=True).ends(entries) | (suspects & (not enough))
+        self._rows = entries[lasting]
+        used = {*np.unique(self._rows["when"]).tolist(), *self._grid_moments, self._moment}
+        used |= {noted.when for noted in self._block}
+        self._moments = {number: self._moments[number] for number in used & self._moments.keys()}
+
+    def _order(self, *, one_block: bool) -> Order:
+        return Order(self._clocks.knowledge, self._moments, self._sites, one_block=one_block)
+
+    def _compare(self, order: Order, entries: Entries, columns: int) -> Flags:
+        """Reports the races among the entries, which are those of so many blocks side by side; says where to look."""
+        suspects = order.suspects(entries)
+        entries = entries[suspects]
+        for earlier, later in order.races(entries, self._since, self._settled):
+            near = (entries["block"][earlier] == entries["block"][later]) & (
+                entries["thread"][earlier] // WARP == entries["thread"][later] // WARP
+            )
+            light = near & (self._severity is not Severity.ERROR)
+            turned = entries["site"][earlier] > entries["site"][later]
+            parts = [
+                (int(entries["event"][later[chosen]].min()), chosen, severity)
+                for part, severity in ((light, self._severity), (~light, Severity.ERROR))
+                for chosen in (part & turned, part & ~turned)
+                if chosen.any()
+            ]
+            for _, chosen, severity in sorted(parts, key=lambda part: part[0]):
+                # a pair from two warps tells more than a pair from one
+                clearest = np.lexsort((entries["event"][later[chosen]], near[chosen]))[0]
+                pair = entries[earlier[chosen][clearest]], entries[later[chosen][clearest]]
+                self._add(pair, self._early(entries, later[chosen], columns), severity, columns)
+        return suspects
+
+    def _early(self, entries: Entries, later: Index, columns: int) -> int:
+        """How many accesses come too early; those of a block that stands for others count for these too."""
+        marked = np.zeros(len(entries), np.bool_)
+        marked[later] = True
+        return int(np.count_nonzero(marked)) * (self._machine.shape.blocks // columns)
+
+    def _add(self, pair: tuple[np.void, np.void], count: int, severity: Severity, columns: int) -> None:
+        """Adds races between two instructions, of which the pair is an example."""
+        earlier, later = pair
+        if severity is Severity.ERROR:
+            self._found[frozenset((int(earlier["site"]), int(later["site"])))] += count
+        allocation = self._allocations[int(later["site"])]
+        cell = cell_of(int(later["key"]), columns, shared=allocation.space == "shared")
+        element = element_name(allocation, cell * self._suspects.unit(allocation.name))
+        together = int(earlier["event"]) >> LANE_BITS == int(later["event"]) >> LANE_BITS
+        self._report.add(Race(self._party(earlier), self._party(later), element, count, severity, together))
+
+    def _party(self, entry: np.void) -> Party:
+        site = self._sites[int(entry["site"])]
+        return Party(int(entry["block"]), int(entry["thread"]), site.kind, self._lines[site.pc])
+
+    def _settled(self, one: int, other: int) -> bool:
+        """Whether so many races of two instructions have been found that more would tell nothing new."""
+        return self._found[frozenset((one, other))] >= _ENOUGH
 
 
-def _at(line: int | None) -> str:
-    return "" if line is None else f", line {line}"
-
-
-def _with_clock(access: Access, clock: NDArray[np.int32]) -> Access:
-    return Access(
-        access.pc, access.allocation, access.kind, access.size, access.mask, access.words, access.shift,
-        access.offsets, access.lanes, clock,
-    )  # fmt: skip
-
-
-def _may_conflict(one: Kind, other: Kind) -> bool:
-    return (one.writes or other.writes) and not (one is other is Kind.ATOMIC)
-
-
-def _update(shadow: _Shadow, cells: Cells, threads: NDArray[np.int32], clock: NDArray[np.int32]) -> None:
-    """Enters the threads of an access into its instruction's shadow."""
-    first = shadow.first[cells]
-    older = (first // WARP == threads // WARP) & (shadow.first_clock[cells] < clock)
-    free = (first == _NOBODY) | (first == threads) | older
-    shadow.first[cells[free]] = threads[free]
-    shadow.first_clock[cells[free]] = clock[free]
-    first = shadow.first[cells]
-    other = first != threads
-    shadow.second[cells[other]] = threads[other]
-    shadow.second_clock[cells[other]] = clock[other]
+def _sorted(entries: Entries) -> Entries:
+    """By cell, and there as they happened."""
+    return entries[np.lexsort((entries["event"], entries["key"]))]

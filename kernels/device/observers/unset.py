@@ -66,6 +66,21 @@ class UnsetObserver:
         found = here if carried is None else np.where(carried != 0, carried, here)
         self._set(register, np.where(missing, found, np.int32(0)).astype(np.int32), mask)
 
+    def note_absent(
+        self, pc: int, partners: NDArray[np.int32], present: NDArray[np.bool_], mask: Mask | None
+    ) -> None:
+        """A shuffle in which lanes read from `partners`, of which some take no part."""
+        absent = ~present if mask is None else ~present & mask.array
+        if pc in self._elements or not absent.any():
+            return
+        lane = int(np.flatnonzero(absent)[0])
+        block, thread = self._machine.who(lane)
+        partner = int(partners.reshape(-1)[lane])
+        message = (
+            f"{self._machine.lane_name(lane)} reads lane {partner}, which doesn't take part in this shuffle"
+        )
+        self._elements[pc] = Example(block, (thread,)), message
+
     def from_shuffle(
         self, register: int, pc: int, came: Origins | None, present: NDArray[np.bool_], mask: Mask | None
     ) -> None:

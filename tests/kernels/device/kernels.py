@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kernels.bundle import header_texts
 from kernels.compile import Compilation, compile_source
 from kernels.device import Budget, Buffer, Execution, Program, load_program, run
 from kernels.launch import Launch
-from kernels.verdict import Example, Finding
+from kernels.verdict import Example, Finding, Verdict
 
+CACHE = Path(__file__).parents[3] / "build" / "headers"
 HEAD = "__global__ void K(float* M, float* P, int n)"
 THREAD = "int t = threadIdx.x;"
 
@@ -25,7 +28,8 @@ THREAD = "int t = threadIdx.x;"
 def compiled(text: str, arch: str = "sm_90", defines: str = "", symbols: tuple[str, ...] = ()) -> Compilation:
     """The compilation of a source; `defines` as in "A=1 B=2"."""
     macros = dict(each.split("=") for each in defines.split())
-    made = compile_source(text, "K", arch, macros, True, symbols)
+    headers = header_texts(text, CACHE)
+    made = compile_source(text, "K", arch, macros, True, symbols, headers=headers)
     assert isinstance(made, Compilation), made
     return made
 
@@ -96,6 +100,12 @@ def only(execution: Execution) -> Finding:
 def lines(execution: Execution) -> list[tuple[str, int | None, int | None]]:
     """The findings without their details."""
     return [(finding.kind.value, finding.line, finding.other_line) for finding in execution.findings]
+
+
+def racing(execution: Execution) -> set[frozenset[int | None]]:
+    """The pairs of lines that race in a run without other findings."""
+    assert {each.kind for each in execution.findings} <= {Verdict.DATA_RACE}
+    return {frozenset({each.line, each.other_line}) for each in execution.findings}
 
 
 def example(finding: Finding) -> Example:

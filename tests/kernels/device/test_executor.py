@@ -10,6 +10,7 @@ import pytest
 from kernels.device import Budget, Buffer, Execution, Malformed, load_program, run
 from kernels.exercise import find_exercise
 from kernels.launch import Launch
+from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, Device, compiled, program
 
 ARCHITECTURES = ["sm_75", "sm_90", "sm_100", "sm_120"]
@@ -119,6 +120,14 @@ def test_instructions_are_counted_for_each_thread(device):
 
     assert 5 < one < 20
     assert device.run(text, grid=3, block=33, n=99).instructions == 99 * one
+
+
+def test_of_a_launch_that_cannot_end_in_its_budget_only_the_beginning_runs(device):
+    execution = device.run(f"{HEAD} {{ {THREAD} P[0] = M[t]; }}", grid=2**31 - 1, block=1024, n=32)
+
+    kinds = {finding.kind for finding in execution.findings}
+    assert {Verdict.TIME_LIMIT, Verdict.DATA_RACE} <= kinds
+    assert execution.instructions < 10_000_000
 
 
 def test_another_number_of_arguments_than_the_kernel_has(device):

@@ -29,7 +29,20 @@ def printed(device: Device, call: str) -> str:
         ('"%lld %llu", -(1LL << 40), 1ULL << 63', "-1099511627776 9223372036854775808"),
         ("\"%c%c %%\", 65, 'b'", "Ab %"),
         ('"%d %f %d", 1, 2.5, 3', "1 2.500000 3"),
-        ('"%f %f", 1 / (M[3] - 3), __int_as_float(0xff800000)', "inf -inf"),
+        ('"%f %f|%06f", 1 / (M[3] - 3), __int_as_float(0xff800000), 1 / (M[3] - 3)', "inf -inf|   inf"),
+        ('"%s, %-6s|%6s|%.2s", "one", "two", M[3] > 2 ? "three" : "", "four"', "one, two   | three|fo"),
+        ('"%*d|%-*d|%*d|%.*f|%d", 5, 42, 5, 42, -5, 42, 2, 1.125, 7', "   42|42   |42   |1.12|7"),
+        (
+            '"%hhd %hu %ld %zu %.3d %#x %#o %i", 300, 65537, 1L << 33, sizeof(int), 7, 255, 8, -1',
+            "44 1 8589934592 4 007 0xff 010 -1",
+        ),
+        ('"%p %p", (void*)0x1234, (void*)0', "0x1234 (nil)"),
+        ('"%s|%c|%5c", (const char*)0, 65, 66', "(null)|A|    B"),
+        ('"%a %A %.1a %a", 1.5, -2.0, 1.96875, 0.0', "0x1.8p+0 -0X1P+1 0x2.0p+0 0x0p+0"),
+        ('"%d%% of %5%|%y", 50', "50% of %|%y"),
+        ('"%d %n%d %s", 1, (int*)0, 2, "two"', "1 %n%d %s"),
+        ('"%s %ls %d", "one", (void*)0, 2', "one %ls %d"),
+        ('"%lf %lc%d", 1.5, 65, 2', "1.500000 %lc%d"),
     ],
 )
 def test_formats(device, arguments, wanted):
@@ -105,3 +118,75 @@ def test_nothing_runs_after_a_trap(device, monkeypatch):
 
     assert out[0].tolist() == [1] * 32
     assert (out[1:] != out[1:]).all()
+
+
+def test_strings_that_a_kernel_makes_itself(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ char word[8];
+  char own[4] = {{'a', (char)('b' + t), 'c', 0}};
+  if (t < 5) word[t] = "left"[t];
+  __syncthreads();
+  P[t] = 0;
+  if (t == 2) printf("%s %s", word, own);
+}}"""
+
+    execution = device.run(text)
+
+    assert (execution.findings, execution.printed) == ((), "left adc")
+
+
+@pytest.mark.parametrize("width", ["%99999999d", "%.99999999f", "%*d"])
+def test_widths_are_bounded(device, width):
+    arguments = {"%*d": "2000000000, 1", "%.99999999f": "1.5"}.get(width, "1")
+
+    assert len(printed(device, f'if (t == 0) printf("{width}", {arguments});')) <= 220
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        ('printf("%s", (const char*)(size_t)(M[5] + 5))', Verdict.OUT_OF_BOUNDS),
+        ('printf("%s", (const char*)(P + 40))', Verdict.OUT_OF_BOUNDS),
+        ('printf("%s", open)', Verdict.OUT_OF_BOUNDS),
+        ("printf((const char*)(size_t)(M[5] + 5))", Verdict.OUT_OF_BOUNDS),
+        ('vprintf("%d", (char*)(size_t)(M[5] + 5))', Verdict.OUT_OF_BOUNDS),
+        ("vprintf((const char*)((size_t)P << 20), nullptr)", Verdict.OUT_OF_BOUNDS),
+        ('printf("%s", unset)', Verdict.UNINITIALIZED_READ),
+    ],
+)
+def test_pointers_that_lead_to_no_text(device, call, kind):
+    text = f"""extern "C" __device__ int vprintf(const char*, void*);
+__device__ char open[4] = {{'o', 'p', 'e', 'n'}};
+{HEAD} {{
+  {THREAD}
+  __shared__ char unset[4];
+  P[t] = 0;
+  if (t == 3) {call};  //@ print
+  if (n == 0) unset[t] = 1;
+}}"""
+
+    finding = only(device.run(text))
+
+    assert (finding.kind, finding.line) == (kind, line(text, "print"))
+
+
+@pytest.mark.parametrize("call", ['printf("%d %*d", 1)', 'printf("%s")'])
+def test_a_missing_argument_is_found_before_it_is_read(device, call):
+    finding = only(device.run(f"{HEAD} {{ {THREAD} P[t] = 0; if (t == 0) {call}; }}"))
+    assert finding.kind is Verdict.OUT_OF_BOUNDS
+    assert "`printf` gets" in finding.message
+
+
+def test_a_text_that_is_printed_while_it_is_written_is_not_a_race(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ char word[32];
+  word[t] = 0;
+  __syncthreads();
+  if (t == 0) word[0] = 'a';
+  if (t < 2) printf("%s", word);
+  P[t] = 0;
+}}"""
+
+    assert device.run(text).findings == ()

@@ -148,10 +148,12 @@ def test_a_kernel_of_another_name():
             "mma",
         ),
         ("wgmma.fence.sync.aligned;", "wgmma.fence"),
-        ("mbarrier.init.shared.b64 [%rd1], 5;", "mbarrier.init"),
+        ("mbarrier.expect_tx.shared.b64 [%rd1], 5;", "mbarrier.expect_tx"),
         ("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"),
         ("mov.u32 %r1, %nonsense;", ""),
-        ("bar.sync 0, 32;", ""),
+        ("barrier.cluster.arrive.aligned;", "barrier.cluster"),
+        ("bar.arrive 1;", ""),
+        ("bar.sync 1, 32, 32;", ""),
     ],
 )
 def test_what_is_not_known_is_named_with_its_line_or_refused(instruction, name):

@@ -236,5 +236,5 @@ def test_a_block_larger_than_the_kernel_allows(device):
     assert device.output(text, block=64, n=64) == list(range(64))
     finding = only(device.run(text, block=65, n=65))
     assert (finding.kind.value, finding.line) == ("resource_limit", None)
-    assert "at most 64 threads" in finding.message
-    assert "with 65" in finding.message
+    assert "blocks of 64 threads" in finding.message
+    assert "has 65" in finding.message

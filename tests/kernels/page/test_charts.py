@@ -119,10 +119,12 @@ def test_formulas_are_typeset_and_escaped():
 
 
 def test_lines_named_in_a_sentence_are_links():
-    assert linked("Line 3 and line 9.", 5) == '<a class="to" href="#L3">Line 3</a> and line 9.'
-    assert linked("<b>", 5, 2) == '&lt;b&gt; (<a class="to" href="#L2">line 2</a>)'
+    assert (
+        linked("Line 3 and line 9.", 5) == '<a class="to" href="#L3">Line\N{NO-BREAK SPACE}3</a> and line 9.'
+    )
+    assert linked("<b>", 5, 2) == '&lt;b&gt; (<a class="to" href="#L2">line\N{NO-BREAK SPACE}2</a>)'
     assert linked("Write `a<b>`.", 5) == "Write <code>a&lt;b&gt;</code>."
-    assert linked("See line 2.", 5, 2).count("line 2") == 1
+    assert linked("See line 2.", 5, 2).count(">line\N{NO-BREAK SPACE}2<") == 1
 
 
 def test_pieces_of_the_source_join_to_the_source():

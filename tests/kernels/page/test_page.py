@@ -12,6 +12,7 @@ from kernels.analysis import Analysis
 from kernels.diagnostics import Diagnostic
 from kernels.evidence import Advice, Evidence, LineEvidence
 from kernels.page.render import render_page
+from kernels.page.summary import figures
 from kernels.verdict import Finding, Severity, Verdict
 from tests.kernels.page.reading import read
 from tests.kernels.page.sample import ANALYSIS, EVIDENCE, LAUNCH, SOURCE, access
@@ -45,6 +46,13 @@ def test_every_reference_leads_to_something_on_the_page():
     wanted |= {name for given in PAGE.values("aria-labelledby") for name in given.split()}
     assert wanted - names == set()
     assert all(link.startswith("#") for link in PAGE.values("href"))
+
+
+def test_the_modelled_bound_names_the_size_that_it_is_for():
+    light = replace(EVIDENCE.light[0], sizes={"Width": 2048})
+    analysis = replace(ANALYSIS, evidence=replace(EVIDENCE, light=(light,)))
+    notes = {each.title: each.note for each in figures(analysis)}
+    assert "2,048" in notes["At best"]
 
 
 def test_nothing_is_fetched():

@@ -27,8 +27,8 @@ def test_a_read_without_a_barrier_after_the_write(device):
     assert example(finding).threads == ((0, 0, 0), (63, 0, 0))
     assert example(finding).element == "tile[63]"
     assert finding.message == (
-        f"thread (0,0) of block (0,0) reads `tile[63]`, line {line(text, 'read')}, while thread (63,0) writes it,"
-        f" line {line(text, 'write')}; no `__syncthreads()` between"
+        f"thread (63,0) of block (0,0) writes `tile[63]` in line {line(text, 'write')}, and thread (0,0) reads it in"
+        f" line {line(text, 'read')}; no `__syncthreads()` between"
     )
 
 
@@ -188,7 +188,7 @@ def test_an_atomic_update_clashes_with_a_plain_read(device):
     finding = only(device.run(text, block=64, n=64))
 
     assert (finding.line, finding.other_line) == (line(text, "read"), line(text, "add"))
-    assert "atomically updates it" in finding.message
+    assert "atomically updates" in finding.message
 
 
 def test_an_atomic_update_clashes_with_a_plain_write(device):

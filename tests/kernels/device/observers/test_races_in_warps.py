@@ -1,11 +1,11 @@
-"""Races where `__syncwarp` orders some threads, and where copies go on by themselves."""
+"""Races where `__syncwarp` orders some threads."""
 
 from __future__ import annotations
 
 import pytest
 
 from kernels.verdict import Severity, Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, example, line, only, racing
 
 KIND = Verdict.DATA_RACE
 
@@ -80,26 +80,71 @@ def test_a_race_between_warps_is_an_error_however_warps_are_judged(device):
     assert only(device.run(text, block=64, n=64, warp_races=Severity.WARNING)).severity is Severity.ERROR
 
 
-COPY = f"""{HEAD} {{
+def test_lanes_that_never_met_are_not_ordered_by_meeting_others(device):
+    text = f"""{HEAD} {{
   {THREAD}
-  __shared__ __align__(16) float tile[64];
-  unsigned where = static_cast<unsigned>(__cvta_generic_to_shared(tile + t));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(where), "l"(M + t) : "memory");  //@ copy
-  asm volatile("cp.async.commit_group;" ::: "memory");
-  if (n >= WAIT) asm volatile("cp.async.wait_group 0;" ::: "memory");
-  if (n >= BARRIER) __syncthreads();
-  P[t] = tile[63 - t];  //@ read
+  __shared__ float tile[32];
+  tile[t] = t;  //@ write
+  __syncwarp(t < 16 ? 0xffffu : 0xffff0000u);
+  P[t] = tile[(t + BY) % 32];  //@ read
 }}"""
 
+    assert device.run(text, defines="BY=0").findings == ()
+    assert racing(device.run(text, defines="BY=16")) == {frozenset({line(text, "write"), line(text, "read")})}
 
-def test_an_asynchronous_copy_that_is_waited_for_and_then_met(device):
-    assert device.output(COPY, block=64, n=64, defines="WAIT=0 BARRIER=0") == [63 - t for t in range(64)]
+
+def test_order_goes_on_through_a_third_lane(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float cell;
+  if (t == 0) cell = 7;
+  if (t < 2) __syncwarp(0x3);
+  if (t == 1 || t == 2) __syncwarp(0x6);
+  if (t == 2) P[0] = cell;
+}}"""
+
+    assert device.output(text, n=1) == [7]
 
 
-@pytest.mark.parametrize("without", ["WAIT=99 BARRIER=0", "WAIT=0 BARRIER=99"])
-def test_an_asynchronous_copy_read_too_early(device, without):
-    execution = device.run(COPY, block=64, n=64, defines=without)
+@pytest.mark.parametrize("rounds", [1, 70])
+def test_a_write_is_not_forgotten_behind_reads_of_other_sorts(device, rounds):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ unsigned int x, filler[32];
+  unsigned int seen = 0;
+  if (t == 0) x = 5;  //@ write
+  if (t < 32) {{
+    __syncwarp();
+    if (t == 1) seen = x;
+    __syncwarp();
+    unsigned at = (unsigned)__cvta_generic_to_shared(&x);
+    if (t == 2) asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(seen) : "r"(at) : "memory");
+    for (int i = 0; i < {rounds}; ++i) {{
+      __syncwarp();
+      filler[(t + i) % 32] = i;
+      __syncwarp();
+    }}
+  }}
+  if (t == 40) seen = x;  //@ read
+  P[t] = seen + filler[t % 32] * 0;
+}}"""
 
-    found = [each for each in execution.findings if each.kind is KIND]
-    assert [(each.line, each.other_line) for each in found] == [(line(COPY, "read"), line(COPY, "copy"))]
-    assert "no wait for the copy and `__syncthreads()` between" in found[0].message
+    pair = frozenset({line(text, "write"), line(text, "read")})
+    found = device.run(text, block=64, n=64).findings
+    assert pair in {frozenset({each.line, each.other_line}) for each in found}
+
+
+def test_a_load_that_the_compiler_makes_for_all_is_that_of_the_threads_that_want_it(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float s[32];
+  if (t < 32) s[t] = M[t];
+  __syncwarp();
+  float total = t == 0 ? s[3] : 0.0f;
+  P[t] = __shfl_sync(0xffffffff, total, 0);
+}}"""
+
+    execution = device.run(text, block=64, n=64)
+
+    assert execution.findings == ()
+    assert execution.values["P"].tolist() == [3] * 32 + [0] * 32

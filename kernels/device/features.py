@@ -1,0 +1,43 @@
+"""Names the CUDA feature behind an instruction that is not emulated, as a student knows it."""
+
+from __future__ import annotations
+
+import re
+
+_FEATURES = (
+    (r"(wmma|mma|wgmma|tcgen05|ldmatrix|stmatrix|movmatrix)\b", "tensor cores"),
+    (r"(barrier\.cluster|mapa|getctarank|clusterlaunchcontrol)\b|.*shared::cluster", "thread block clusters"),
+    (r"mov .*%(n?cluster|is_explicit_cluster)", "thread block clusters"),
+    (r"cp\.async\.mbarrier\b", "asynchronous copies that report to a `cuda::barrier`"),
+    (r"mbarrier\..*tx\b", "barriers that count the bytes of asynchronous copies"),
+    (r"cp\.(reduce\.)?async\.bulk\b|tensormap\b|multimem\b", "bulk copies (TMA)"),
+    (r"(tex|tld4|txq)\b", "textures"),
+    (r"(suld|sust|sured|suq)\b", "surfaces"),
+    (r"(alloca|stacksave|stackrestore)\b", "arrays whose size is known at run time only"),
+)
+_ATOMIC = re.compile(r"(?:atom|red)\b.*?\.(add|min|max|and|or|xor|exch|cas|inc|dec)\b")
+_FUNCTIONS = {
+    "add": "Add", "min": "Min", "max": "Max", "and": "And", "or": "Or", "xor": "Xor", "exch": "Exch", "cas": "CAS",
+    "inc": "Inc", "dec": "Dec",
+}  # fmt: skip
+
+
+def feature(instruction: str) -> str | None:
+    """The feature that an instruction belongs to, where that has a name."""
+    return next((name for pattern, name in _FEATURES if re.match(pattern, instruction)), None)
+
+
+def not_emulated(instruction: str) -> str:
+    """The sentence about an instruction that is not emulated."""
+    if instruction.startswith("mov %reserved_smem_offset"):  # memory by which warps of a group meet
+        return (
+            "The CPU device does not emulate groups of more than 32 threads (`tiled_partition<64>`). "
+            "Use groups of at most 32 threads, or the whole block."
+        )
+    if (name := feature(instruction)) is not None:
+        return f"the CPU device does not emulate {name} (`{instruction}`)"
+    if found := _ATOMIC.match(instruction):
+        return (
+            f"the CPU device does not emulate this form of `atomic{_FUNCTIONS[found[1]]}` (`{instruction}`)"
+        )
+    return f"the CPU device does not know the instruction `{instruction}`"

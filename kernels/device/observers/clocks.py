@@ -1,0 +1,391 @@
+"""Vector clocks: what each thread of a chunk comes after, by barriers, fences and atomics.
+
+A thread's clock has three parts. Of its own block it knows all that happened before the last barrier of the block.
+Since then, it knows a time for each lane of its warp, from the warp's barriers. All else comes from other warps and
+blocks, and is a number of `Knowledge`. Clocks are not changed in place: a `Moment` that an access keeps stays true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.machine import WARP, Machine
+from kernels.device.mask import Mask
+from kernels.device.observers.accesses import Access, Kind, Strength
+from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Times, too_often
+from kernels.device.observers.locations import Location, Locations, offsets_of
+from kernels.device.observers.moments import Moment
+
+Grid = NDArray[np.bool_]
+Groups = NDArray[np.int64]
+_Number = TypeVar("_Number", np.int32, np.int64)
+_SCOPES = (Strength.BLOCK, Strength.DEVICE)
+_UNKNOWN = -1
+_MOST_UPDATES = 500_000  # some ten seconds
+
+
+@dataclass(slots=True)
+class _Object:
+    """What threads that arrived at an object have left there for those that wait."""
+
+    known: int = NOTHING
+    pending: dict[Strength, int] = field(default_factory=dict)
+    released: dict[Strength, int] = field(default_factory=dict)
+
+
+class Clocks:
+    """The clocks of one launch, chunk by chunk; `seen`: whether any atomic saw what another had released.
+
+    A thread's `released` is what its fences have made visible: a number of knowledge as a negative one, or the number
+    of the moment of its last fence, from which the knowledge is made when an atomic needs it.
+    """
+
+    def __init__(self) -> None:
+        self.knowledge = Knowledge()
+        self._moments: list[Moment] = []
+        self.locations = Locations()
+        self._updates = 0
+        self.seen = False
+
+    def start(self, machine: Machine) -> None:
+        """Begins a chunk of blocks."""
+        self._machine = machine
+        self._blocks = machine.geometry.numbers
+        self._threads, self._columns = machine.shape.threads, machine.shape.blocks
+        self._warps = -(-self._threads // WARP)
+        self._interval = np.zeros(self._columns, np.int64)
+        self._time: Times = np.zeros((self._threads, 1), np.int32)
+        self._rows: Times | None = None
+        self._others: Ids | None = None
+        self._pending: dict[Strength, Ids] = {}
+        self._released: dict[Strength, Ids] = {}
+        self._objects: dict[tuple[int, Hashable], _Object] = {}
+        self.locations.start()
+        self._when: Moment | None = None
+
+    def now(self) -> Moment:
+        """The clocks as they are."""
+        if self._when is None:
+            pending = dict(self._pending)
+            self._when = Moment(self._blocks, self._interval, self._time, self._rows, self._others, pending)
+        return self._when
+
+    # -- barriers of whole blocks -------------------------------------------------------------------------------------
+
+    def barrier(self, blocks: Grid | None) -> None:
+        """All threads of the blocks met."""
+        self._when = None
+        chosen = np.ones(self._columns, np.bool_) if blocks is None else blocks
+        columns = np.flatnonzero(chosen).tolist()
+        everyone = np.arange(self._threads)
+        if self._others is not None or self._pending or self._released:
+            for column in columns:
+                self._share(column, everyone, self._left_by(column, everyone, block_barrier=True))
+        self._interval = self._interval + chosen
+        if blocks is None:
+            self._time = np.zeros((self._threads, 1), np.int32)
+            self._rows = None
+        else:
+            self._time = np.where(chosen, np.int32(0), self._time)
+            if self._rows is not None:
+                self._rows = np.where(chosen, np.int32(_UNKNOWN), self._rows)
+
+    # -- barriers of groups of threads --------------------------------------------------------------------------------
+
+    def met(self, groups: Groups) -> None:
+        """Threads of one block with the same number, 0 or more, met."""
+        if (groups == groups[:, :1]).all():
+            groups = groups[:, :1]
+        if self._within_warps(groups):
+            self._meet_in_warps(groups)
+            if self._others is not None or self._pending or self._released:
+                self._meet_across(groups, own_block=False)
+        else:
+            self._meet_across(groups, own_block=True)
+        self._time = self._time + (groups >= 0).astype(np.int32)
+        self._when = None
+
+    def _within_warps(self, groups: Groups) -> bool:
+        _, number = np.unique(groups, return_inverse=True)
+        number = number.reshape(groups.shape)
+        warp = np.broadcast_to(np.arange(self._threads)[:, np.newaxis] // WARP, groups.shape)
+        lowest = np.full((int(number.max()) + 1, groups.shape[1]), self._warps)
+        highest = np.full(lowest.shape, -1)
+        column = np.broadcast_to(np.arange(groups.shape[1]), groups.shape)
+        np.minimum.at(lowest, (number, column), warp)
+        np.maximum.at(highest, (number, column), warp)
+        taking = np.zeros(lowest.shape, np.bool_)
+        taking[number, column] = groups >= 0
+        return not (taking & (lowest != highest)).any()
+
+    def _meet_in_warps(self, groups: Groups) -> None:
+        """Joins the times that the lanes of each group know, and adds their own."""
+        groups = _padded(groups, self._warps * WARP, _UNKNOWN)
+        rows = self._rows
+        if rows is None:
+            rows = np.full((self._warps * WARP, WARP, 1), _UNKNOWN, np.int32)
+        columns = max(groups.shape[1], rows.shape[2], self._time.shape[1])
+        rows = np.broadcast_to(rows, (*rows.shape[:2], columns)).reshape(self._warps, WARP, WARP, columns)
+        time = _padded(self._time, self._warps * WARP, 0).reshape(self._warps, WARP, -1)
+        left = groups.reshape(self._warps, WARP, -1)
+        joined = np.array(rows)
+        while (left >= 0).any():
+            # the first lane of each warp that is left, and those that met it
+            first = np.argmax(left >= 0, axis=1, keepdims=True)
+            leader = np.take_along_axis(left, first, axis=1)
+            members = (left == leader) & (leader >= 0)
+            known = np.where(members[:, :, np.newaxis], rows, np.int32(_UNKNOWN)).max(axis=1)
+            known = np.maximum(known, np.where(members, time, np.int32(_UNKNOWN)))
+            joined = np.where(members[:, :, np.newaxis], known[:, np.newaxis], joined)
+            left = np.where(members, np.int64(_UNKNOWN), left)
+        self._rows = joined.reshape(self._warps * WARP, WARP, columns)
+
+    def _meet_across(self, groups: Groups, *, own_block: bool) -> None:
+        """Joins what the threads of each group know of others."""
+        for column in range(self._columns):
+            own = groups[:, column % groups.shape[1]]
+            for group in np.unique(own[own >= 0]).tolist():
+                threads = np.flatnonzero(own == group)
+                self._share(column, threads, self._left_by(column, threads, own_block=own_block))
+
+    def arrive(self, key: Hashable, mask: Mask | None) -> None:
+        """Threads of each block arrive at an object of their block."""
+        for column, threads in self._by_column(mask):
+            left = self._left_by(column, threads)
+            there = self._objects.setdefault((column, key), _Object())
+            self._add(there, left)
+        self._time = self._time + self._whole(mask).astype(np.int32)
+        self._when = None
+
+    def wait(self, key: Hashable, mask: Mask | None) -> None:
+        """Threads have seen that an object is complete."""
+        for column, threads in self._by_column(mask):
+            there = self._objects.get((column, key))
+            if there is None:
+                continue
+            if there.known:
+                self._others = self._with(self._others, threads, column, there.known)
+            for scope, number in there.pending.items():
+                if number:
+                    self._pending[scope] = self._with(self._pending.get(scope), threads, column, number)
+            for scope, number in there.released.items():
+                if number:
+                    self._release_more(scope, threads, column, number)
+        self._when = None
+
+    def _with(self, numbers: Ids | None, threads: NDArray[np.intp], column: int, more: int) -> Ids:
+        """The numbers, for some threads joined with one more."""
+        numbers = self._ids(numbers)
+        own = numbers[threads, column]
+        for number in np.unique(own).tolist():
+            numbers[threads[own == number], column] = self.knowledge.join(number, more)
+        return numbers
+
+    def _release_more(self, scope: Strength, threads: NDArray[np.intp], column: int, more: int) -> None:
+        """The fences of threads, and now those of others, have made something visible."""
+        numbers = self._ids(self._released.get(scope))
+        own = numbers[threads, column]
+        for thread in threads[own > 0].tolist():
+            made = self._released_by(numbers, np.array([thread]), column)
+            numbers[thread, column] = -self.knowledge.join(made, more)
+        for number in np.unique(own[own <= 0]).tolist():
+            numbers[threads[own == number], column] = -self.knowledge.join(-number, more)
+        self._released[scope] = numbers
+
+    def _add(self, total: _Object, more: _Object) -> None:
+        join = self.knowledge.join
+        total.known = join(total.known, more.known)
+        for mine, theirs in ((total.pending, more.pending), (total.released, more.released)):
+            for scope, number in theirs.items():
+                mine[scope] = join(mine.get(scope, NOTHING), number)
+
+    def _left_by(
+        self, column: int, threads: NDArray[np.intp], *, own_block: bool = True, block_barrier: bool = False
+    ) -> _Object:
+        """What threads that meet in a block bring with them.
+
+        own_block: with what they know and did in their own block since its last barrier
+        block_barrier: they are all of the block, which knows that by itself
+        """
+        join = self.knowledge.join
+        block = int(self._blocks[column])
+        left = _Object()
+        if self._others is not None:
+            left.known = join(*np.unique(self._others[threads, column]).tolist())
+        if block_barrier:
+            left.known = self.knowledge.without(left.known, block)
+        elif own_block:
+            left.known = self._knowledge_at(self.now(), threads, column)
+        for scope, numbers in self._pending.items():
+            left.pending[scope] = join(*np.unique(numbers[threads, column]).tolist())
+        for scope, numbers in self._released.items():
+            left.released[scope] = self._released_by(numbers, threads, column)
+        return left
+
+    def _share(self, column: int, threads: NDArray[np.intp], what: _Object) -> None:
+        """Gives threads what those that they met brought."""
+        if what.known or self._others is not None:
+            others = self._ids(self._others)
+            others[threads, column] = what.known
+            self._others = others
+        for scope, number in what.pending.items():
+            if number or scope in self._pending:
+                numbers = self._pending[scope] = self._ids(self._pending.get(scope))
+                numbers[threads, column] = number
+        for scope, number in what.released.items():
+            if number or scope in self._released:
+                numbers = self._released[scope] = self._ids(self._released.get(scope))
+                numbers[threads, column] = -number
+
+    # -- fences and atomics -------------------------------------------------------------------------------------------
+
+    def acquire(self, mask: Mask | None, scope: Strength) -> None:
+        """Threads come after what they saw released."""
+        whole = self._whole(mask)
+        for kind, numbers in self._pending.items():
+            if kind <= scope:
+                known = self._ids(self._others)
+                self._others = np.where(whole, self.knowledge.join_all(known, numbers), known)
+        self._when = None
+
+    def release(self, mask: Mask | None, scope: Strength) -> None:
+        """What threads come after can now be released."""
+        whole = self._whole(mask)
+        self._moments.append(self.now())
+        for kind in _SCOPES:
+            if kind <= scope:
+                before = self._released.get(kind)
+                earlier = np.int32(NOTHING) if before is None else before
+                self._released[kind] = np.where(whole, np.int32(len(self._moments)), earlier)
+        self._time = self._time + whole.astype(np.int32)
+        self._when = None
+
+    def update(self, access: Access, unit: int, *, acquires: bool, releases: bool) -> None:
+        """Atomics take effect on their locations, thread by thread in order; a mere store ends what was released."""
+        where = access.where
+        sees, sets = where.kind is not Kind.WRITE, where.kind.writes
+        shared = access.allocation.space == "shared"
+        there = self.locations.of(access)
+        offsets, lanes = offsets_of(self._machine, access, unit)
+        failed = np.zeros(len(lanes), np.bool_) if access.failed is None else access.failed
+        taking = self._concerned(lanes, everyone=releases or bool(there))
+        self._updates += int(np.count_nonzero(taking))
+        if self._updates > _MOST_UPDATES:
+            raise too_often("atom")
+        lists = offsets[taking].tolist(), lanes[taking].tolist(), failed[taking].tolist()
+        for offset, lane, fails in zip(*lists, strict=True):
+            thread, column = divmod(lane, self._columns)
+            copy = column if shared else 0
+            location = there.setdefault((offset, copy), {})
+            scopes: list[tuple[Strength, int | None]] = [(Strength.BLOCK, int(self._blocks[column]))]
+            if where.strength is Strength.DEVICE:
+                scopes.append((Strength.DEVICE, None))
+            seen = {scope: location.get(key, NOTHING) for scope, key in scopes} if sees else {}
+            if sets and not sees:
+                location.clear()
+            if sets and not fails:
+                self._release(location, scopes, thread, column, now=releases)
+            self._see(seen, thread, column, acquires=acquires)
+        if releases and sets:
+            grid = np.zeros(self._threads * self._columns, np.bool_)
+            grid[lanes] = True
+            self._time = self._time + grid.reshape(self._threads, -1)
+            self._when = None
+
+    def _concerned(self, lanes: NDArray[np.int64], *, everyone: bool) -> NDArray[np.bool_]:
+        """Those of the threads that may see or leave something at a location."""
+        if everyone:
+            return np.ones(len(lanes), np.bool_)
+        found = np.zeros(len(lanes), np.bool_)
+        for numbers in self._released.values():
+            found |= numbers.reshape(-1)[lanes] != NOTHING
+        return found
+
+    def _see(self, seen: dict[Strength, int], thread: int, column: int, *, acquires: bool) -> None:
+        join = self.knowledge.join
+        for scope, number in seen.items():
+            if not number:
+                continue
+            self.seen = True
+            self._when = None
+            numbers = self._pending[scope] = self._ids(self._pending.get(scope))
+            numbers[thread, column] = join(int(numbers[thread, column]), number)
+            if acquires:
+                self._others = self._ids(self._others)
+                self._others[thread, column] = join(int(self._others[thread, column]), number)
+
+    def _release(
+        self,
+        location: Location,
+        scopes: list[tuple[Strength, int | None]],
+        thread: int,
+        column: int,
+        *,
+        now: bool,
+    ) -> None:
+        one = np.array([thread])
+        for scope, key in scopes:
+            numbers = self._released.get(scope)
+            number = NOTHING if numbers is None else self._released_by(numbers, one, column)
+            if now:
+                current = self._knowledge_at(self.now(), one, column)
+                number = self.knowledge.join(number, current)
+            if number:
+                location[key] = self.knowledge.join(location.get(key, NOTHING), number)
+
+    # -- knowledge from clocks ----------------------------------------------------------------------------------------
+
+    def _released_by(self, numbers: Ids, threads: NDArray[np.intp], column: int) -> int:
+        """What the fences of the threads have made visible, together."""
+        total = NOTHING
+        own = numbers[threads, column]
+        for number in np.unique(own).tolist():
+            if number < 0:
+                total = self.knowledge.join(total, -number)
+            elif number > 0:
+                made = self._knowledge_at(self._moments[number - 1], threads[own == number], column)
+                total = self.knowledge.join(total, made)
+        return total
+
+    def _knowledge_at(self, when: Moment, threads: NDArray[np.intp], column: int) -> int:
+        """What the threads of a block came after at a moment, their own doings included."""
+        times = np.full(self._warps * WARP, _UNKNOWN, np.int32)
+        times[threads] = when.time[threads, column % when.time.shape[1]]
+        if when.rows is not None:
+            rows = when.rows[threads, :, column % when.rows.shape[2]]
+            for warp in np.unique(threads // WARP).tolist():
+                part = slice(warp * WARP, warp * WARP + WARP)
+                times[part] = np.maximum(times[part], rows[threads // WARP == warp].max(axis=0))
+        block = int(when.blocks[column])
+        number = self.knowledge.add({block: (int(when.interval[column]), times)})
+        if when.others is not None:
+            number = self.knowledge.join(number, *np.unique(when.others[threads, column]).tolist())
+        return number
+
+    # -- arrays -------------------------------------------------------------------------------------------------------
+
+    def _whole(self, mask: Mask | None) -> Grid:
+        return np.ones((self._threads, self._columns), np.bool_) if mask is None else mask.array
+
+    def _ids(self, numbers: Ids | None) -> Ids:
+        """A copy of thread by thread numbers."""
+        if numbers is None:
+            return np.zeros((self._threads, self._columns), np.int32)
+        return numbers.copy()
+
+    def _by_column(self, mask: Mask | None) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """The threads of the mask, block by block."""
+        whole = self._whole(mask)
+        for column in np.flatnonzero(whole.any(axis=0)).tolist():
+            yield column, np.flatnonzero(whole[:, column])
+
+
+def _padded(array: NDArray[_Number], rows: int, filler: int) -> NDArray[_Number]:
+    """The array with as many rows as fill up the last warp."""
+    missing = np.full((rows - len(array), array.shape[1]), filler, array.dtype)
+    return np.concatenate((array, missing)) if len(missing) else array

@@ -1,0 +1,288 @@
+"""Which pairs of accesses conflict, and which of those nothing orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.machine import WARP
+from kernels.device.observers.accesses import Kind, Strength, Where
+from kernels.device.observers.entries import Entries
+from kernels.device.observers.knowledge import Ids, Knowledge
+from kernels.device.observers.moments import Moment
+
+Index = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+_AT_ONCE = 1 << 16
+
+
+class Order:
+    """Says of pairs of accesses whether one comes before the other.
+
+    moments: the clocks at `Entries.when`
+    sites: the instructions by `Entries.site`
+    one_block: no cell is touched by two blocks, so that atomics of a block's scope are as good as any
+    """
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        moments: Mapping[int, Moment],
+        sites: Sequence[Where],
+        *,
+        one_block: bool,
+    ) -> None:
+        self._knowledge = knowledge
+        self._moments = moments
+        if one_block:
+            sites = [
+                replace(each, strength=Strength.DEVICE) if each.strength.atomic else each for each in sites
+            ]
+        self._sites = sites
+        self._strength = np.array([site.strength for site in sites], np.int64)
+        self._size = np.array([site.size for site in sites], np.int64)
+        self._atomic = self._strength >= Strength.BLOCK
+        self._updates = np.array([site.kind is Kind.UPDATE for site in sites], np.bool_)
+        self._writes = np.array([site.kind.writes for site in sites], np.bool_)
+
+    def ordered(self, earlier: Entries, later: Entries, *, volatile: bool = True) -> Flags:
+        """For each pair whether the access that came first in this run comes before the other in every run.
+
+        volatile: whether volatile accesses need no fence of their own
+        """
+        same = earlier["block"] == later["block"]
+        own = same & (earlier["thread"] == later["thread"])
+        found: Flags = own & (earlier["landed"] <= later["event"])
+        begun = self._begun(later)
+        found |= same & (earlier["interval"] < begun)
+        left = np.flatnonzero(~found & (~same | (earlier["interval"] == begun)))
+        for when in np.unique(later["when"][left]).tolist():
+            chosen = left[later["when"][left] == when]
+            moment = self._moments[when]
+            found[chosen] = self._known(moment, earlier[chosen], later[chosen])
+            if volatile and moment.pending:
+                found[chosen] |= self._visible(moment, earlier[chosen], later[chosen])
+        return found
+
+    def _begun(self, later: Entries) -> NDArray[np.int64]:
+        """The intervals of the accesses; of a copy, the one in which it was issued."""
+        begun = later["interval"].copy()
+        copies = np.flatnonzero(later["landed"] >= 0)
+        for when in np.unique(later["when"][copies]).tolist():
+            chosen = copies[later["when"][copies] == when]
+            begun[chosen] = self._moments[when].interval[later["column"][chosen]]
+        return begun
+
+    def _known(self, moment: Moment, earlier: Entries, later: Entries) -> Flags:
+        """By the clocks of the later threads at one moment."""
+        thread, column = later["thread"], later["column"]
+        found = np.zeros(len(later), np.bool_)
+        if moment.rows is not None:
+            near = (earlier["block"] == later["block"]) & (earlier["thread"] // WARP == thread // WARP)
+            known = moment.rows[thread, earlier["thread"] % WARP, column % moment.rows.shape[2]]
+            found |= near & (known >= earlier["time"])
+        if moment.others is not None:
+            found |= self._told(moment.others[thread, column], earlier)
+        return found
+
+    def _visible(self, moment: Moment, earlier: Entries, later: Entries) -> Flags:
+        """By what the later threads saw released, if they make volatile accesses."""
+        volatile: Flags = self._strength[later["site"]] == Strength.VOLATILE
+        found = np.zeros(len(later), np.bool_)
+        for numbers in moment.pending.values():
+            found |= volatile & self._told(numbers[later["thread"], later["column"]], earlier)
+        return found
+
+    def _told(self, numbers: Ids, earlier: Entries) -> Flags:
+        """Whether the knowledge of these numbers covers the earlier accesses."""
+        found = np.zeros(len(numbers), np.bool_)
+        for number in np.unique(numbers[numbers > 0]).tolist():
+            chosen = np.flatnonzero(numbers == number)
+            blocks = earlier["block"][chosen]
+            for block in np.unique(blocks).tolist():
+                known = self._knowledge.of(number).get(block)
+                if known is not None:
+                    at = chosen[blocks == block]
+                    interval, times = known
+                    entry = earlier[at]
+                    found[at] = (entry["interval"] < interval) | (
+                        (entry["interval"] == interval) & (times[entry["thread"]] >= entry["time"])
+                    )
+        return found
+
+    # -- pairs --------------------------------------------------------------------------------------------------------
+
+    def suspects(self, entries: Entries) -> Flags:
+        """The entries of cells whose accesses are not simply one behind the other; the others hold no race.
+
+        Accesses that do not conflict, such as reads, form a run. If every access of a run comes before every one of
+        the next, all of them are in order, since what orders accesses joins up.
+
+        entries: sorted by key and event
+        """
+        if not len(entries):
+            return np.zeros(0, np.bool_)
+        run = self._runs(entries)
+        starts = np.flatnonzero(np.r_[True, run[1:] != run[:-1]])
+        sizes = np.diff(np.r_[starts, len(run)])
+        follows = entries["key"][starts[1:]] == entries["key"][starts[:-1]]
+        cell = np.cumsum(np.r_[True, entries["key"][1:] != entries["key"][:-1]]) - 1
+        bad = np.zeros(cell[-1] + 1, np.bool_)
+        ones = np.flatnonzero(np.r_[follows, False][run])
+        first, counts = np.r_[starts, 0][run[ones] + 1], np.r_[sizes, 0][run[ones] + 1]
+        everyone = np.arange(len(entries))
+        # each with one of the next run, which finds most of what there is, and only then with all of it
+        for most in (np.minimum(counts, 1), counts):
+            left = ~bad[cell[ones]]
+            for one, other in _slices(ones[left], everyone, first[left], most[left]):
+                loose = ~self.ordered(entries[one], entries[other], volatile=False)
+                bad[cell[one[loose]]] = True
+        suspects: Flags = bad[cell]
+        return suspects
+
+    def ends(self, entries: Entries) -> Flags:
+        """The entries that later accesses are to be compared with; entries as for `suspects`, of cells in order.
+
+        Of each sort of access to a cell the last run will do: all earlier ones of that sort come before it, and
+        whatever they conflict with, it conflicts with too.
+        """
+        if not len(entries):
+            return np.zeros(0, np.bool_)
+        run = self._runs(entries)
+        sorts = [
+            (site.kind.writes, site.strength, site.size if site.strength.atomic else 0)
+            for site in self._sites
+        ]
+        number = {sort: at for at, sort in enumerate(dict.fromkeys(sorts))}
+        sort = np.array([number[each] for each in sorts])[entries["site"]]
+        cell = np.cumsum(np.r_[True, entries["key"][1:] != entries["key"][:-1]]) - 1
+        last = np.full((int(cell[-1]) + 1, len(number)), -1)
+        np.maximum.at(last, (cell, sort), run)
+        found: Flags = run == last[cell, sort]
+        return found
+
+    def _runs(self, entries: Entries) -> Index:
+        """For each entry the number of its run; entries as for `suspects`."""
+        site = entries["site"]
+        alone = ((self._writes | self._atomic) & (self._strength < Strength.DEVICE))[site]
+        kind = np.where(self._atomic, self._size, 0)[site]
+        new = np.ones(len(entries), np.bool_)
+        new[1:] = (
+            (entries["key"][1:] != entries["key"][:-1]) | (kind[1:] != kind[:-1]) | alone[1:] | alone[:-1]
+        )
+        number: Index = np.cumsum(new) - 1
+        return number
+
+    def races(
+        self, entries: Entries, since: int, settled: Callable[[int, int], bool]
+    ) -> Iterator[tuple[Index, Index]]:
+        """Pairs that conflict and that nothing orders, the one that came first before the other.
+
+        entries: sorted by key and event
+        since: pairs whose later access came before this event have been looked at already
+        settled: whether enough is known of two instructions
+        """
+        sites, keys = entries["site"], entries["key"]
+        rows = {site: np.flatnonzero(sites == site) for site in np.unique(sites).tolist()}
+        for one, mine in rows.items():
+            for other, theirs in rows.items():
+                if one <= other and _conflict(self._sites[one], self._sites[other]):
+                    first = np.searchsorted(keys[theirs], keys[mine], "left")
+                    counts = np.searchsorted(keys[theirs], keys[mine], "right") - first
+                    for pair in _slices(mine, theirs, first, counts):
+                        if settled(one, other):
+                            break
+                        found = self._unordered(entries, *pair, since, mirrored=one == other)
+                        if len(found[0]):
+                            yield found
+
+    def _unordered(
+        self, entries: Entries, one: Index, other: Index, since: int, *, mirrored: bool
+    ) -> tuple[Index, Index]:
+        """Those pairs that race, each once."""
+        turned = entries["event"][one] > entries["event"][other]
+        kept = (entries["block"][one] != entries["block"][other]) | (
+            entries["thread"][one] != entries["thread"][other]
+        )
+        kept |= (entries["landed"][one] >= 0) | (entries["landed"][other] >= 0)
+        kept &= one != other
+        if mirrored:
+            kept &= one < other
+        earlier, later = np.where(turned, other, one)[kept], np.where(turned, one, other)[kept]
+        kept = entries["event"][later] >= since
+        kept &= ~self._compatible(entries, earlier, later)
+        earlier, later = earlier[kept], later[kept]
+        loose = ~self.ordered(entries[earlier], entries[later])
+        earlier, later = earlier[loose], later[loose]
+        if not len(earlier):
+            return earlier, later
+        loose = ~self._seen(entries, earlier, later)
+        return earlier[loose], later[loose]
+
+    def _compatible(self, entries: Entries, earlier: Index, later: Index) -> Flags:
+        """Atomics of one width, whose scopes take in both threads."""
+        one, other = entries["site"][earlier], entries["site"][later]
+        wide = np.minimum(self._strength[one], self._strength[other]) == Strength.DEVICE
+        near = entries["block"][earlier] == entries["block"][later]
+        both = self._atomic[one] & self._atomic[other] & (self._size[one] == self._size[other])
+        found: Flags = both & (wide | near)
+        return found
+
+    # -- an atomic's own location -------------------------------------------------------------------------------------
+
+    def _seen(self, entries: Entries, earlier: Index, later: Index) -> Flags:
+        """Pairs whose earlier access is an atomic that another has seen which comes before the later access."""
+        found = np.zeros(len(earlier), np.bool_)
+        asked = np.flatnonzero((self._atomic & self._writes)[entries["site"][earlier]])
+        keys = entries["key"]
+        for key in np.unique(keys[earlier[asked]]).tolist():
+            pairs = asked[keys[earlier[asked]] == key]
+            there = np.arange(np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right"))
+            there = there[np.argsort(entries["event"][there], kind="stable")]
+            sites = entries["site"][there]
+            updates = there[self._updates[sites]]
+            stores = np.sort(entries["event"][there[(self._writes & ~self._updates)[sites]]])
+            ends = np.unique(later[pairs])
+            until = self._last_before(entries, updates, ends)[np.searchsorted(ends, later[pairs])]
+            begun = np.r_[np.int64(-1), stores][np.searchsorted(stores, until, "right")]
+            event = entries["event"][earlier[pairs]]
+            found[pairs] = (event <= until) & (event >= begun)
+        return found
+
+    def _last_before(self, entries: Entries, updates: Index, ends: Index) -> NDArray[np.int64]:
+        """For each access the event of the last of the atomics that comes before it, or -1."""
+        last = np.full(len(ends), -1, np.int64)
+        step = max(1, _AT_ONCE // max(1, len(updates)))
+        for begin in range(0, len(ends), step):
+            part = ends[begin : begin + step]
+            one, other = np.tile(updates, len(part)), np.repeat(part, len(updates))
+            before = entries["event"][one] < entries["event"][other]
+            before[before] = self.ordered(entries[one[before]], entries[other[before]])
+            events = np.where(before, entries["event"][one], -1).reshape(len(part), -1)
+            if events.size:
+                last[begin : begin + step] = events.max(axis=1)
+        return last
+
+
+def _conflict(one: Where, other: Where) -> bool:
+    """Whether accesses by two instructions may race at all."""
+    atomic = one.strength is other.strength is Strength.DEVICE and one.size == other.size
+    return (one.kind.writes or other.kind.writes) and not atomic
+
+
+def _slices(ones: Index, others: Index, first: Index, counts: Index) -> Iterator[tuple[Index, Index]]:
+    """The pairs of two lists, some at a time; each of `ones` meets so many of `others` from `first` on."""
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < len(ones):
+        before = int(ends[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, before + _AT_ONCE, "right")))
+        part = counts[begin:end]
+        one = np.repeat(ones[begin:end], part)
+        place = np.arange(len(one)) - np.repeat(np.cumsum(part) - part, part)
+        if len(one):
+            yield one, others[np.repeat(first[begin:end], part) + place]
+        begin = end

@@ -1,0 +1,94 @@
+"""Accesses to suspect cells as rows of a table: one for each cell that a thread touches, with the thread's clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.machine import Machine
+from kernels.device.observers.accesses import NEVER, Access
+from kernels.device.observers.moments import Moment
+from kernels.device.observers.suspects import Flags
+
+Entries = NDArray[np.void]
+"""Rows of ENTRY."""
+
+ENTRY = np.dtype(
+    [
+        ("key", np.int64),  # the cell, and in shared memory whose it is
+        ("event", np.int64),  # the place in the order of this run
+        ("block", np.int64),
+        (
+            "interval",
+            np.int64,
+        ),  # with `time`: the thread's clock, of an asynchronous copy when it was waited for
+        ("time", np.int64),
+        ("landed", np.int64),  # the event of that wait; -1 where there is none to wait for
+        ("thread", np.int32),
+        ("column", np.int32),
+        ("when", np.int32),  # the number of all threads' clocks at that moment
+        ("site", np.int32),  # the number of the instruction at this variable
+    ]
+)
+_NAME_BITS = 44
+LANE_BITS = 24
+
+
+@dataclass(slots=True, eq=False)
+class Noted:
+    """An access as it was made; `variable` and `site` are numbers, `event` counts accesses."""
+
+    machine: Machine
+    access: Access
+    moment: Moment
+    when: int
+    event: int
+    variable: int
+    site: int
+
+    @property
+    def alike(self) -> bool:
+        """Whether every block does the same, and comes after the same."""
+        return self.access.alike and self.access.flight is None and self.moment.alike
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it is an asynchronous copy that not all of its threads have waited for."""
+        flight = self.access.flight
+        return flight is not None and bool((flight.event >= NEVER).any())
+
+    def lasts(self, passed: NDArray[np.int64]) -> bool:
+        """Whether it may meet accesses after the barriers that the blocks have passed."""
+        return self.under_way or not (self.moment.interval < passed).all()
+
+    def entries(self, unit: int, suspects: Flags, *, alike: bool = False) -> Entries:
+        """The rows of the cells, of `unit` bytes each, in suspect words; `alike`: of the first block only."""
+        cells, lanes = self.access.cells(self.machine, unit, alike=alike)
+        at = np.arange(len(cells)) // max(1, self.access.where.size // unit)
+        chosen = suspects[cells * unit // 4]
+        cells, lanes, at = cells[chosen], lanes[chosen], at[chosen]
+        columns = 1 if alike else self.machine.shape.blocks
+        thread, column = np.divmod(lanes, columns)
+        moment, flight = self.moment, self.access.flight
+        made = np.zeros(len(cells), ENTRY)
+        own = self.access.allocation.space == "shared"
+        made["key"] = (self.variable << _NAME_BITS) + (cells * columns + column if own else cells)
+        made["event"] = (self.event << LANE_BITS) + np.flatnonzero(chosen)
+        made["block"], made["thread"], made["column"] = moment.blocks[column], thread, column
+        made["when"], made["site"] = self.when, self.site
+        if flight is None:
+            made["interval"] = moment.interval[column]
+            made["time"] = moment.time[thread, column % moment.time.shape[1]]
+            made["landed"] = -1
+        else:
+            made["interval"], made["time"] = flight.interval[at], flight.time[at]
+            made["landed"] = flight.event[at] << LANE_BITS
+        return made
+
+
+def cell_of(key: int, columns: int, *, shared: bool) -> int:
+    """The cell behind a key."""
+    rest = key & ((1 << _NAME_BITS) - 1)
+    return rest // columns if shared else rest

@@ -1,0 +1,96 @@
+"""What a thread knows of the threads of other warps and blocks: vector clocks, as coarse as the order allows.
+
+Knowledge of a block is an interval between its barriers and, inside that, a time for each of its threads: whoever
+has it comes after all that the block did in earlier intervals, and after all that each thread did up to its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.ptx import Unsupported
+
+Times = NDArray[np.int32]
+Ids = NDArray[np.int32]
+NOTHING = 0
+_MOST_ENTRIES = 5_000_000
+
+
+def too_often(instruction: str) -> Unsupported:
+    """Why a kernel with too many atomics and fences isn't checked."""
+    message = (
+        "The CPU device can't check this kernel for races: atomics and fences order its threads too often. "
+        "Use fewer of them, or let each thread do more between two."
+    )
+    return Unsupported(instruction, None, message)
+
+
+class Knowledge:
+    """All pieces of knowledge of one launch, by number; equal numbers mean equal knowledge, 0 is none."""
+
+    def __init__(self) -> None:
+        self._all: list[Mapping[int, tuple[int, Times]]] = [{}]
+        self._joined: dict[tuple[int, int], int] = {}
+        self._entries = 0
+
+    def of(self, number: int) -> Mapping[int, tuple[int, Times]]:
+        """Block -> the interval and the times that are known of it."""
+        return self._all[number]
+
+    def add(self, blocks: Mapping[int, tuple[int, Times]]) -> int:
+        """Numbers a piece of knowledge."""
+        self._entries += len(blocks)
+        if self._entries > _MOST_ENTRIES:
+            raise too_often("fence")
+        self._all.append(blocks)
+        return len(self._all) - 1
+
+    def join(self, *numbers: int) -> int:
+        """All of it together."""
+        total = NOTHING
+        for number in numbers:
+            total = self._join(*sorted((total, number)))
+        return total
+
+    def _join(self, one: int, other: int) -> int:
+        if one in {NOTHING, other}:
+            return other
+        key = one, other
+        if key not in self._joined:
+            merged = dict(self._all[one])
+            changed = False
+            for block, (interval, times) in self._all[other].items():
+                before = merged.get(block)
+                after = _latest(before, (interval, times))
+                changed |= after is not before
+                merged[block] = after
+            self._joined[key] = self.add(merged) if changed else one
+        return self._joined[key]
+
+    def join_all(self, ones: Ids, others: Ids) -> Ids:
+        """The same, thread by thread."""
+        pairs, inverse = np.unique(
+            np.stack(np.broadcast_arrays(ones, others)).reshape(2, -1), axis=1, return_inverse=True
+        )
+        made = np.array([self.join(int(one), int(other)) for one, other in pairs.T], np.int32)
+        return made[inverse].reshape(np.broadcast_shapes(ones.shape, others.shape))
+
+    def without(self, number: int, block: int) -> int:
+        """The knowledge without that of one block."""
+        known = self._all[number]
+        if block not in known:
+            return number
+        rest = {each: what for each, what in known.items() if each != block}
+        return self.add(rest) if rest else NOTHING
+
+
+def _latest(one: tuple[int, Times] | None, other: tuple[int, Times]) -> tuple[int, Times]:
+    if one is None or one[0] < other[0]:
+        return other
+    if one[0] > other[0] or one[1] is other[1]:
+        return one
+    times = np.maximum(one[1], other[1])
+    return one if np.array_equal(times, one[1]) else (one[0], times)

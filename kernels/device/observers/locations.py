@@ -1,0 +1,50 @@
+"""What atomics have released at the locations that they update."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.machine import Machine
+from kernels.device.observers.accesses import Access
+
+Location = dict[int | None, int]
+"""A number of knowledge for each scope: a block, or None for all blocks."""
+Table = dict[tuple[int, int], Location]
+"""The locations of a variable by byte offset, and in shared memory by the column of the block whose they are."""
+
+
+class Locations:
+    """The locations of one launch; those in shared memory end with their chunk of blocks."""
+
+    def __init__(self) -> None:
+        self._shared: dict[str, Table] = {}
+        self._global: dict[str, Table] = {}
+
+    def start(self) -> None:
+        """Begins a chunk of blocks."""
+        self._shared.clear()
+
+    def of(self, access: Access) -> Table:
+        """The locations of the variable that is accessed."""
+        tables = self._shared if access.allocation.space == "shared" else self._global
+        return tables.setdefault(access.allocation.name, {})
+
+    def overwrite(self, machine: Machine, access: Access, unit: int) -> None:
+        """A plain store ends what was released at the locations that it writes to."""
+        there = self.of(access)
+        if there:
+            cells, lanes = access.cells(machine, unit)
+            shared = access.allocation.space == "shared"
+            columns = lanes % machine.shape.blocks if shared else np.zeros_like(lanes)
+            written = set(zip((cells * unit // 4).tolist(), columns.tolist(), strict=True))
+            for offset, column in list(there):
+                if (offset // 4, column) in written:
+                    del there[offset, column]
+
+
+def offsets_of(machine: Machine, access: Access, unit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The byte offset and the thread of each access to a location."""
+    cells, lanes = access.cells(machine, unit)
+    pieces = max(1, access.where.size // unit)
+    return cells[::pieces] * unit, lanes[::pieces]

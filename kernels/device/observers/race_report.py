@@ -1,0 +1,118 @@
+"""The data races of a launch in words: one finding for each pair of lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kernels.device.findings import Findings
+from kernels.device.machine import WARP, Machine
+from kernels.device.observers.accesses import Kind
+from kernels.verdict import Example, Severity, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """One of two accesses that race: whose, what it does, and at which line; blocks and threads by number."""
+
+    block: int
+    thread: int
+    kind: Kind
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Two accesses to one element that nothing orders; `earlier` came first in this run.
+
+    together: the two are one execution of one instruction
+    """
+
+    earlier: Party
+    later: Party
+    element: str
+    count: int
+    severity: Severity
+    together: bool
+
+    @property
+    def near(self) -> bool:
+        """Whether the two threads are of one warp."""
+        one, other = self.earlier, self.later
+        return one.block == other.block and one.thread // WARP == other.thread // WARP
+
+
+class RaceReport:
+    """Collects the races of one launch. An example with threads of two warps says more than one of a single warp."""
+
+    def __init__(self) -> None:
+        self._races: dict[tuple[frozenset[int | None], Severity], Race] = {}
+
+    def add(self, race: Race) -> None:
+        """Counts a race, and keeps the best example."""
+        key = frozenset({race.earlier.line, race.later.line}), race.severity
+        known = self._races.get(key)
+        if known is None:
+            self._races[key] = race
+        else:
+            best = race if known.near and not race.near else known
+            self._races[key] = replace(best, count=known.count + race.count)
+
+    def __bool__(self) -> bool:
+        return bool(self._races)
+
+    def write(self, machine: Machine, findings: Findings) -> None:
+        """Adds the findings."""
+        block_barrier = machine.shape.threads <= WARP or not all(race.near for race in self._races.values())
+        for race in self._races.values():
+            findings.add(
+                Verdict.DATA_RACE,
+                race.later.line,
+                race.count,
+                lambda race=race: _described(machine, race, block_barrier=block_barrier),  # type: ignore[misc]
+                other_line=race.earlier.line,
+                severity=race.severity,
+            )
+
+
+def _described(machine: Machine, race: Race, *, block_barrier: bool) -> tuple[Example, str]:
+    """The example and its sentence.
+
+    block_barrier: whether some race of the launch needs a barrier of the block
+    """
+    geometry = machine.geometry
+    one, other = race.earlier, race.later
+    first, second = geometry.thread(one.thread), geometry.thread(other.thread)
+    block = geometry.numbered(other.block)
+    example = Example(block, (second, first), race.element)
+    names = f"thread {machine.thread_name(first)}", f"thread {machine.thread_name(second)}"
+    where = f" of block {machine.block_name(geometry.numbered(one.block))}"
+    there = f" of block {machine.block_name(block)}" if one.block != other.block else ""
+    if race.together:
+        threads = f"{names[0]}{where} and {names[1]}{there}"
+        return example, f"{threads} both {_PLURAL[one.kind]} `{race.element}`{_at(one.line)}"
+    message = (
+        f"{names[0]}{where} {one.kind.value} `{race.element}`{_at(one.line)}, and {names[1]}{there} {other.kind.value}"
+        f" it{_at(other.line)}; {_missing(race, block_barrier=block_barrier)}"
+    )
+    return example, message
+
+
+_PLURAL = {
+    Kind.READ: "read",
+    Kind.WRITE: "write",
+    Kind.UPDATE: "atomically update",
+    Kind.COPY: "copy asynchronously to",
+}
+
+
+def _at(line: int | None) -> str:
+    return "" if line is None else f" in line {line}"
+
+
+def _missing(race: Race, *, block_barrier: bool) -> str:
+    """What would order the two."""
+    if race.earlier.block != race.later.block:
+        return "blocks run in any order, and `__syncthreads()` works only inside a block"
+    if Kind.COPY in {race.earlier.kind, race.later.kind}:
+        return "no wait for the copy and `__syncthreads()` between"
+    return f"no `{'__syncwarp()' if race.near and not block_barrier else '__syncthreads()'}` between"

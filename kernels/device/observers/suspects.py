@@ -1,0 +1,240 @@
+"""Finds the memory cells in which a data race is possible: a first, quick run, on the safe side.
+
+Of all that orders threads it knows the barriers of whole blocks and nothing else. A cell that two threads touch with
+no such barrier between, where one of them writes, is a suspect. A kernel without suspects has no data race; where
+there are some, a second run follows those cells exactly (see `races`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.machine import Machine
+from kernels.device.observers.accesses import Access, Cells, Kind, Numbers, Strength
+from kernels.device.observers.nothing import Unwatched
+
+_MOST_PENDING = 4096
+_MOST_CLEAN = 4096
+_READ, _WRITE, _ATOMIC = 1, 2, 4
+_WORD = 4
+Flags = NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Suspects:
+    """Suspect cells by the name of their variable.
+
+    block: cells that threads of one block meet in, between two barriers if it is shared memory
+    grid: cells of global memory that threads of several blocks meet in
+    flags: cells that threads wait for, by volatile loads in a loop
+    fine: variables that are touched in pieces smaller than a word; their cells here are words all the same
+    """
+
+    block: dict[str, Flags] = field(default_factory=dict)
+    grid: dict[str, Flags] = field(default_factory=dict)
+    flags: dict[str, Flags] = field(default_factory=dict)
+    fine: set[str] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.block or self.grid)
+
+    def is_flag(self, access: Access, machine: Machine) -> bool:
+        """Whether all that a volatile access touches is waited for."""
+        flags = self.flags.get(access.allocation.name)
+        if flags is None or access.where.strength is not Strength.VOLATILE:
+            return False
+        return bool(flags[access.cells(machine, _WORD)[0]].all())
+
+    def unit(self, name: str) -> int:
+        """How many bytes of a variable to follow as one."""
+        return 1 if name in self.fine else _WORD
+
+
+class _Meeting:
+    """Who touches the cells of one variable: the lowest and the highest thread, and what is done there."""
+
+    __slots__ = ("flags", "highest", "lowest", "size")
+
+    def __init__(self, cells: int) -> None:
+        self.lowest = np.zeros(cells, np.int64)  # counted down from _FAR, so that 0 is nobody
+        self.highest = np.zeros(cells, np.int64)
+        self.flags = np.zeros(cells, np.uint8)
+        self.size = 0
+
+    def enter(self, access: Access, cells: Cells, threads: Numbers) -> None:
+        """The threads, one for each cell, make the access."""
+        where = access.where
+        flag = _flag(where.kind, access.strength)
+        if flag == _ATOMIC:
+            self.size = self.size or where.size
+            flag = _ATOMIC if self.size == where.size else _WRITE
+        np.maximum.at(self.lowest, cells, _FAR - threads)
+        np.maximum.at(self.highest, cells, threads + 1)
+        self.flags[cells] |= flag
+
+    def suspects(self) -> Flags:
+        """The cells in which two threads meet and one of them writes."""
+        several = (self.highest > 0) & (_FAR - self.lowest != self.highest - 1)
+        mixed = (self.flags & _ATOMIC != 0) & (self.flags & _READ != 0)
+        found: Flags = several & ((self.flags & _WRITE != 0) | mixed)
+        return found
+
+    def blocks_meet(self, threads: int) -> Flags:
+        """Where threads are numbered through the grid: the cells that several blocks touch."""
+        met: Flags = (_FAR - self.lowest) // threads != (self.highest - 1) // threads
+        return met
+
+    def forget(self, cells: NDArray[np.bool_] | slice) -> None:
+        """Starts anew in some of the cells."""
+        for array in (self.lowest, self.highest, self.flags):
+            array[cells] = 0
+
+
+_FAR = np.int64(1) << 62
+
+
+def _flag(kind: Kind, strength: Strength) -> int:
+    """Atomics of one block's scope count as plain writes here: between blocks they are no better."""
+    if strength is Strength.DEVICE:
+        return _READ if kind is Kind.READ else _ATOMIC
+    return _READ if kind is Kind.READ else _WRITE
+
+
+class SuspectFinder(Unwatched):
+    """Looks at one launch, chunk by chunk.
+
+    polls: the loads by which threads wait
+    clean: signatures of intervals between barriers without suspects; kept over launches, since most are alike
+    """
+
+    def __init__(self, polls: frozenset[int], clean: set[object]) -> None:
+        self._polls = polls
+        self._clean = clean
+        self._known: set[object] = set()
+        self._grid: dict[str, _Meeting] = {}
+        self._passed = 0
+        self._block: dict[str, _Meeting] = {}
+        self._pending: dict[object, Access] = {}
+        self._flushed = False
+        self._seen: set[object] = set()
+        self._copies: list[Access] = []
+        self.suspects = Suspects()
+
+    def start(self, machine: Machine) -> None:
+        """Begins a chunk of blocks."""
+        self._machine = machine
+        self._block.clear()
+        self._seen.clear()
+
+    # -- what happens -------------------------------------------------------------------------------------------------
+
+    def record(self, access: Access) -> None:
+        """Notes an access."""
+        if access.where.size < _WORD:
+            self.suspects.fine.add(access.allocation.name)
+        if access.where.pc in self._polls:
+            polled = np.zeros(len(access.allocation.words), np.bool_)
+            polled[access.cells(self._machine, _WORD)[0]] = True
+            _add(self.suspects.flags, access.allocation.name, polled)
+        if access.allocation.space == "shared":
+            key = access.key() if access.flight is None else (access.key(), len(self._pending))
+            self._pending.setdefault(key, access)
+            if len(self._pending) >= _MOST_PENDING:
+                self._enter_pending()
+                self._flushed = True
+        elif access.key() not in self._seen:
+            self._seen.add(access.key())
+            self._enter_in_grid(access)
+
+    def copying(self, accesses: list[Access]) -> None:
+        """Asynchronous copies that are under way: they go on over the next barrier."""
+        self._copies = [access for access in accesses if access.allocation.space == "shared"]
+
+    def barrier(self, blocks: NDArray[np.bool_] | None) -> None:
+        """All threads of the given blocks (None: of all) met: what follows is ordered behind what was."""
+        signature = self._machine.shape.blocks, frozenset(self._pending)
+        whole = blocks is None and not self._flushed and not self._block
+        if self._pending and not (whole and (signature in self._clean or signature in self._known)):
+            alike = whole and all(access.alike for access in self._pending.values())
+            self._enter_pending(alike=alike)
+            found = self._note(blocks, alike=alike)
+            if whole and not found and len(self._clean) < _MOST_CLEAN:
+                self._clean.add(signature)
+            elif whole and len(self._known) < _MOST_CLEAN:
+                self._known.add(signature)
+        elif self._block:
+            self._note(blocks, alike=False)
+        self._pending.clear()
+        self._flushed = bool(self._block)
+        for access in self._copies:
+            self.record(access)
+
+    def finish(self) -> None:
+        """The chunk is at its end."""
+        self._copies = []
+        self.barrier(None)
+        self._passed += self._machine.shape.blocks
+
+    def result(self) -> Suspects:
+        """All suspects of the launch."""
+        threads = self._machine.shape.threads if self._grid else 1
+        for name, meeting in self._grid.items():
+            found = meeting.suspects()
+            if found.any():
+                several = found & meeting.blocks_meet(threads)
+                _add(self.suspects.grid, name, several)
+                _add(self.suspects.block, name, found & ~several)
+        self._grid.clear()
+        return self.suspects
+
+    # -- what it means ------------------------------------------------------------------------------------------------
+
+    def _enter_in_grid(self, access: Access) -> None:
+        machine = self._machine
+        meeting = _made(self._grid, access.allocation.name, len(access.allocation.words))
+        cells, lanes = access.cells(machine, _WORD)
+        thread, column = np.divmod(lanes, machine.shape.blocks)
+        threads = (self._passed + column) * machine.shape.threads + thread
+        meeting.enter(access, cells, threads)
+
+    def _enter_pending(self, *, alike: bool = False) -> None:
+        columns = 1 if alike else self._machine.shape.blocks
+        for number, access in enumerate(self._pending.values(), 1):
+            meeting = _made(self._block, access.allocation.name, len(access.allocation.words) * columns)
+            cells, lanes = access.cells(self._machine, _WORD, alike=alike)
+            threads = lanes // columns
+            if access.flight is not None:  # it goes on beside its own thread and that thread's other copies
+                threads = threads + number * self._machine.shape.threads
+            meeting.enter(access, cells * columns + lanes % columns, threads)
+        self._pending.clear()
+
+    def _note(self, blocks: NDArray[np.bool_] | None, *, alike: bool) -> bool:
+        """Adds the suspects of the blocks to those of the launch, and forgets who touched what there."""
+        found = False
+        columns = 1 if alike else self._machine.shape.blocks
+        for name, meeting in self._block.items():
+            cells = meeting.suspects().reshape(-1, columns)
+            if blocks is not None:
+                cells = cells & blocks
+                meeting.forget(np.tile(blocks, len(cells)))
+            met: Flags = np.logical_or.reduce(cells, axis=1)
+            found |= _add(self.suspects.block, name, met)
+        if blocks is None:
+            self._block.clear()
+        return found
+
+
+def _made(table: dict[str, _Meeting], name: str, cells: int) -> _Meeting:
+    if name not in table:
+        table[name] = _Meeting(cells)
+    return table[name]
+
+
+def _add(table: dict[str, Flags], name: str, cells: Flags) -> bool:
+    if not cells.any():
+        return False
+    table[name] = table[name] | cells if name in table else cells
+    return True

@@ -1,0 +1,129 @@
+"""What the compiler's errors mean in this file: the name that is a macro, the variable that should be a constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from kernels.source.conditions import seen_items
+from kernels.source.constants import Macro, declares, find_macros
+from kernels.source.text import Kind, Places, Token, scan
+
+_HOST_VARIABLE = "variable without memory space annotations"
+_NOT_CONSTANT = "must have a constant value"
+_EXPECTED = ("expected a", "expected an", "invalid")
+# The compiler passes over these before it notices that a declaration begins.
+_SPECIFIERS = {"__device__", "__global__", "__host__", "__shared__", "__constant__", "__managed__", "static"}
+_WHOLE = {"int", "unsigned", "long", "short", "size_t"}
+_TYPES = _WHOLE | {"float", "double", "char", "bool", "const", "*", "&"}
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Where a `;` belongs. sentence: what to tell its author."""
+
+    line: int
+    column: int
+    sentence: str
+
+
+def missing_semicolon(message: str, line: int | None, column: int | None, text: str) -> Gap | None:
+    """The end of the code before the token at which the compiler noticed that a `;` is missing.
+
+    line, column: of that token, the column in bytes as the compiler counts
+    """
+    if 'expected a ";"' not in message or line is None:
+        return None
+    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    places = Places(text)
+    here = [index for index, token in enumerate(tokens) if token.line == line]
+    wanted = _characters(text, line, column)
+    noticed = next((index for index in here if places.column(tokens[index]) == wanted), next(iter(here), 0))
+    while noticed and tokens[noticed - 1].text in _SPECIFIERS:
+        noticed -= 1
+    if noticed == 0:
+        return None
+    before = tokens[noticed - 1]
+    at, after = places.end(before)
+    sentence = (
+        "A `;` is missing at the end of this line."
+        if at != line
+        else f"Expected a `;` after `{before.text}`."
+    )
+    return Gap(at, after, sentence)
+
+
+def _characters(text: str, line: int, column: int | None) -> int | None:
+    """A column in bytes as one in characters."""
+    if column is None:
+        return None
+    before = text.split("\n")[line - 1].encode()[: column - 1]
+    return len(before.decode(errors="ignore")) + 1
+
+
+def explain(message: str, line: int | None, text: str) -> str:
+    """A sentence on an error at this line of the file; "" where the compiler's own words have to do."""
+    seen = seen_items(scan(text))
+    tokens = [entry.item for entry in seen if isinstance(entry.item, Token)]
+    here = [token for token in tokens if token.line == line]
+    if _HOST_VARIABLE in message:
+        if any(token.text == "texture" for token in here):
+            return "Texture references are gone from CUDA. Read the array directly."
+        name = here[1].text if len(here) > 1 else ""
+        if constant := _as_constant(tokens, name):
+            return f"`{name}` is a variable of the host. Make it a constant: `{constant}`"
+        return ""
+    if _NOT_CONSTANT in message and (name := _extent(here, find_macros(seen))):
+        constant = _as_constant(tokens, name)
+        return (
+            f"`{name}` isn't a constant. Write `{constant}`"
+            if constant
+            else f"`{name}` is known only at run time. Give the array an extent that is a constant."
+        )
+    if message.startswith(_EXPECTED) and (macro := _declared_again(here, find_macros(seen))):
+        return (
+            f"`{macro.name}` is a macro (line {macro.line}), so nothing else can have this name. Rename one."
+        )
+    return ""
+
+
+def nearest_name(name: str, text: str) -> str:
+    """The name that the file declares and that was probably meant; "" where none is close."""
+    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    declared = {
+        token.text
+        for index, token in enumerate(tokens)
+        if token.kind is Kind.NAME and token.text != name and declares(tokens, index)
+    }
+    return next(iter(get_close_matches(name, sorted(declared), 1, 0.8)), "") if len(name) > 2 else ""
+
+
+def _as_constant(tokens: list[Token], name: str) -> str:
+    """`const int T = 16;` for the variable of `int T = 16;`."""
+    for index, token in enumerate(tokens[1:-3], 1):
+        equals, value, end = tokens[index + 1 : index + 4]
+        whole = tokens[index - 1].text in _WHOLE and value.kind is Kind.NUMBER
+        if token.text == name and whole and equals.text == "=" and end.text in {";", ","}:
+            return f"const {tokens[index - 1].text} {name} = {value.text};"
+    return ""
+
+
+def _extent(here: list[Token], macros: list[Macro]) -> str:
+    """The first name between brackets that isn't a macro."""
+    defined = {macro.name for macro in macros}
+    depth = 0
+    for token in here:
+        depth += (token.text == "[") - (token.text == "]")
+        if depth and token.kind is Kind.NAME and token.text not in defined:
+            return token.text
+    return ""
+
+
+def _declared_again(here: list[Token], macros: list[Macro]) -> Macro | None:
+    """The macro whose name this line gives to a variable or parameter."""
+    for index, token in enumerate(here[1:-1], 1):
+        if here[index - 1].text in _TYPES and here[index + 1].text in {",", ")", ";", "=", "["}:
+            for macro in macros:
+                if macro.name == token.text and not macro.function_like and macro.body:
+                    return macro
+    return None

@@ -1,0 +1,125 @@
+"""What the names of a file stand for: read from its text where that is certain, else evaluated by the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kernels.source.constants import Constants, Macro, declaration_line, declares
+from kernels.source.text import Token
+
+Evaluated = Mapping[str, tuple[int, ...]]
+"""The different values of each name that the compiler was asked for; none where it isn't a constant."""
+
+Given = frozenset[tuple[str, str]]
+"""The macros that Tilelab compiles a file with, each with its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluations:
+    """The compiler's answers for the macros that each case is compiled with.
+
+    cases: for the cases of a verdict
+    others: for other sizes and tiles, such as those of an analysis
+    """
+
+    cases: Mapping[Given, Evaluated]
+    others: Mapping[Given, Evaluated] = field(default_factory=dict)
+
+    def joined(self) -> Evaluated:
+        """The different values of each name over all cases; none where it isn't a constant in each case."""
+        answers = list(self.cases.values())
+        known = {
+            name: [answer[name] for answer in answers if name in answer]
+            for answer in answers
+            for name in answer
+        }
+        return {
+            name: tuple(sorted({value for each in found for value in each})) if all(found) else ()
+            for name, found in known.items()
+        }
+
+    def varying(self) -> Mapping[Given, Mapping[str, int]]:
+        """The names with one value in each case, but not the same one everywhere, with these values."""
+        tables = {**self.others, **self.cases}
+        names = {
+            name
+            for name in self.joined()
+            if all(len(answer.get(name, ())) == 1 for answer in self.cases.values())
+            and len({answer.get(name) for answer in tables.values()}) > 1
+        }
+        return {
+            given: {name: answer[name][0] for name in names if len(answer.get(name, ())) == 1}
+            for given, answer in tables.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The macros, constants and other names of one file; made by `names_of`.
+
+    users: for each name the macros whose definitions mention it
+    in_code: the names that code uses beside their declarations
+    evaluated: the compiler's answers over all cases
+    varying: names that have one value in each case, but not the same one
+    """
+
+    macros: Sequence[Macro]
+    tokens: list[Token]
+    constants: Constants
+    users: Mapping[str, set[str]]
+    in_code: frozenset[str]
+    evaluated: Evaluated = field(default_factory=dict)
+    varying: frozenset[str] = frozenset()
+
+    def with_evaluated(self, evaluations: Evaluations) -> Names:
+        """These names with the compiler's answers, which count more than what was read from the text."""
+        evaluated = evaluations.joined()
+        settled = {name: values[0] for name, values in evaluated.items() if len(values) == 1}
+        read = self.constants
+        constants = Constants(
+            {name: value for name, value in read.values.items() if name not in evaluated} | settled,
+            {name: text for name, text in read.derived.items() if name not in evaluated},
+            read.unsure - settled.keys(),
+        )
+        varying = {name for table in evaluations.varying().values() for name in table}
+        return replace(self, constants=constants, evaluated=evaluated, varying=frozenset(varying))
+
+    def values(self, name: str) -> tuple[int, ...] | None:
+        """The values of a name, one as a rule; none where it isn't a constant; None where the compiler has to say."""
+        if (value := self.constants.sure(name)) is not None:
+            return (value,)
+        return self.evaluated.get(name)
+
+    def line(self, name: str) -> int | None:
+        """Where the file declares the name, None where it doesn't."""
+        return declaration_line(name, self.macros, self.tokens)
+
+    def used(self, name: str) -> bool:
+        """Whether code, or another macro, uses the name beside its declaration."""
+        return name in self.in_code or bool(self.users.get(name, set()) - {name})
+
+    def mentions(self, text: str) -> bool:
+        """Whether the code has this token."""
+        return any(token.text == text for token in self.tokens)
+
+    def within(self, tokens: list[Token]) -> Names:
+        """The same names as they are used in a part of the code."""
+        return replace(self, tokens=tokens, in_code=_in_code(tokens))
+
+    def built_on(self, name: str) -> set[str]:
+        """The macros whose definitions mention the name, and the name itself."""
+        return {name, *self.users.get(name, ())}
+
+
+def names_of(macros: Sequence[Macro], tokens: list[Token], constants: Constants) -> Names:
+    """The names of a file, before the compiler was asked for any."""
+    users: dict[str, set[str]] = {}
+    for macro in macros:
+        for name in macro.names:
+            users.setdefault(name, set()).add(macro.name)
+    return Names(macros, tokens, constants, users, _in_code(tokens))
+
+
+def _in_code(tokens: list[Token]) -> frozenset[str]:
+    return frozenset(token.text for index, token in enumerate(tokens) if not declares(tokens, index))

@@ -1,0 +1,99 @@
+"""A text for the compiler that tells what names of a file stand for.
+
+The file gets a line at the end of each function and type that mentions such a name, and one at its own end. Each of
+these lines is an error whose message holds the value, so that nothing is compiled beyond it and no second output is
+needed. A template yields one message for each of its instances, so that the value follows from the call.
+
+A file that goes out of its way can forge such a message. All that it gains is what `//!tilelab tile=` gives everyone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kernels.source.conditions import seen_items
+from kernels.source.constants import declares
+from kernels.source.statements import statements
+from kernels.source.text import Token, scan, spliced
+
+_TYPE = "__tilelab_value"
+# In the order in which they count: in a body that mentions the name, at the file's end, what a variable starts with.
+_INSIDE, _AT_END, _START = "/tilelab/inside", "/tilelab/end", "/tilelab/start"
+_MESSAGE = re.compile(
+    rf'^(/tilelab/\w+)\((\d{{1,4}})\): error: incomplete type "{_TYPE}<(-?\d{{1,19}})LL>"', re.MULTILINE
+)
+_TYPES_AND_FUNCTIONS = {"(", "struct", "class", "union"}
+_CHANGES = {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++", "--"}
+
+
+def probe_text(text: str, names: Sequence[str]) -> str:
+    """The file with lines that make the compiler tell the values of these names."""
+    whole = spliced(text)
+    tokens = [entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token)]
+    starts = {name: _start(tokens, name, whole) for name in names}
+    inserted: dict[int, str] = {}
+    for part in statements(tokens):
+        if (place := _end_of_body(part)) is not None:
+            mentioned = {token.text for token in part}
+            inserted[place] = "".join(
+                _line(_INSIDE, number, name) + (_line(_START, number, starts[name]) if starts[name] else "")
+                for number, name in enumerate(names, 1)
+                if name.removesuffix("()") in mentioned
+            )
+    for place, lines in sorted(inserted.items(), reverse=True):
+        whole = f"{whole[:place]}\n{lines}{whole[place:]}"
+    ends = "".join(_line(_AT_END, number, name) for number, name in enumerate(names, 1))
+    return f"template <long long> struct {_TYPE};\n{whole}\n{ends}"
+
+
+def read_values(log: str, names: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
+    """The different values of each name by the compiler's log; none of one that is no constant."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for place, number, value in _MESSAGE.findall(log):
+        if 1 <= int(number) <= len(names):
+            found.setdefault((place, names[int(number) - 1]), set()).add(int(value))
+    return {
+        name: next(
+            (
+                tuple(sorted(found[place, name]))
+                for place in (_INSIDE, _AT_END, _START)
+                if (place, name) in found
+            ),
+            (),
+        )
+        for name in names
+    }
+
+
+def _line(place: str, number: int, expression: str) -> str:
+    return f'#line {number} "{place}"\nstatic_assert(sizeof({_TYPE}<(long long)({expression})>), "");\n'
+
+
+def _end_of_body(part: Sequence[Token]) -> int | None:
+    """Where the body of a function or type ends; None for other declarations."""
+    texts = [token.text for token in part]
+    if "{" not in texts or "}" not in texts:
+        return None
+    head = set(texts[: texts.index("{")])
+    if not _TYPES_AND_FUNCTIONS & head or "enum" in head:
+        return None
+    return next(token.start for token in reversed(part) if token.text == "}")
+
+
+def _start(tokens: Sequence[Token], name: str, text: str) -> str:
+    """What a variable that never changes begins with, as in `int TILE_WIDTH = 8;`; "" for other names."""
+    first = ""
+    for index, token in enumerate(tokens):
+        if token.text != name:
+            continue
+        before = "".join(each.text for each in tokens[max(0, index - 2) : index])
+        after = "".join(each.text for each in tokens[index + 1 : index + 3])
+        if before[-2:] in _CHANGES or before[-1:] == "&" or after[:2] in _CHANGES:
+            return ""
+        if tokens[index + 1 : index + 2] and tokens[index + 1].text == "=":
+            if first or not declares(tokens, index):
+                return ""
+            ends = (each.start for each in tokens[index + 2 :] if each.text in {";", ",", "{", "}"})
+            first = text[tokens[index + 1].start + 1 : next(ends, 0)].strip()
+    return first

@@ -1,0 +1,39 @@
+"""The declarations of a file: functions, types and variables outside of any function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernels.source.text import Token, closing
+
+_TYPES = {"struct", "class", "union", "enum"}
+
+
+def statements(tokens: list[Token]) -> list[list[Token]]:
+    """The declarations at namespace level as tokens; the braces of namespaces and of `extern "C"` stand alone."""
+    parts: list[list[Token]] = [[]]
+    index = 0
+    while index < len(tokens):
+        text = tokens[index].text
+        end = closing(tokens, index) if text in {"(", "[", "{"} else index + 1
+        if text == "{" and opens_a_scope(parts[-1]):
+            end = index + 1
+        parts[-1] += tokens[index:end]
+        ends_here = text == ";" or (text == "{" and _has_no_semicolon(parts[-1])) or (text == "}")
+        if ends_here:
+            parts.append([])
+        index = end
+    return [part for part in parts if part]
+
+
+def opens_a_scope(head: Sequence[Token]) -> bool:
+    """Whether braces after this head hold further declarations: those of a namespace or of `extern "C"`."""
+    texts = [token.text for token in head]
+    return "namespace" in texts or (texts[:1] == ["extern"] and len(texts) == 2)
+
+
+def _has_no_semicolon(part: Sequence[Token]) -> bool:
+    """Whether a declaration ends with its braces: a function or a scope does, a type or an initialiser does not."""
+    texts = [token.text for token in part]
+    head = texts[: texts.index("{")]
+    return "(" in head or opens_a_scope(part[: len(head)]) or not ({"="} | _TYPES) & set(head)

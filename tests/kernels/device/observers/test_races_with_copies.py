@@ -1,0 +1,94 @@
+"""Races with copies by `cp.async`, which go on by themselves until their thread waits for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.verdict import Verdict
+from tests.kernels.device.kernels import HEAD, THREAD, line, racing
+
+COPY_AND_READ = f"""{HEAD} {{
+  {THREAD}
+  __shared__ __align__(16) float tile[64];
+  unsigned where = static_cast<unsigned>(__cvta_generic_to_shared(tile + t));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(where), "l"(M + t) : "memory");  //@ copy
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  if (n >= WAIT) asm volatile("cp.async.wait_group 0;" ::: "memory");
+  if (n >= BARRIER) __syncthreads();
+  P[t] = tile[63 - t];  //@ read
+}}"""
+
+
+def test_an_asynchronous_copy_that_is_waited_for_and_then_met(device):
+    assert device.output(COPY_AND_READ, block=64, n=64, defines="WAIT=0 BARRIER=0") == [
+        63 - t for t in range(64)
+    ]
+
+
+@pytest.mark.parametrize("without", ["WAIT=99 BARRIER=0", "WAIT=0 BARRIER=99"])
+def test_an_asynchronous_copy_read_too_early(device, without):
+    execution = device.run(COPY_AND_READ, block=64, n=64, defines=without)
+
+    found = [each for each in execution.findings if each.kind is Verdict.DATA_RACE]
+    assert [(each.line, each.other_line) for each in found] == [
+        (line(COPY_AND_READ, "read"), line(COPY_AND_READ, "copy"))
+    ]
+    assert "no wait for the copy and `__syncthreads()` between" in found[0].message
+
+
+COPY = """asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(where + 4 * t), "l"(M + t) : "memory");"""
+COMMIT = """asm volatile("cp.async.commit_group;" ::: "memory");"""
+WAIT = """asm volatile("cp.async.wait_group {left};" ::: "memory");"""
+TILE = """__shared__ float tile[64];
+  unsigned where = (unsigned)__cvta_generic_to_shared(tile);"""
+
+
+def test_a_copy_begins_where_it_is_issued_not_where_it_is_waited_for(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  {TILE}
+  tile[t] = 0.0f;
+  __syncthreads();
+  float before = tile[63 - t];  //@ read
+  {COPY}  //@ copy
+  {COMMIT}
+  __syncthreads();
+  {WAIT.format(left=0)}
+  P[t] = before + tile[t];
+}}"""
+
+    found = racing(device.run(text, block=64, n=64))
+
+    assert found == {frozenset({line(text, "read"), line(text, "copy")})}
+
+
+def test_a_thread_has_two_copies_to_one_place_under_way(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  {TILE}
+#pragma unroll 1
+  for (int k = 0; k < 2; ++k) {{
+    {COPY}  //@ copy
+    {COMMIT}
+    __syncthreads();
+  }}
+  {WAIT.format(left=0)}
+  __syncthreads();
+  P[t] = tile[t];
+}}"""
+
+    assert racing(device.run(text, block=64, n=64)) == {frozenset({line(text, "copy")})}
+
+
+def test_a_thread_waits_for_its_own_copy(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  __shared__ float tile[32];
+  tile[t] = 0;
+  unsigned where = static_cast<unsigned>(__cvta_generic_to_shared(tile + t));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(where), "l"(M + t) : "memory");  //@ copy
+  P[t] = tile[t];  //@ read
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}}"""
+
+    assert racing(device.run(text)) == {frozenset({line(text, "copy"), line(text, "read")})}
