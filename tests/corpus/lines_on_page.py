@@ -20,7 +20,8 @@ def marks_of(html: str) -> dict[int, str]:
 
 
 def words(html: str) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]*>", "", html)).split())
+    """Its text as a message has it, which the page typesets."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", html)).split()).replace(" × ", " x ")
 
 
 def follows_its_line(html: str, line: int) -> bool:

@@ -1,4 +1,5 @@
-"""`make test-gpu`: compares the CPU device with this machine's GPU, then runs the tests marked `gpu`.
+"""`make test-gpu`: compares the CPU device with this machine's GPU, then runs the tests marked `gpu` and grades all
+kernels with a known verdict (`tests.gpu.verdicts`).
 
 Where there is no GPU, or no compiler, one line says that nothing was run, and nothing is claimed. For a GPU machine
 without the compiler: `prepare FOLDER` on one with it, take FOLDER along, `run FOLDER` there (numpy is all it needs).
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from kernels.compile import DEFAULT_ARCH, NVRTCUnavailable
-from tests.gpu import counters, occupancy, page, races
+from tests.gpu import counters, occupancy, page, races, verdicts
 from tests.gpu.driver import GPU, NoGPU, driver_version
 from tests.gpu.prepare import prepare, read
 from tests.gpu.result import Machine, NotRun, Result
@@ -56,7 +57,10 @@ def main() -> int:
     except (NoGPU, NVRTCUnavailable) as reason:
         print(f"not run: {reason}")
         return 0
-    return _marked_tests() or failed if asked.do == "all" else failed
+    if asked.do != "all":
+        return failed
+    codes = (failed, _marked_tests(), verdicts.main([]))
+    return int(any(codes))
 
 
 def _arguments() -> argparse.Namespace:

@@ -1,7 +1,7 @@
 // Tries: prints widths and precisions of thousands, and asks for more numbers than it hands over, to break whoever
 // formats it.
-// Caught by: on the CPU device conversions are checked and lengths are bounded; on a GPU the driver formats, in a
-// process that is thrown away. P is wrong.
+// Caught by: on the CPU device conversions are checked and lengths are bounded; on a GPU nobody formats anything. P is
+// wrong.
 
 #include <cstdio>
 

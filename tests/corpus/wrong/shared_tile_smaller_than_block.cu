@@ -1,4 +1,4 @@
-#define BLOCK 8
+#define BLOCK 8  //!tilelab block=(16, 16)
 
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
 {

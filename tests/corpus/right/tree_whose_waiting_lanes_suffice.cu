@@ -1,0 +1,17 @@
+__global__ void reduceKernel(float* input, float* output, int n)
+{
+    __shared__ float s[BLOCK_SIZE];
+    int t = threadIdx.x, i = blockIdx.x * 2 * BLOCK_SIZE + t;
+    s[t] = (i < n ? input[i] : 0.0f) + (i + BLOCK_SIZE < n ? input[i + BLOCK_SIZE] : 0.0f);
+    for (int stride = BLOCK_SIZE / 2; stride >= 16; stride /= 2) {
+        __syncthreads();
+        if (t < stride) s[t] += s[t + stride];
+    }
+    __syncthreads();
+    for (int step = 8; step > 0; step /= 2)
+        if (t < step) {
+            s[t] += s[t + step];
+            __syncwarp((1u << step) - 1);
+        }
+    if (t == 0) output[blockIdx.x] = s[0];
+}

@@ -1,0 +1,15 @@
+__device__ float lastOfRow[128];
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= Width || col >= Width) return;
+    float sum = 0;
+    for (int k = 0; k < Width; ++k)
+        sum += M[row * Width + k] * N[k * Width + col];
+    P[row * Width + col] = sum;
+    if (threadIdx.x == 0) {
+        lastOfRow[row] = sum;
+        __threadfence();
+    }
+}

@@ -1,0 +1,19 @@
+__device__ unsigned int insideOf[4096];
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    __shared__ float A[TILE_WIDTH][TILE_WIDTH], B[TILE_WIDTH][TILE_WIDTH];
+    int tx = threadIdx.x, ty = threadIdx.y, t = ty * TILE_WIDTH + tx;
+    int r = blockIdx.y * TILE_WIDTH + ty, c = blockIdx.x * TILE_WIDTH + tx;
+    unsigned int* word = &insideOf[(blockIdx.y * gridDim.x + blockIdx.x) * 32 + t / 32];
+    atomicOr(word, (unsigned int)(r < Width && c < Width) << t % 32);
+    unsigned int together = *word;
+    float v = 0;
+    for (int k0 = 0; k0 < Width; k0 += TILE_WIDTH) {
+        A[ty][tx] = (r < Width && k0 + tx < Width) ? M[r * Width + k0 + tx] : 0.0f;
+        B[ty][tx] = (c < Width && k0 + ty < Width) ? N[(k0 + ty) * Width + c] : 0.0f;
+        __syncthreads();
+        if (together) for (int k = 0; k < TILE_WIDTH; ++k) v += A[ty][k] * B[k][tx];
+        __syncthreads();
+    }
+    if (r < Width && c < Width) P[r * Width + c] = v;
+}

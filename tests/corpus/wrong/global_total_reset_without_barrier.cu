@@ -1,0 +1,14 @@
+//!tilelab block=(64,1) grid=(1,Width)
+__device__ float sumOf[128];
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    for (int col = 0; col < Width; ++col) {
+        float part = 0;
+        for (int k = threadIdx.x; k < Width; k += 64) part += M[blockIdx.y * Width + k] * N[k * Width + col];
+        atomicAdd(&sumOf[blockIdx.y], part);
+        __syncthreads();
+        if (threadIdx.x == 0) P[blockIdx.y * Width + col] = sumOf[blockIdx.y];
+        __syncthreads();
+        if (threadIdx.x == 32) sumOf[blockIdx.y] = 0;
+    }
+}

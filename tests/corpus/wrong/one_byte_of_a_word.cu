@@ -1,0 +1,16 @@
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    __shared__ uchar4 flag[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float B[TILE_WIDTH][TILE_WIDTH];
+    int tx = threadIdx.x, ty = threadIdx.y, r = blockIdx.y * TILE_WIDTH + ty, c = blockIdx.x * TILE_WIDTH + tx;
+    flag[ty][tx].x = r < Width && c < Width;
+    float v = 0;
+    for (int k0 = 0; k0 < Width; k0 += TILE_WIDTH) {
+        B[ty][tx] = (c < Width && k0 + ty < Width) ? N[(k0 + ty) * Width + c] : 0.0f;
+        __syncthreads();
+        for (int k = 0; k < TILE_WIDTH && k0 + k < Width && r < Width; ++k) v += M[r * Width + k0 + k] * B[k][tx];
+        __syncthreads();
+    }
+    if (*(unsigned int*)&flag[ty][tx] != 0)
+        if (r < Width && c < Width) P[r * Width + c] = v;
+}

@@ -1,0 +1,10 @@
+__device__ char letters[8] = {'p', 'r', 'o', 'd', 'u', 'c', 't', 's'};
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= Width || col >= Width) return;
+    float sum = 0;
+    for (int k = 0; k < Width; ++k) sum += M[row * Width + k] * N[k * Width + col];
+    P[row * Width + col] = sum;
+    if (row == 0 && col == 0) printf("%s\n", letters);
+}

@@ -1,0 +1,10 @@
+namespace kernels {
+__global__ void MatrixMulKernel(float* A, float* B, float* C, int n) {
+    int r = blockIdx.y * blockDim.y + threadIdx.y, c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < n && c < n) {
+        float s = 0;
+        for (int k = 0; k < n; ++k) s += A[r * n + k] * B[k * n + c];
+        C[r * n + c] = s;
+    }
+}
+}

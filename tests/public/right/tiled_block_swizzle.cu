@@ -1,0 +1,22 @@
+#define TILE_WIDTH 16
+#define GROUP 2
+__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
+    __shared__ float Ms[TILE_WIDTH][TILE_WIDTH], Ns[TILE_WIDTH][TILE_WIDTH];
+    int tiles = gridDim.x;
+    int id = blockIdx.y * gridDim.x + blockIdx.x;
+    int group = id / (GROUP * tiles);
+    int first = group * GROUP;
+    int size = min(GROUP, tiles - first);
+    int by = first + (id % (GROUP * tiles)) % size;
+    int bx = (id % (GROUP * tiles)) / size;
+    int tx = threadIdx.x, ty = threadIdx.y, row = by * TILE_WIDTH + ty, col = bx * TILE_WIDTH + tx;
+    float sum = 0;
+    for (int k0 = 0; k0 < Width; k0 += TILE_WIDTH) {
+        Ms[ty][tx] = row < Width && k0 + tx < Width ? M[row * Width + k0 + tx] : 0;
+        Ns[ty][tx] = k0 + ty < Width && col < Width ? N[(k0 + ty) * Width + col] : 0;
+        __syncthreads();
+        for (int k = 0; k < TILE_WIDTH; ++k) sum += Ms[ty][k] * Ns[k][tx];
+        __syncthreads();
+    }
+    if (row < Width && col < Width) P[row * Width + col] = sum;
+}

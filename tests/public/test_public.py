@@ -1,0 +1,112 @@
+"""Kernels after the patterns of public course material, graded the way `tilelab grade` does it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kernels.exercise import Exercise, find_exercise
+from kernels.report import Report
+from kernels.verdict import Finding, Severity, Verdict
+from tests.marks import linux
+from worker.grading import Job, grade
+
+FOLDER = Path(__file__).parent
+SEED = "5eed" * 8
+EVERYTHING = os.environ.get("TILELAB_PUBLIC_KERNELS") == "all"
+# A number without a common factor with the usual lengths of a family, so that the sample holds all kinds.
+SAMPLE_STEP = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One kernel; README.md explains the fields."""
+
+    name: str
+    kind: str
+    exercise: str
+    pattern: str
+    verdict: Verdict = Verdict.ACCEPTED
+    line: int | None = None
+    other_line: int | None = None
+    also: tuple[int, ...] = ()
+    fault: str = ""
+
+    @property
+    def path(self) -> Path:
+        return FOLDER / self.kind / f"{self.name}.cu"
+
+    def shown_by(self, finding: Finding) -> bool:
+        """Whether the finding points at the mistake."""
+        if finding.kind is not self.verdict or finding.severity is not Severity.ERROR:
+            return False
+        if self.other_line is not None:
+            return {finding.line, finding.other_line} == {self.line, self.other_line}
+        return self.line is None or finding.line in {self.line, *self.also}
+
+
+def read_entries() -> tuple[Entry, ...]:
+    table = tomllib.loads((FOLDER / "kernels.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Entry(
+            **{
+                **entry,
+                "verdict": Verdict(entry.get("verdict", "accepted")),
+                "also": tuple(entry.get("also", ())),
+            }
+        )
+        for entry in table["kernel"]
+    )
+
+
+ENTRIES = read_entries()
+SAMPLE = [entry for entry in ENTRIES if not entry.fault][::SAMPLE_STEP]
+
+
+def as_parameter(entry: Entry) -> object:
+    marks = [pytest.mark.xfail(reason=entry.fault)] if entry.fault else []
+    return pytest.param(entry, id=f"{entry.kind}-{entry.name}", marks=marks)
+
+
+@functools.cache
+def exercise_of(name: str) -> Exercise:
+    return find_exercise(name, ())
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    """Where the compiler's own headers are unpacked."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def in_words(report: Report) -> str:
+    """What a failing test shows."""
+    found = [f"{f.kind} at line {f.line} (other line {f.other_line}): {f.message}" for f in report.findings]
+    return "\n".join([f"{report.verdict}: {report.message}", *found])
+
+
+def test_every_file_has_one_entry():
+    paths = [entry.path for entry in ENTRIES]
+
+    assert len(paths) == len(set(paths))
+    assert set(paths) == set(FOLDER.glob("*/*.cu"))
+    assert {entry.kind for entry in ENTRIES} == {"right", "wrong", "refused"}
+    assert all((entry.kind == "right") == (entry.verdict is Verdict.ACCEPTED) for entry in ENTRIES)
+
+
+@linux
+@pytest.mark.parametrize("entry", [as_parameter(entry) for entry in (ENTRIES if EVERYTHING else SAMPLE)])
+def test_a_kernel_is_judged_as_it_must_be(entry, cache, kept):
+    job = Job(entry.path.read_bytes(), exercise_of(entry.exercise), arch="sm_90", seed=SEED, cache=cache)
+    report = grade(job, kept.stages())
+
+    assert report.verdict is entry.verdict, in_words(report)
+    if entry.kind == "right":
+        assert not report.findings, in_words(report)
+    else:
+        assert any(map(entry.shown_by, report.findings)), in_words(report)

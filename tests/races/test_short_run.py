@@ -1,0 +1,50 @@
+"""A little of `make races`, and every seed that ever found something."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from tests.marks import linux
+from tests.races.__main__ import described
+from tests.races.comparison import compare_seeds
+from tests.races.faults import BATCH, FRESH, faults
+from tests.races.generator import generate_right
+from tests.races.kept import kept
+
+pytestmark = linux
+
+
+@cache
+def compared(first):
+    return compare_seeds(FRESH[first : first + BATCH])
+
+
+@pytest.mark.parametrize("first", range(0, len(FRESH), BATCH))
+def test_device_and_oracle_agree(first):
+    comparisons = compared(first)
+
+    assert [described(each) for each in comparisons if each.differs] == []
+
+
+def test_what_once_differed_does_so_no_more():
+    assert [described(each) for each in compare_seeds(kept()) if each.differs] == []
+
+
+def test_right_patterns_show_no_finding():
+    comparisons = compare_seeds(range(40), generate_right)
+
+    assert [each for each in comparisons if each.expected or each.found or each.other] == []
+
+
+def test_the_kernels_are_of_both_kinds():
+    known = [each for first in (0, BATCH) for each in compared(first) if not each.unsupported]
+
+    racy = sum(bool(each.expected) for each in known)
+    assert len(known) // 4 < racy < len(known) * 3 // 4
+
+
+@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
+def test_the_faults_still_fit_the_device(fault):
+    fault.check()
