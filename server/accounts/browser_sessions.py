@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session, contains_eager
 
 from server.accounts.digest import digest_of
@@ -149,6 +149,11 @@ def end_all(session: Session, person_id: int, *, but: int | None = None, now: da
 
 
 def _forget_old(session: Session, person_id: int, now: datetime) -> None:
-    """What ended long ago helps nobody."""
-    over = (BrowserSession.person_id == person_id, BrowserSession.expires_at < now - KEPT)
+    """What ended long ago helps nobody, but for the first: it says since when the account is used."""
+    first = select(func.min(BrowserSession.id)).where(BrowserSession.person_id == person_id)
+    over = (
+        BrowserSession.person_id == person_id,
+        BrowserSession.expires_at < now - KEPT,
+        BrowserSession.id != first.scalar_subquery(),
+    )
     session.execute(delete(BrowserSession).where(*over))

@@ -1,9 +1,11 @@
-"""How often something may be done: counted in the database, so that all processes count together."""
+"""How often something may be done: counted in the database, so that all processes count together.
+
+A loss of power may take counts back: not to wait for the disk is worth more.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,8 +15,11 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from server.accounts.models import RateCount
-from server.database.engine import Sessions
+from server.database.engine import Sessions, leave_unsynced
 from server.database.upsert import insert_into
+from server.text import composed
+
+LONGEST_EMAIL = 254
 
 _KEPT = 2
 """Windows that are kept of each action."""
@@ -61,6 +66,7 @@ def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datet
     begun: list[Limit] = []
     over: Limit | None = None
     with sessions.begin() as session:
+        leave_unsynced(session)
         for limit, subject in asked:
             number = _add(session, limit, subject, moment)
             if number == 1:
@@ -78,6 +84,7 @@ def take_back(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datet
     """It was no failure after all: what `count_all` counted of it does not count."""
     moment = now or datetime.now(UTC)
     with sessions.begin() as session:
+        leave_unsynced(session)
         for limit, subject in asked:
             which = (
                 RateCount.subject == _kept(subject),
@@ -89,16 +96,24 @@ def take_back(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datet
 
 
 def by_address(address: str) -> str:
-    """A subject for a network address, which is not to be read out of the database later.
+    """A subject for a network address, which is not to be read out of the database later."""
+    return f"address {_hashed(network_of(address))}"
 
-    Of a long address its first half: whoever has one of those has all of them.
-    """
-    return f"address {_hashed(_network(address))}"
+
+def network_of(address: str) -> str:
+    """Whoever has an address has all of its network: of IPv6 the first half, of IPv4 the address itself."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
+        return found.exploded[:19]
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def by_email(email: str) -> str:
     """A subject for an account, also for one that there is not."""
-    return f"email {_hashed(unicodedata.normalize('NFC', email.strip()).lower())}"
+    return f"email {_hashed(composed(email.strip(), LONGEST_EMAIL).lower())}"
 
 
 def by_both(email: str, address: str) -> str:
@@ -132,17 +147,8 @@ def _forget_old(sessions: Sessions, limit: Limit, now: datetime) -> None:
     """What was counted of anybody long ago: the table stays as small as the crowd of the last hours."""
     old = (RateCount.action == limit.action, RateCount.window <= limit.window(now) - _KEPT)
     with sessions.begin() as session:
+        leave_unsynced(session)
         session.execute(delete(RateCount).where(*old))
-
-
-def _network(address: str) -> str:
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
-        return found.exploded[:19]
-    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def _hashed(text: str) -> str:

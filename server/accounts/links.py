@@ -9,12 +9,12 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import ColumnElement, exists, or_, select, update
-from sqlalchemy.orm import Session, aliased, contains_eager
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session, contains_eager
 
+from server.accounts.authority import barrier
 from server.accounts.digest import digest_of
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
-from server.courses.models import Membership, Role
 
 LIFETIMES: Mapping[LinkPurpose, timedelta] = {
     LinkPurpose.INVITATION: timedelta(days=14),
@@ -59,7 +59,7 @@ def find_link(
     session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None
 ) -> OneTimeLink | None:
     """The link, with its person, while it is good and whoever handed it out still could; changes nothing."""
-    return session.scalar(
+    found = session.scalar(
         select(OneTimeLink)
         .join(OneTimeLink.person)
         .options(contains_eager(OneTimeLink.person))
@@ -70,9 +70,9 @@ def find_link(
             OneTimeLink.expires_at > (now or datetime.now(UTC)),
             Person.disabled_at.is_(None),
             Person.erased_at.is_(None),
-            _maker_still_may(),
         )
     )
+    return found if found is not None and _maker_still_may(session, found) else None
 
 
 def use_link(
@@ -102,19 +102,9 @@ def end_links(
     session.execute(update(OneTimeLink).where(*which).values(used_at=now or datetime.now(UTC)))
 
 
-def _maker_still_may() -> ColumnElement[bool]:
-    """Of the command line, of one who runs the server, or of one who still runs a course that its person is in."""
-    maker, mine, theirs = aliased(Person), aliased(Membership), aliased(Membership)
-    shared = exists().where(
-        mine.person_id == maker.id,
-        mine.role == Role.INSTRUCTOR,
-        mine.dropped_at.is_(None),
-        theirs.course_id == mine.course_id,
-        theirs.person_id == OneTimeLink.person_id,
-    )
-    may = exists().where(
-        maker.id == OneTimeLink.created_by,
-        maker.disabled_at.is_(None),
-        or_(maker.admin, maker.id == OneTimeLink.person_id, shared),
-    )
-    return or_(OneTimeLink.created_by.is_(None), may)
+def _maker_still_may(session: Session, link: OneTimeLink) -> bool:
+    """Whether its maker could hand it out today: the account may reach further by now, or the maker less far."""
+    if link.created_by is None:
+        return True
+    maker = session.get_one(Person, link.created_by)
+    return maker.disabled_at is None and barrier(session, maker, link.person) is None

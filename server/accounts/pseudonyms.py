@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from server.accounts.made_names import is_of_their_form
 from server.accounts.models import Person
 from server.accounts.service import normal_name
+from server.text import composed
 
 SHORTEST, LONGEST = 3, 40
 
@@ -38,7 +39,7 @@ BOARD_NAME: ColumnElement[str] = case(
 
 def free_pseudonym(session: Session, person: Person, text: str) -> str:
     """The pseudonym as it is kept; raises PseudonymError where it cannot be one, or could be taken for someone else."""
-    pseudonym = unicodedata.normalize("NFKC", " ".join(text.split()))
+    pseudonym = composed(" ".join(text.split()), LONGEST, "NFKC")
     if not SHORTEST <= len(pseudonym) <= LONGEST:
         raise PseudonymError(f"A pseudonym has {SHORTEST} to {LONGEST} characters.")
     _check_letters(pseudonym, _BETWEEN)

@@ -17,10 +17,12 @@ from sqlalchemy.orm import Session, contains_eager
 
 from server.accounts.browser_sessions import end_all
 from server.accounts.digest import digest_of
+from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.links import end_links
 from server.accounts.made_names import draw_name
 from server.accounts.models import ApiToken, Person
 from server.database.engine import Sessions
+from server.text import composed
 
 TOKEN_PREFIX = "tl_"  # noqa: S105 - by which a token is known where it was lost, not one itself
 _TOKEN_BYTES = 32
@@ -28,7 +30,6 @@ _USE_NOTED_EVERY = timedelta(minutes=1)
 
 SHORTEST_PASSWORD = 8
 LONGEST_PASSWORD = 1024
-_LONGEST_EMAIL = 254
 _LONGEST_NAME = 200
 _LONGEST_TOKEN_NAME = 100
 _EMAIL = re.compile(r"[^\s@<>\"(),:;\\\[\]\x00-\x1f]+@[^\s@<>\"(),:;\\\[\]\x00-\x1f]+")
@@ -130,8 +131,8 @@ def people(session: Session) -> Sequence[Person]:
 
 def normal_email(text: str) -> str:
     """The address as it is kept and compared; raises AccountError where it is none."""
-    address = unicodedata.normalize("NFC", text.strip()).lower()
-    if len(address) > _LONGEST_EMAIL or not _EMAIL.fullmatch(address) or not address.isprintable():
+    address = composed(text.strip(), LONGEST_EMAIL).lower()
+    if len(address) > LONGEST_EMAIL or not _EMAIL.fullmatch(address) or not address.isprintable():
         raise AccountError("An email address looks like name@university.edu.")
     if _ERASED.match(address):
         raise AccountError("No email address begins like that of someone erased.")
@@ -322,7 +323,7 @@ def _nobodys_hash() -> str:
 
 def _line(text: str, what: str, longest: int) -> str:
     """A text that people see in one line; raises AccountError."""
-    line = unicodedata.normalize("NFC", " ".join(text.split()))
+    line = composed(" ".join(text.split()), longest)
     if not line:
         raise AccountError(f"Type a {what}.")
     if len(line) > longest or not line.isprintable():

@@ -17,7 +17,7 @@ from kernels.verdict import Verdict
 from server.courses.counting import Counted, Deadlines, Entry, counted, due_for, late_days
 from server.courses.models import Assignment, Counts, Extension
 from server.grading.figures import NOT_RELIED_ON
-from server.grading.models import Job, JobState, Result
+from server.grading.models import Exercise, Job, JobState, Result
 from server.standings.metric import UNITS, interval_of, metric_of, score_of
 from server.standings.models import Standing
 from server.submissions.entries import entries_of
@@ -159,10 +159,7 @@ def history_of(
                 stands=judged.device_class if judged is not None and stands else None,
                 why_not="" if stands else _why_not(assignment, entry, judged, boards),
                 again=of.again,
-                choosable=may_choose
-                and entry.mode is Mode.RANK
-                and entry.judged
-                and not (counts and entry.chosen_at is not None),
+                choosable=may_choose and entry.worth_choosing and not counts,
                 metric=metric,
                 judged=judged,
             )
@@ -193,7 +190,7 @@ def _why_not(
         return "Tilelab could not grade it. That is our fault; it counts as no attempt."
     if judged.verdict is not Verdict.ACCEPTED:
         return "Only a right kernel is ranked."
-    if judged.exercise_digest != assignment.exercise_digest:
+    if judged.judged_by != assignment.exercise.digest:
         return "The exercise was changed since. Your course’s staff can have this graded again."
     if boards.live.get(judged.device_class) == judged.job:
         return "The board is frozen. This one stands on it once it is opened again."
@@ -214,11 +211,12 @@ def _graded(session: Session, assignment: Assignment, person: int) -> Mapping[in
     query = (
         select(
             Submission.id.label("submission"), Job.id.label("job"), Job.state, Job.verdict, Job.device_class,
-            Job.exercise_digest, Job.ended_at, Result.ranked, Result.not_ranked, Result.gflops, Result.gbps,
-            Result.ms_median, Result.ms_low, Result.ms_high, Result.bound_gflops, Result.bound_ms,
+            Job.ended_at, Exercise.digest.label("judged_by"), Result.ranked, Result.not_ranked, Result.gflops,
+            Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high, Result.bound_gflops, Result.bound_ms,
             Result.cublas_share, Result.occupancy, Result.tile, Result.launch,
         )
         .join(Job, Job.submission_id == Submission.id)
+        .join(Job.exercise)
         .outerjoin(Result, Result.job_id == Job.id)
         .where(Submission.assignment_id == assignment.id, Submission.person_id == person)
         .order_by(Job.id)

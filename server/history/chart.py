@@ -47,14 +47,16 @@ def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Mar
         return None
     best = _best(_values(before), metric)
     scale = _scale(values if best is None else [*values, best])
-    body = [*_axis(scale, metric), *_foot(attempts)]
+    body = [*_grid(scale), *_foot(attempts)]
     points = [(_across(i, len(attempts)), each) for i, each in enumerate(attempts)]
     body.append(_best_line(points, scale, metric, best))
     body += [_point(x, each, scale) for x, each in points]
     title = "Progress over your attempts" if not modelled else "Modelled bound of each attempt"
+    axis = [*_axis(scale, metric), *_names(attempts)]
     return Markup(  # noqa: S704 - made of escaped parts
-        f'<svg class="chart progress" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="group" aria-labelledby="progress-title">'
-        f'<title id="progress-title">{svg.words(title)}</title>{"".join(body)}</svg>'
+        f'<div class="progress-chart" role="group" aria-label="{svg.words(title)}">'
+        f'<svg class="chart axis" viewBox="0 0 {_LEFT} {_HEIGHT}">{"".join(axis)}</svg>'
+        f'<svg class="chart progress" viewBox="{_LEFT} 0 {_WIDTH - _LEFT} {_HEIGHT}">{"".join(body)}</svg></div>'
     )
 
 
@@ -86,37 +88,50 @@ def _step(high: float) -> float:
     return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
 
 
-def _axis(scale: _Scale, metric: Metric) -> list[str]:
-    parts = [svg.text(_LEFT - 8, _TOP - 12, UNITS[metric], anchor="end")]
+def _marks(scale: _Scale) -> list[float]:
+    """The values at which a line is drawn."""
     if scale.logarithmic:
         steps = round(math.log10(scale.high / scale.low))
-        marks = [scale.low * 10**step for step in range(steps + 1)]
-    else:
-        step = _step(scale.high / 1.02)
-        marks = [step * i for i in range(round(scale.high / step) + 1)]
-    for mark in marks:
-        y = scale.up(mark)
-        shown = "0" if mark == 0 else number_text(mark, metric) if metric is Metric.TIME else _round(mark)
-        parts += [
-            svg.line("grid", (_LEFT, y), (_RIGHT, y)),
-            svg.text(_LEFT - 8, y + 4, shown, anchor="end"),
-        ]
-    return parts
+        return [scale.low * 10**step for step in range(steps + 1)]
+    step = _step(scale.high / 1.02)
+    return [step * i for i in range(round(scale.high / step) + 1)]
 
 
-def _round(mark: float) -> str:
+def _grid(scale: _Scale) -> list[str]:
+    heights = map(scale.up, _marks(scale))
+    return [svg.line("grid", (_LEFT, y), (_RIGHT, y)) for y in heights]
+
+
+def _axis(scale: _Scale, metric: Metric) -> list[str]:
+    """The unit, and the value of each line."""
+    return [
+        _beside(_TOP - 12, UNITS[metric]),
+        *(_beside(scale.up(mark) + 4, _round(mark, metric)) for mark in _marks(scale)),
+    ]
+
+
+def _round(mark: float, metric: Metric) -> str:
+    if metric is Metric.TIME and mark:
+        return number_text(mark, metric)
     return f"{mark:,.0f}" if mark >= 1 else f"{mark:g}"
 
 
+def _names(attempts: Sequence[Attempt]) -> list[str]:
+    """What the rows below the lines are."""
+    none = [_beside(_WRONG + 4, "none")] if _without(attempts) else []
+    return [*none, _beside(_HEIGHT - 12, "attempt")]
+
+
+def _beside(y: float, words: str) -> str:
+    return svg.text(_LEFT - 8, y, words, anchor="end")
+
+
 def _foot(attempts: Sequence[Attempt]) -> list[str]:
-    parts = [svg.text(_LEFT - 8, _WRONG + 4, "none", anchor="end")] if _without(attempts) else []
     every = max(1, -(-len(attempts) // 12))
-    parts += [
+    return [
         svg.text(_across(place, len(attempts)), _HEIGHT - 12, str(attempts[place].number), anchor="middle")
         for place in range(0, len(attempts), every)
     ]
-    parts.append(svg.text(_LEFT - 8, _HEIGHT - 12, "attempt", anchor="end"))
-    return parts
 
 
 def _without(attempts: Sequence[Attempt]) -> bool:

@@ -45,8 +45,11 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
     if found.mode is not Mode.RANK:
         raise NotChoosable("It was checked only. Hand it in, then it can count.")
     entries = entries_of(session, assignment, person)
-    if not any(entry.submission_id == found.id and entry.judged for entry in entries):
+    entry = next((each for each in entries if each.submission_id == found.id), None)
+    if entry is None or not entry.judged:
         raise NotChoosable("It has no verdict yet. Choose it once it is graded.")
+    if not entry.worth_choosing:
+        raise NotChoosable("Only an accepted submission can be chosen.")
     found.chosen_at = moment
     session.flush()
     note(

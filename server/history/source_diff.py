@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 from kernels.text_safety import safe_lines
-from server.history.alike import blocks
+from server.history import line_pairs
+from server.history.alike import Block, blocks
 
 MOST_LINES = 2_000
 """Of either source; a kernel has far fewer, and a page with more is of no use."""
 
+MOST_MARKED = 10_000
+"""Words of both sources that are compared with each other; changed lines beyond them are marked as a whole."""
+
 _MOST_WORDS = 300
+_ROWS_AT_A_TIME = 50
 _ALIKE = 0.35
 _CONTEXT = 4
 _FOLD_FROM = 12
@@ -64,14 +68,21 @@ class SourceDiff:
         return not self.too_long and not self.added and not self.removed
 
 
-def source_diff(left: str, right: str, *, whole: bool = False) -> SourceDiff:
-    """What changed from the one to the other. whole: with every line that is alike."""
+def source_diff(
+    left: str, right: str, *, whole: bool = False, go_on: Callable[[], None] = lambda: None
+) -> SourceDiff:
+    """What changed from the one to the other.
+
+    whole: with every line that is alike
+    go_on: called after each piece of the work; what it raises ends the rest
+    """
     before, after = _lines(left), _lines(right)
     if max(len(before), len(after)) > MOST_LINES:
         return SourceDiff((), 0, 0, too_long=True)
     rows: list[Row] = []
-    added = removed = 0
+    added = removed = compared = 0
     found = blocks(before, after)
+    words = _Words(MOST_MARKED)
     for block in found:
         lefts, rights = range(block.left, block.left_end), range(block.right, block.right_end)
         if block.same:
@@ -82,8 +93,25 @@ def source_diff(left: str, right: str, *, whole: bool = False) -> SourceDiff:
             continue
         removed += len(lefts)
         added += len(rights)
-        rows += [_changed(a, b, before, after) for a, b in zip_longest(lefts, rights)]
+        compared += len(lefts) * len(rights)
+        pairs = _pairs(block, before, after, by_likeness=compared <= line_pairs.MOST_CELLS)
+        for place, (a, b) in enumerate(pairs):
+            rows.append(_changed(a, b, before, after, words))
+            if place % _ROWS_AT_A_TIME == 0:
+                go_on()
     return SourceDiff(tuple(rows), added, removed)
+
+
+def _pairs(
+    block: Block, before: Sequence[str], after: Sequence[str], *, by_likeness: bool
+) -> Iterator[line_pairs.Pair]:
+    """The lines of a stretch that changed, as they stand beside each other."""
+    if not by_likeness:
+        yield from line_pairs.unpaired(range(block.left, block.left_end), range(block.right, block.right_end))
+        return
+    left, right = before[block.left : block.left_end], after[block.right : block.right_end]
+    for a, b in line_pairs.line_pairs(left, right):
+        yield None if a is None else block.left + a, None if b is None else block.right + b
 
 
 def _lines(text: str) -> list[str]:
@@ -104,26 +132,38 @@ def _folded(rows: list[Row], *, first: bool, last: bool) -> list[Row]:
     return [*rows[:start], Row(same=True, hidden=hidden), *rows[len(rows) - end :]]
 
 
-def _changed(a: int | None, b: int | None, before: Sequence[str], after: Sequence[str]) -> Row:
+def _changed(a: int | None, b: int | None, before: Sequence[str], after: Sequence[str], words: _Words) -> Row:
     if a is None or b is None:
         return Row(
             None if a is None else Side(a + 1, (Piece(before[a], changed=False),)),
             None if b is None else Side(b + 1, (Piece(after[b], changed=False),)),
         )
-    left, right = _words(before[a], after[b])
+    left, right = words.pieces(before[a], after[b])
     return Row(Side(a + 1, left), Side(b + 1, right))
 
 
-def _words(left: str, right: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """The pieces of two lines; where they have little in common, both as a whole."""
-    old, new = _WORD.findall(left), _WORD.findall(right)
-    whole = (Piece(left, changed=False),), (Piece(right, changed=False),)
-    if max(len(old), len(new)) > _MOST_WORDS:
-        return whole
-    found = blocks(old, new)
-    alike = sum(block.left_end - block.left for block in found if block.same)
-    if 2 * alike < _ALIKE * (len(old) + len(new)):
-        return whole
-    lefts = [Piece("".join(old[each.left : each.left_end]), not each.same) for each in found]
-    rights = [Piece("".join(new[each.right : each.right_end]), not each.same) for each in found]
-    return tuple(piece for piece in lefts if piece.text), tuple(piece for piece in rights if piece.text)
+class _Words:
+    """Marks the words of changed lines, as long as there are not too many in all."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def pieces(self, left: str, right: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+        """Of two lines; where they have little in common, or much was marked, both as a whole."""
+        whole = (Piece(left, changed=False),), (Piece(right, changed=False),)
+        if not self._left:
+            return whole
+        old, new = _WORD.findall(left), _WORD.findall(right)
+        if max(len(old), len(new)) > _MOST_WORDS:
+            return whole
+        if len(old) + len(new) > self._left:
+            self._left = 0
+            return whole
+        self._left -= len(old) + len(new)
+        found = blocks(old, new)
+        alike = sum(block.left_end - block.left for block in found if block.same)
+        if 2 * alike < _ALIKE * (len(old) + len(new)):
+            return whole
+        lefts = [Piece("".join(old[each.left : each.left_end]), not each.same) for each in found]
+        rights = [Piece("".join(new[each.right : each.right_end]), not each.same) for each in found]
+        return tuple(piece for piece in lefts if piece.text), tuple(piece for piece in rights if piece.text)

@@ -22,6 +22,7 @@ from server.history.source_diff import SourceDiff, source_diff
 from server.standings.finding import Reader, assignment_for, reader_of
 from server.submissions.models import Mode, Submission
 from server.web.access import nothing_here, viewer
+from server.web.bounded import stop_where_client_left
 from server.web.problems import Refused
 from server.web.site import site
 
@@ -138,9 +139,10 @@ def show_comparison(slug: str, assignment: str) -> str:
         known = {each.public_id: each for each in history.attempts}
         if not all(name in known for name in names):
             raise _not_two(place)
+        stop_where_client_left()
         left, right = (compared(session, known[name]) for name in names)
     whole = request.args.get("whole") == "yes"
-    diff = source_diff(left.source, right.source, whole=whole)
+    diff = source_diff(left.source, right.source, whole=whole, go_on=stop_where_client_left)
     page = ComparePage(
         place=place,
         left=left,

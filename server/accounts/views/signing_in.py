@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Response, request
 
 from server.accounts import browser_sessions, entering
-from server.accounts.limits import TooOften
+from server.accounts.limits import LONGEST_EMAIL, TooOften
 from server.accounts.models import Person
 from server.accounts.returning import own_path
 from server.accounts.views.blueprint import (
@@ -42,6 +42,8 @@ def enter() -> Response:
     password = password_sent("password")
     if not form["email"]:
         form.mistake("email", "Type the email of your account.")
+    elif len(form["email"]) > LONGEST_EMAIL:
+        form.mistake("email", f"An email address has at most {LONGEST_EMAIL} characters.")
     if not password:
         form.mistake("password", "Type your password.")
     if not form.right:

@@ -1,0 +1,64 @@
+"""Which removed lines became which added ones: the pairs, in order, that have the most words in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+MOST_CELLS = 10_000
+"""Comparisons of two lines in one diff; a stretch that would need more is shown without pairs."""
+
+_LEAST_ALIKE = 0.5
+_MOST_WORDS = 300
+_WORD = re.compile(r"\w+")
+
+Pair = tuple[int | None, int | None]
+
+
+def line_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[Pair]:
+    """Every line of both sides once, in order: two that are alike together, each other one alone.
+
+    It takes len(left) * len(right) comparisons.
+    """
+    a, b = [_words(line) for line in left], [_words(line) for line in right]
+    best = _best_from(a, b)
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if best[i][j] == best[i + 1][j]:
+            yield i, None
+            i += 1
+        elif best[i][j] == best[i][j + 1]:
+            yield None, j
+            j += 1
+        else:
+            yield i, j
+            i, j = i + 1, j + 1
+    yield from unpaired(range(i, len(a)), range(j, len(b)))
+
+
+def unpaired(left: range, right: range) -> Iterator[Pair]:
+    """The same for lines of which no two belong together."""
+    yield from ((i, None) for i in left)
+    yield from ((None, j) for j in right)
+
+
+def _best_from(left: Sequence[frozenset[str]], right: Sequence[frozenset[str]]) -> list[list[float]]:
+    """The most that pairs can add up to from line i on the left and line j on the right."""
+    best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i in range(len(left) - 1, -1, -1):
+        row, below = best[i], best[i + 1]
+        for j in range(len(right) - 1, -1, -1):
+            row[j] = max(below[j], row[j + 1], below[j + 1] + _alike(left[i], right[j]))
+    return best
+
+
+def _alike(left: frozenset[str], right: frozenset[str]) -> float:
+    """The share of words in common, 0 where it is too small for one line to have become the other."""
+    share = 2 * len(left & right) / ((len(left) + len(right)) or 1)
+    return share if share >= _LEAST_ALIKE else 0.0
+
+
+def _words(line: str) -> frozenset[str]:
+    """Names and numbers; none of a line that has too many to be compared."""
+    found = _WORD.findall(line)
+    return frozenset(found if len(found) <= _MOST_WORDS else ())

@@ -1,0 +1,60 @@
+"""A little of `make rights`, and that it finds what it looks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from server.accounts import links, proving, service
+from server.courses.models import Role
+from server.staff import invitations, roster_plan, roster_views
+from server.web import access
+from tests.rights.walk import Walk, walk
+from tests.server import made_once
+from tests.server.conftest import cheap_hashes
+from tests.server.databases import migrated_file
+
+made_once.keep()
+
+_A_FEW = 250
+
+__all__ = ["cheap_hashes", "migrated_file"]
+
+
+def test_nobody_gets_what_they_have_no_right_to(migrated_file: Path) -> None:
+    done = Walk()
+    walk(migrated_file, 1, _A_FEW, done)
+    assert (done.wrongs, done.acts) == ([], _A_FEW)
+    assert {"add", "link", "join anew", "sign in", "follow", "submit", "read"} <= done.accepted.keys()
+
+
+def found(migrated_file: Path) -> str:
+    """The first wrong of a world."""
+    done = Walk()
+    walk(migrated_file, 1, _A_FEW, done)
+    return "".join(done.wrongs[:1])
+
+
+def test_it_finds_that_staff_may_touch_any_account(
+    migrated_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (links, proving, invitations):
+        monkeypatch.setattr(module, "barrier", lambda *_: None)
+    for module in (invitations, roster_plan, roster_views):
+        monkeypatch.setattr(module, "barriers", lambda *_: {})
+    assert " changed [" in found(migrated_file)
+
+
+def test_it_finds_that_a_page_is_open_to_everybody(
+    migrated_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "role_in", lambda *_: Role.STUDENT)
+    assert " reads " in found(migrated_file)
+
+
+def test_it_finds_that_a_session_outlives_its_password(
+    migrated_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "end_all", lambda *_, **__: 0)
+    assert " still comes in " in found(migrated_file)
