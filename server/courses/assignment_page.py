@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 
 from server.accounts.digest import digest_of
 from server.courses.counting import Counted, Entry, late_days, points_for
-from server.courses.handouts import Material, find_material, render
+from server.courses.exercises import Material, material_of
+from server.courses.handouts import render
 from server.courses.models import Assignment, Counts
 from server.courses.overview import Task, task_of
 from server.submissions.allowance import Allowance, allowance
@@ -61,7 +62,7 @@ class AssignmentPage:
     """What the page shows.
 
     allowance: None for staff, who have no limits; rank, check: why nothing of that kind is taken now
-    handout: None where the exercise's folder is not on this machine; material: what is in it
+    handout: None where none was kept
     earlier: what stands in the editor, where it was handed in before
     attempts: the last ones, the last one first
     counts: the one that counts; best: the best, where that is another one
@@ -113,7 +114,7 @@ def assignment_page(
     sent: what was just sent and cannot be taken
     """
     task = task_of(session, assignment, who.id)
-    material = find_material(assignment.exercise.name)
+    given = material_of(session, assignment.exercise)
     before = earlier(session, who.id, assignment.id, came_from)
     if came_from is not None and before is None:
         raise nothing_here()
@@ -132,9 +133,9 @@ def assignment_page(
         allowance=limits,
         rank=limits.refusal(Mode.RANK, now, most_under_way) if limits else None,
         check=limits.refusal(Mode.CHECK, now, most_under_way) if limits else None,
-        handout=_handout(material, task),
-        has_starter=material is not None and material.starter is not None,
-        editor=_editor(who, task, material, before, sent, came_from),
+        handout=_handout(given, task),
+        has_starter=given is not None and given.starter is not None,
+        editor=_editor(who, task, given, before, sent, came_from),
         earlier=None if sent else before,
         attempts=newest[:_SHOWN_ATTEMPTS],
         more_attempts=max(0, len(newest) - _SHOWN_ATTEMPTS),
@@ -146,16 +147,16 @@ def assignment_page(
     )
 
 
-def _handout(material: Material | None, task: Task) -> Markup | None:
-    if material is None or not material.text:
+def _handout(given: Material | None, task: Task) -> Markup | None:
+    if given is None or not given.handout:
         return None
-    return render(material.text, frozenset(material.figures), f"{task.address}figures/")
+    return render(given.handout, given.figures, f"{task.address}figures/")
 
 
 def _editor(
     who: Viewer,
     task: Task,
-    material: Material | None,
+    given: Material | None,
     before: Earlier | None,
     sent: Sent | None,
     came_from: str | None,
@@ -167,5 +168,5 @@ def _editor(
         marks = json.dumps([asdict(mark) for mark in before.marks])
         instead = "that submission" if came_from else "your last submission"
         return Editor(before.text, marks, new_key(), draft_key, instead, asked=came_from is not None)
-    starter = material.starter if material else None
+    starter = given.starter if given else None
     return Editor(starter or "", "[]", new_key(), draft_key, "the starter")

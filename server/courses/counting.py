@@ -59,6 +59,11 @@ class Entry:
         """Whether the kernel is right."""
         return self.verdict is Verdict.ACCEPTED
 
+    @property
+    def worth_choosing(self) -> bool:
+        """Whether its owner may say that it counts; a check never does, and a failed one is worth no points."""
+        return self.mode is Mode.RANK and self.accepted
+
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:

@@ -1,11 +1,9 @@
-"""What an exercise's folder gives to students: its text, its figures, and the file to begin with."""
+"""Handouts as HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -14,37 +12,10 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup, escape
 
-from kernels.exercise import ExerciseError
-from kernels.exercise.finding import exercise_folders
 from kernels.page.coloured import coloured
 
-_HANDOUT = "handout.md"
-_STARTER = "starter.cu"
-_LARGEST_TEXT = 2**20
-_LARGEST_FIGURE = 2**22
 _FIRST_LEVEL = 3
 """Of headings on the page: the assignment's title is the first, and that of the handout the second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """The files for students.
-
-    text: of the handout; figures: by the names under which the text shows them; starter: None where there is none
-    """
-
-    text: str
-    figures: Mapping[str, bytes]
-    starter: str | None
-
-
-def find_material(exercise: str) -> Material | None:
-    """That of the exercise of this name; None where its folder is not on this machine, as one from elsewhere may be."""
-    folder = exercise_folders().get(exercise)
-    try:
-        return None if folder is None else _read(folder, _stamp(folder))
-    except (OSError, UnicodeDecodeError, ExerciseError):
-        return None
 
 
 @lru_cache(maxsize=64)
@@ -107,24 +78,3 @@ def _in_colours(text: str) -> str:
         )
         for line in coloured(text)
     )
-
-
-def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """What tells whether the folder is as it was."""
-    return tuple(
-        (file.name, file.stat().st_mtime_ns, file.stat().st_size)
-        for file in sorted(folder.iterdir())
-        if file.suffix == ".svg" or file.name in {_HANDOUT, _STARTER}
-    )
-
-
-@lru_cache(maxsize=64)
-def _read(folder: Path, stamp: tuple[tuple[str, int, int], ...]) -> Material:
-    names = {name for name, _, size in stamp if size <= _LARGEST_TEXT}
-    figures = {
-        name: (folder / name).read_bytes()
-        for name, _, size in stamp
-        if name.endswith(".svg") and size <= _LARGEST_FIGURE
-    }
-    text = (folder / _HANDOUT).read_text("utf-8") if _HANDOUT in names else ""
-    return Material(text, figures, (folder / _STARTER).read_text("utf-8") if _STARTER in names else None)

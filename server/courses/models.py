@@ -103,7 +103,7 @@ class Assignment(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     course_id: Mapped[int] = mapped_column(ForeignKey("courses.id"))
-    exercise_digest: Mapped[str] = mapped_column(ForeignKey("exercises.digest"))
+    exercise_id: Mapped[int] = mapped_column(ForeignKey("exercises.id"))
     slug: Mapped[str] = mapped_column(String(60))
     title: Mapped[str] = mapped_column(String(200))
     device_class: Mapped[str] = mapped_column(String(48), default="")

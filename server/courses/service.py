@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from kernels.devices import devices
 from kernels.exercise import Exercise as Found
-from kernels.exercise import ExerciseError, find_exercise
-from kernels.exercise.schema import DEFINITION
+from kernels.exercise import ExerciseError
 from server.accounts.models import Person
+from server.courses.exercises import Content, installed_content, keep
 from server.courses.models import Assignment, Course, Membership, Role
-from server.grading.models import Exercise
+from server.text import composed
 from worker.architectures import ARCHES
 
 DEFAULT_ARCH = "sm_90"
@@ -123,26 +121,28 @@ def create_assignment(
     course: Course,
     exercise: str,
     terms: Terms | None = None,
-    *,
-    folders: Sequence[Path] = (),
     now: datetime | None = None,
 ) -> Assignment:
-    """Set an exercise, as it is now, in a course; raises CourseError.
-
-    folders: with exercises beside those that come with Tilelab
-    """
-    given = terms or Terms()
-    moment = now or datetime.now(UTC)
+    """Set an exercise that comes with Tilelab, as it is now, in a course; raises CourseError."""
     try:
-        found = find_exercise(exercise, folders)
+        content = installed_content(exercise)
     except ExerciseError as error:
         raise CourseError(str(error)) from error
+    return assign(session, course, content, terms or Terms(), now)
+
+
+def assign(
+    session: Session, course: Course, content: Content, terms: Terms, now: datetime | None = None
+) -> Assignment:
+    """Set an exercise in a course, to which it belongs from now on unless it comes with Tilelab; raises CourseError."""
+    given, found = terms, content.exercise
+    moment = now or datetime.now(UTC)
     wrong = wrong_terms(session, course, found, given)
     if wrong:
         raise CourseError(" ".join(wrong.values()))
     assignment = Assignment(
         course_id=course.id,
-        exercise_digest=keep_exercise(session, found, moment).digest,
+        exercise_id=keep(session, content, None if content.shipped else course.id, moment).id,
         slug=given.slug or found.name,
         title=_title(given.title or found.title),
         device_class=given.device_class,
@@ -179,18 +179,6 @@ def wrong_terms(session: Session, course: Course, exercise: Found | None, terms:
     if terms.opens_at is not None and terms.due_at is not None and terms.opens_at >= terms.due_at:
         found["due_at"] = "An assignment opens before it is due."
     return found
-
-
-def keep_exercise(session: Session, exercise: Found, now: datetime) -> Exercise:
-    """The row of an exercise, by its digest. What only describes it is brought up to date: no verdict rests on it."""
-    row = session.get(Exercise, exercise.digest)
-    if row is None:
-        row = Exercise(digest=exercise.digest, name=exercise.name, added_at=now)
-        session.add(row)
-    row.title = exercise.title
-    row.definition = (exercise.root / DEFINITION).read_text("utf-8")
-    session.flush()
-    return row
 
 
 def find_assignment(session: Session, name: str) -> Assignment | None:
@@ -284,7 +272,7 @@ def _no_slug(slug: str) -> str:
 
 
 def _title(text: str) -> str:
-    line = unicodedata.normalize("NFC", " ".join(text.split()))
+    line = composed(" ".join(text.split()), _LONGEST_TITLE)
     if not line or len(line) > _LONGEST_TITLE or not line.isprintable():
         raise CourseError(f"A title is one line of 1 to {_LONGEST_TITLE} characters that can be printed.")
     return line

@@ -14,25 +14,23 @@ from sqlalchemy.orm import Session
 from kernels.page.linked import linked
 from server.accounts import limits
 from server.courses.assignment_page import assignment_page
-from server.courses.handouts import Material, find_material
+from server.courses.exercises import figure_of, material_of
 from server.courses.models import Assignment
 from server.courses.overview import tasks_in
 from server.courses.service import find_assignment, is_shown
 from server.submissions import allowance
-from server.submissions.accepting import accept_request
+from server.submissions.accepting import accept_request, refuse_if_full
 from server.submissions.form import Sent, read_sent
-from server.submissions.refusals import NotAccepted, TooOften
+from server.submissions.refusals import DiskFull, NotAccepted, TooOften
 from server.submissions.service import HandedIn
 from server.web.access import Membership, Viewer, member_of, nothing_here, viewer
+from server.web.arrival import LARGEST_FORM
 from server.web.numbers import zone_of
 from server.web.site import site
 
 courses = Blueprint("courses", __name__, template_folder="templates", url_prefix="/courses")
 
 _HAND_IN = "courses.hand_in"
-LARGEST_FORM = 2**20
-"""A file that is too large for a source is read, so that the page can say so and keep what was typed."""
-
 logger = logging.getLogger(__name__)
 
 
@@ -83,17 +81,19 @@ def hand_in(course: str, name: str) -> Response:
     sent = read_sent()
     if sent.source is None:
         return _again(place, sent, 422)
+    handed_in = HandedIn(place.who.id, assignment, sent.source, sent.mode, key=sent.request_key)
     try:
+        refuse_if_full(handed_in)
         limits.count(site().sessions, allowance.SUBMITS, f"person {place.who.id}")
-        accepted = accept_request(
-            HandedIn(place.who.id, assignment, sent.source, sent.mode, key=sent.request_key)
-        )
+        accepted = accept_request(handed_in)
     except limits.TooOften as error:
         return _again(
             place, sent, 429, "That was very often. Wait a minute, then send it again.", error.seconds
         )
     except TooOften as error:
         return _again(place, sent, 429, _told(error, place), error.seconds)
+    except DiskFull as error:
+        return _again(place, sent, 503, _told(error, place), error.seconds)
     except NotAccepted as error:
         return _again(place, sent, 422, _told(error, place))
     logger.info("accepted submission %s", accepted.submission.public_id)
@@ -103,18 +103,22 @@ def hand_in(course: str, name: str) -> Response:
 @courses.get("/<course>/<name>/starter.cu")
 def starter(course: str, name: str) -> Response:
     """The file to begin with."""
-    material = _material(course, name)
-    if material.starter is None:
+    place = _place(course, name)
+    with site().readers.begin() as session:
+        given = material_of(session, _find(session, place).exercise)
+    if given is None or given.starter is None:
         raise nothing_here()
-    response = Response(material.starter, mimetype="text/plain")
+    response = Response(given.starter, mimetype="text/plain")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.cu"'
     return response
 
 
 @courses.get("/<course>/<name>/figures/<file>")
 def figure(course: str, name: str, file: str) -> Response:
-    """A figure of the handout: one that lies in the exercise's folder, and nothing else."""
-    found = _material(course, name).figures.get(file)
+    """A figure of the handout, and no other file of the exercise."""
+    place = _place(course, name)
+    with site().readers.begin() as session:
+        found = figure_of(session, _find(session, place).exercise, file)
     if found is None:
         raise nothing_here()
     response = Response(found, mimetype="image/svg+xml")
@@ -133,16 +137,6 @@ def _find(session: Session, place: _Place) -> Assignment:
     if found is None or not is_shown(found, place.course.role, place.now):
         raise nothing_here()
     return found
-
-
-def _material(course: str, name: str) -> Material:
-    place = _place(course, name)
-    with site().readers.begin() as session:
-        exercise = _find(session, place).exercise.name
-    material = find_material(exercise)
-    if material is None:
-        raise nothing_here()
-    return material
 
 
 def _page(place: _Place, *, came_from: str | None = None, sent: Sent | None = None, refused: str = "") -> str:

@@ -19,7 +19,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.grading.figures import complete
-from server.grading.models import Job, JobState, Result
+from server.grading.models import Job, JobState, Result, judged_alike
 from server.standings.boards import (
     Asked,
     Part,
@@ -74,7 +74,7 @@ def stand(session: Session, job: Job, result: Result) -> None:
     ).one()  # fmt: skip
     if _judged_before(session, job):
         restand(session, assignment, job.device_class, submission.person_id)
-    elif job.exercise_digest == assignment.exercise_digest:
+    elif job.exercise.digest == assignment.exercise.digest:
         best = _best_of(assignment, job.device_class, result, submission.created_at)
         if best is not None:
             for key in _boards(assignment, job.device_class, submission.created_at):
@@ -104,7 +104,7 @@ def rebuild(session: Session, assignment: Assignment) -> None:
         pairs.where(
             Submission.assignment_id == assignment.id,
             Submission.mode == Mode.RANK,
-            Job.exercise_digest == assignment.exercise_digest,
+            judged_alike(assignment.exercise),
             _judged(Job),
         ).distinct()
     )
@@ -247,7 +247,7 @@ def _best(
         Submission.mode == Mode.RANK,
         Submission.created_at <= until if until is not None else true(),
         Job.device_class == device_class,
-        Job.exercise_digest == assignment.exercise_digest,
+        judged_alike(assignment.exercise),
         Result.ranked if device_class else Result.verdict == Verdict.ACCEPTED,
         _judged(Job),
         ~replaced,

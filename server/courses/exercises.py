@@ -1,0 +1,168 @@
+"""Exercises as courses keep them: where each comes from, which version it is, and its files.
+
+An exercise comes with Tilelab, or it belongs to the course for which it was read from a folder. Neither the name of the
+folder nor equal text makes two exercises the same. Whatever changes in an exercise gives another version of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import ColumnElement, case, select
+from sqlalchemy.orm import Session
+
+from kernels.exercise import Exercise as Found
+from kernels.exercise import ExerciseError, comes_with_tilelab, find_exercise, read_exercise
+from kernels.exercise.schema import DEFINITION
+from server.database.upsert import insert_into
+from server.grading.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Exercise, ExerciseFile
+
+SOLUTION = "solution.cu"
+_HANDOUT = "handout.md"
+_STARTER = "starter.cu"
+_LARGEST = {DEFINITION: SOURCE_BYTES, _HANDOUT: 2**20, _STARTER: SOURCE_BYTES, SOLUTION: SOURCE_BYTES}
+_FIGURE = ".svg"
+_MOST_FIGURES = 50
+_LONGEST_NAME = 60
+_LONGEST_TITLE = 200
+_LONGEST_FILE_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """All of one version of an exercise. files: handout, starter, solution and figures, by name."""
+
+    exercise: Found
+    definition: str
+    files: Mapping[str, bytes]
+
+    @property
+    def shipped(self) -> bool:
+        """Whether it comes with Tilelab."""
+        return comes_with_tilelab(self.exercise)
+
+    @property
+    def version(self) -> str:
+        """A hash of what it judges by and of all its files."""
+        files = {DEFINITION: self.definition.encode(), **self.files}
+        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        text = json.dumps({"judged_by": self.exercise.digest, "files": hashes}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What students get. figures: names of those that the handout may show; starter: None where there is none."""
+
+    handout: str
+    figures: frozenset[str]
+    starter: str | None
+
+
+def read_content(exercise: Found) -> Content:
+    """The exercise with the files in its folder; raises ExerciseError where one cannot be kept."""
+    root = exercise.root
+    for field, text, longest in (
+        ("", exercise.name, _LONGEST_NAME),
+        ("title", exercise.title, _LONGEST_TITLE),
+    ):
+        if len(text) > longest:
+            raise ExerciseError(root, field, f"{len(text)} characters; {longest} are the most")
+    figures = sorted(file.name for file in root.iterdir() if file.suffix == _FIGURE)
+    if len(figures) > _MOST_FIGURES:
+        raise ExerciseError(root, "", f"it has {len(figures)} figures; {_MOST_FIGURES} are the most")
+    files = {name: _read(root / name) for name in (*_LARGEST, *figures)}
+    for name in (DEFINITION, _HANDOUT, _STARTER):
+        try:
+            files[name].decode()
+        except UnicodeDecodeError as error:
+            raise ExerciseError(root / name, "", "this file is not UTF-8") from error
+    return Content(exercise, files.pop(DEFINITION).decode(), files)
+
+
+def installed_content(name: str) -> Content:
+    """The exercise of that name that comes with Tilelab; raises ExerciseError."""
+    return read_content(find_exercise(name))
+
+
+def kept_content(session: Session, row: Exercise) -> Content:
+    """What was kept of a version, as it is judged today; raises ExerciseError where it cannot be read any more."""
+    rows = session.execute(select(ExerciseFile.name, ExerciseFile.content).where(_of(row)))
+    files = {name: bytes(content) for name, content in rows}
+    return Content(read_exercise(row.name, row.definition), row.definition, files)
+
+
+def keep(session: Session, content: Content, course_id: int | None, now: datetime) -> Exercise:
+    """The row of this version, made where there is none. course_id: whose it is; None if it comes with Tilelab."""
+    found = content.exercise
+    version = content.version
+    is_it = (
+        Exercise.course_id.is_not_distinct_from(course_id),
+        Exercise.name == found.name,
+        Exercise.version == version,
+    )
+    row = session.scalar(select(Exercise).where(*is_it))
+    if row is not None:
+        return row
+    # whoever keeps the same at the same time comes second, and finds this one's row
+    added = session.scalar(
+        insert_into(session, Exercise)
+        .values(
+            course_id=course_id, name=found.name, version=version, digest=found.digest, title=found.title,
+            definition=content.definition, added_at=now,
+        )
+        .on_conflict_do_nothing()
+        .returning(Exercise.id)
+    )  # fmt: skip
+    if added is not None:
+        session.add_all(
+            ExerciseFile(exercise_id=added, name=name, content=file) for name, file in content.files.items()
+        )
+        session.flush()
+    return session.scalars(select(Exercise).where(*is_it)).one()
+
+
+def material_of(session: Session, row: Exercise) -> Material | None:
+    """What students get of a version; None where no files of it were kept."""
+    is_text = ExerciseFile.name.in_((_HANDOUT, _STARTER))
+    query = select(ExerciseFile.name, case((is_text, ExerciseFile.content))).where(_of(row))
+    files: dict[str, bytes | None] = dict(session.execute(query).all())
+    if not files:
+        return None
+    handout, starter = files.get(_HANDOUT), files.get(_STARTER)
+    return Material(
+        "" if handout is None else bytes(handout).decode(),
+        frozenset(name for name in files if name.endswith(_FIGURE)),
+        None if starter is None else bytes(starter).decode(),
+    )
+
+
+def figure_of(session: Session, row: Exercise, name: str) -> bytes | None:
+    """A figure of the handout; None where there is none of that name."""
+    if not name.endswith(_FIGURE):
+        return None
+    content = session.scalar(select(ExerciseFile.content).where(_of(row), ExerciseFile.name == name))
+    return None if content is None else bytes(content)
+
+
+def _of(row: Exercise) -> ColumnElement[bool]:
+    return ExerciseFile.exercise_id == row.id
+
+
+def _read(file: Path) -> bytes:
+    largest = _LARGEST.get(file.name, EXERCISE_FILE_BYTES)
+    if len(file.name) > _LONGEST_FILE_NAME:
+        raise ExerciseError(file, "", f"its name has more than {_LONGEST_FILE_NAME} characters")
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(largest + 1)
+    except OSError as error:
+        raise ExerciseError(file, "", f"this file cannot be read ({error.strerror})") from error
+    if len(content) > largest:
+        raise ExerciseError(file, "", f"this file has more than {largest // 1024:,} KiB")
+    return content
