@@ -13,6 +13,7 @@ LEASE_SECONDS = 20.0
 REPUBLISH_SECONDS = 10.0
 IN_FLIGHT = 4
 UNDER_WAY = 5
+FREE_MB = 256.0
 
 _METRICS = "TILELAB_METRICS_TOKEN"
 _PUBLIC_URL = "TILELAB_PUBLIC_URL"
@@ -30,6 +31,7 @@ class Settings:
     republish_seconds: after which an attempt that nobody has claimed is sent anew, with the same token
     in_flight: steps of one person that may be under way in one queue while others wait; no more than its slots
     under_way: submissions of one student for one assignment that may wait or be graded at a time
+    free_mb: free space, in MiB, on the disk of an SQLite database below which submissions are refused
     public_url: where browsers find the portal, such as "https://tilelab.example"; "" for where they asked
     metrics_token: what who reads /metrics has to show; with "" only this machine may
     proxies: how many of our own stand between a browser and the portal, each of which adds to X-Forwarded-For
@@ -41,6 +43,7 @@ class Settings:
     republish_seconds: float = REPUBLISH_SECONDS
     in_flight: int = IN_FLIGHT
     under_way: int = UNDER_WAY
+    free_mb: float = FREE_MB
     public_url: str = ""
     metrics_token: str = field(default="", repr=False)
     proxies: int = 0
@@ -56,6 +59,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         republish_seconds=_number(given, "TILELAB_REPUBLISH_SECONDS", REPUBLISH_SECONDS, least=0.5),
         in_flight=int(_number(given, "TILELAB_IN_FLIGHT", IN_FLIGHT, least=1)),
         under_way=int(_number(given, "TILELAB_UNDER_WAY", UNDER_WAY, least=1)),
+        free_mb=_number(given, "TILELAB_FREE_MB", FREE_MB, least=0.0),
         public_url=_public_url(given.get(_PUBLIC_URL, "").strip()),
         metrics_token=secret(given, _METRICS) if is_set(given, _METRICS) else "",
         proxies=int(_number(given, "TILELAB_PROXIES", 0, least=0)),

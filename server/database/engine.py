@@ -2,24 +2,24 @@
 
 Everywhere a transaction is one `with made.begin() as session:`, short, with nothing slow inside. One that only reads
 may use `readers`: on SQLite it then waits for no writer, and no writer for it.
+
+A commit is on the disk when it returns, unless the transaction says that it need not be. A connection that can't write
+or read any more leaves the pool, and so do all opened before it: the next transaction opens a new one.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import sqlite3
-import time
 from functools import partial
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
+from sqlalchemy.engine.interfaces import ExceptionContext
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session, sessionmaker
 
-# A writer of SQLite waits for its turn; longer than any of the server's transactions takes on a slow machine.
-_SQLITE_WAIT_SECONDS = 60
+from server.database.sqlite import CONNECT, READS_ONLY, UNSYNCED, WAIT_SECONDS, attach_sqlite
 
 # For each process. A thread of the portal has one session at a time, and a process has few threads.
 _POOL = {"pool_size": 8, "max_overflow": 8, "pool_timeout": 10, "pool_recycle": 1800}
@@ -39,7 +39,7 @@ _POSTGRESQL_CONNECTION: dict[str, Any] = {
     "application_name": "tilelab",
 }
 
-_READS_ONLY = "tilelab_reads_only"
+_STANDBY = "25006"  # PostgreSQL only reads: the server became a standby after the connection was made
 
 Sessions = sessionmaker[Session]
 
@@ -58,9 +58,8 @@ def connect(url: str) -> Engine:
         "hide_parameters": True,
     }
     if address.get_backend_name() == "sqlite":
-        engine = create_engine(address, connect_args={"timeout": _SQLITE_WAIT_SECONDS}, **options)
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
+        engine = create_engine(address, connect_args=CONNECT, **options)
+        attach_sqlite(engine)
         return engine
     given = {name: value for name, value in _POSTGRESQL_CONNECTION.items() if name not in address.query}
     if "options" not in address.query:
@@ -68,6 +67,8 @@ def connect(url: str) -> Engine:
     engine = create_engine(
         address, connect_args=given, isolation_level="READ COMMITTED", pool_pre_ping=True, **_POOL, **options
     )
+    event.listen(engine, "begin", _begin_postgresql)
+    event.listen(engine, "handle_error", _discard_standby)
     event.listen(engine, "handle_error", _leave_rows_out)
     return engine
 
@@ -84,6 +85,21 @@ def readers(engine: Engine) -> Sessions:
     return sessionmaker(snapshots(engine), expire_on_commit=False, autoflush=False)
 
 
+def hasty(engine: Engine, seconds: float, *, synced: bool = True) -> Sessions:
+    """A factory of sessions that write, and wait for nobody else's lock for longer than this.
+
+    synced: False where a loss of power may take back what they write
+    """
+    _know_all_tables()
+    options = {WAIT_SECONDS: seconds, UNSYNCED: not synced}
+    return sessionmaker(engine.execution_options(**options), expire_on_commit=False)
+
+
+def leave_unsynced(session: Session) -> None:
+    """Let a loss of power take back what this transaction writes; call it first. On PostgreSQL nothing changes."""
+    session.connection(execution_options={UNSYNCED: True})
+
+
 def _know_all_tables() -> None:
     """A class of one table refers to others by name: a session can use none before all of them are loaded."""
     importlib.import_module("server.models")
@@ -92,7 +108,7 @@ def _know_all_tables() -> None:
 def snapshots(engine: Engine) -> Engine:
     """The same engine, for transactions that only read and see one state of the database from begin to end."""
     if engine.dialect.name == "sqlite":
-        return engine.execution_options(**{_READS_ONLY: True})
+        return engine.execution_options(**{READS_ONLY: True})
     return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
@@ -122,31 +138,13 @@ def _leave_rows_out(context: ExceptionContext) -> None:
         said.args = (first,)
 
 
-def _set_up_sqlite(connection: DBAPIConnection, _record: Any) -> None:
-    """Readers beside a writer, constraints in force, and transactions that begin where SQLAlchemy says so."""
-    assert isinstance(connection, sqlite3.Connection)
-    connection.isolation_level = None
-    _use_write_ahead_log(connection)
-    for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
+def _discard_standby(context: ExceptionContext) -> None:
+    """Let the pool drop a connection to a server that only reads by now, and those that were made before it."""
+    if getattr(context.original_exception, "sqlstate", None) == _STANDBY:
+        context.is_disconnect = True
 
 
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Stays so in the file. SQLite refuses the change at once where two ask for it together, without its usual wait."""
-    last = time.monotonic() + _SQLITE_WAIT_SECONDS
-    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
-                raise
-            time.sleep(0.05)
-        else:
-            return  # a database in memory has none
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    """Take SQLite's one place for a writer at the start: a transaction that asks for it later can be refused it."""
-    reads = bool(connection.get_execution_options().get(_READS_ONLY))
-    connection.exec_driver_sql(f"PRAGMA query_only={'ON' if reads else 'OFF'}")
-    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+def _begin_postgresql(connection: Connection) -> None:
+    seconds = connection.get_execution_options().get(WAIT_SECONDS)
+    if seconds is not None:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, int(seconds * 1000))}")

@@ -92,6 +92,14 @@ class ArchiveWriter:
         return manifest
 
 
+def has_manifest(archive: zipfile.ZipFile) -> bool:
+    """Whether an archive says that it is a backup, of whatever version."""
+    try:
+        return "tables" in json.loads(archive.read(_MANIFEST))
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError, TypeError):
+        return False
+
+
 class ArchiveReader:
     """Reads an archive; every method raises ArchiveError where it is damaged. A context manager."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
+import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkstemp
@@ -15,22 +17,44 @@ from sqlalchemy import Connection, Engine, LargeBinary, Table, select, text
 from server.database.engine import snapshots
 from server.database.schema import check, newest
 from server.models import Base
-from server.operations.archive import ArchiveWriter, Manifest
+from server.operations.archive import ArchiveWriter, Manifest, has_manifest
 
 # Rows in memory at a time; those with sources, reports and work may each have megabytes.
 _ROWS = 500
 _LARGE_ROWS = 10
 
 
-def back_up(engine: Engine, path: Path, told: Callable[[str], None] = lambda _: None) -> Manifest:
+class BackupRefused(ValueError):
+    """What is at the file's place is not to be replaced; the text says what it is."""
+
+
+def back_up(
+    engine: Engine, path: Path, told: Callable[[str], None] = lambda _: None, *, replace: bool = False
+) -> Manifest:
     """Write a backup; the file is there whole or not at all, and its owner's alone.
 
     told: is given the name of each table before it is written
+    replace: any regular file, and not only an earlier backup
     raise (DatabaseUnavailable): the database is away, or not of this version
     raise (OSError): the file cannot be written
+    raise (BackupRefused): something else is there
     """
+    _check_place(path, replace=replace)
     check(engine)
-    with _written_whole(path) as file, snapshots(engine).begin() as connection:
+    with _written_whole(path, replace=replace) as file:
+        return _write(engine, file, told)
+
+
+def stream(engine: Engine, file: IO[bytes], told: Callable[[str], None] = lambda _: None) -> Manifest:
+    """Write a backup to an open file, such as a pipe; whoever reads it sees by the archive whether all came."""
+    check(engine)
+    manifest = _write(engine, file, told)
+    file.flush()
+    return manifest
+
+
+def _write(engine: Engine, file: IO[bytes], told: Callable[[str], None]) -> Manifest:
+    with snapshots(engine).begin() as connection:
         if engine.dialect.name == "postgresql":
             # A slow disk may hold the copy up for as long as it likes.
             connection.execute(text("SET LOCAL statement_timeout = 0"))
@@ -43,6 +67,33 @@ def back_up(engine: Engine, path: Path, told: Callable[[str], None] = lambda _: 
             return writer.finish(newest(), made_at)
 
 
+def _check_place(path: Path, *, replace: bool) -> None:
+    """Refuse to replace anything but a regular file, and without `replace` anything but an earlier backup."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(found.st_mode):
+        kind = next((name for test, name in _KINDS if test(found.st_mode)), "not a regular file")
+        raise BackupRefused(f"{path} is {kind}. Give a new file's name, or `-` for standard output.")
+    if found.st_size and not replace and not _is_backup(path):
+        raise BackupRefused(
+            f"{path} exists and is not a backup. Give another name, or replace it with --replace."
+        )
+
+
+_KINDS = (
+    (stat.S_ISLNK, "a symbolic link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"), (stat.S_ISSOCK, "a socket"),
+)  # fmt: skip
+
+
+def _is_backup(path: Path) -> bool:
+    """Also one of another version."""
+    with zipfile.ZipFile(path) if zipfile.is_zipfile(path) else nullcontext() as archive:
+        return archive is not None and has_manifest(archive)
+
+
 def _rows(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
     large = any(isinstance(column.type, LargeBinary) for column in table.columns)
     query = select(table).order_by(*table.primary_key.columns)
@@ -52,7 +103,7 @@ def _rows(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _written_whole(path: Path) -> Iterator[IO[bytes]]:
+def _written_whole(path: Path, *, replace: bool) -> Iterator[IO[bytes]]:
     """A file under another name, readable by its owner alone, that takes its place when all of it is on the disk."""
     descriptor, name = mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     unfinished = Path(name)
@@ -61,6 +112,7 @@ def _written_whole(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        _check_place(path, replace=replace)  # something else may be there by now
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -22,27 +22,37 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
+from server.courses.models import Assignment
 from server.database.engine import DatabaseUnavailable, readers
 from server.database.faults import explained
+from server.database.storage import free_bytes
 from server.fleet.service import known_workers, slots
 from server.grading.models import AttemptOutcome, Job, Step, StepState
 from server.grading.turns import IN_FLIGHT, QUEUED
 from server.operations.presence import InRedis
 from server.operations.totals import BUCKETS, Total, failures, step_seconds, verdicts
+from server.settings import FREE_MB
 from worker.broker import BrokerUnavailable
 from worker.fleet import WorkerRecord, WorkerState
-from worker.messages import CPU_QUEUE
+from worker.messages import CPU_QUEUE, gpu_queue
 
 PROCESSES = ("dispatcher", "recorder")
+_NOT_BEGUN = (StepState.QUEUED, StepState.SENT)
+_OPEN = (*_NOT_BEGUN, StepState.RUNNING)
 
 
 @dataclass(slots=True, eq=False)
 class TilelabCollector(Collector):
-    """All metrics. redis: what Redis says; raises BrokerUnavailable."""
+    """All metrics.
+
+    redis: what Redis says; raises BrokerUnavailable
+    free_mb: free space, in MiB, below which submissions are refused
+    """
 
     engine: Engine
     redis: Callable[[], InRedis]
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    free_mb: float = FREE_MB
     _verdicts: Total = field(default_factory=lambda: Total(verdicts))
     _seconds: Total = field(default_factory=lambda: Total(step_seconds))
     _failures: Total = field(default_factory=lambda: Total(failures))
@@ -55,8 +65,22 @@ class TilelabCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """All that can be read now; what is away is said to be."""
         with self._one_at_a_time:
+            yield from self._from_disk()
             yield from self._from_database()
             yield from self._from_redis()
+
+    def _from_disk(self) -> Iterator[Metric]:
+        free = free_bytes(self.engine)
+        if free is None:
+            return
+        yield GaugeMetricFamily(
+            "tilelab_database_free_bytes", "Free space on the disk of the SQLite database.", value=free
+        )
+        yield GaugeMetricFamily(
+            "tilelab_database_free_floor_bytes",
+            "Free space below which submissions are refused.",
+            value=self.free_mb * 2**20,
+        )
 
     def _from_database(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("tilelab_database_up", "Whether the database answers.")
@@ -74,8 +98,10 @@ class TilelabCollector(Collector):
     def _read(self, session: Session, now: datetime) -> Iterator[Metric]:
         workers = known_workers(session, now)
         taking = slots(workers)
-        yield from _queues(session, now, {CPU_QUEUE, *taking})
-        yield from _workers(workers, taking)
+        under_way = _under_way(session)
+        queues = sorted({CPU_QUEUE, *taking, *_queues_in_use(session), *(queue for queue, _ in under_way)})
+        yield from _queues(session, now, queues, under_way)
+        yield from _workers(workers, taking, queues)
         yield _verdict_counts(self._verdicts.now(session, now))
         yield _step_seconds(self._seconds.now(session, now))
         yield _failure_counts(self._failures.now(session, now))
@@ -104,31 +130,43 @@ class TilelabCollector(Collector):
         )
 
 
-def _queues(session: Session, now: datetime, known: set[str]) -> Iterator[Metric]:
-    """known: queues that are told also where nothing is in them."""
+def _queues_in_use(session: Session) -> Iterator[str]:
+    """Those that an assignment's submissions go to. A rule can't compare with a queue that isn't there."""
+    for name in session.scalars(select(Assignment.device_class).distinct()):
+        if name:
+            yield gpu_queue(name)
+
+
+_Counts = Mapping[tuple[str, StepState], tuple[int, int]]
+
+
+def _under_way(session: Session) -> _Counts:
+    """How many steps of each queue and state are open, and the number of the first; none at a state that is empty."""
+    query = select(Step.queue, Step.state, func.count(), func.min(Step.id)).group_by(Step.queue, Step.state)
+    found = {}
+    for is_open in (QUEUED, IN_FLIGHT):  # each by an index of its own
+        for queue, state, count, first in session.execute(query.where(is_open)):
+            found[queue, state] = (count, first)
+    return found
+
+
+def _queues(session: Session, now: datetime, queues: Sequence[str], under_way: _Counts) -> Iterator[Metric]:
     waiting = GaugeMetricFamily("tilelab_steps_waiting", "Steps that nobody was sent.", labels=["queue"])
     oldest = GaugeMetricFamily(
         "tilelab_oldest_waiting_seconds",
-        "Age of the job that came first, of those with a step that waits.",
+        "Age of the job that came first, of those with a step that no worker has begun.",
         labels=["queue"],
     )
     in_flight = GaugeMetricFamily(
         "tilelab_steps_in_flight", "Steps that are sent, or that a worker has.", labels=["queue", "state"]
     )
-    # The index holds all of this, so that no row is looked at, however many wait.
-    rows = session.execute(
-        select(Step.queue, func.count(), func.min(Step.id)).where(QUEUED).group_by(Step.queue)
-    )
-    found = {queue: (count, first) for queue, count, first in rows}
-    for queue in sorted(known | set(found)):
-        count, first = found.get(queue, (0, None))
-        waiting.add_metric([queue], count)
-        oldest.add_metric([queue], _age(session, first, now))
-    query = select(Step.queue, Step.state, func.count()).where(IN_FLIGHT).group_by(Step.queue, Step.state)
-    under_way = Counter({(queue, state): count for queue, state, count in session.execute(query)})
-    for queue in sorted(known | {queue for queue, _ in under_way}):
+    for queue in queues:
+        counts = {state: under_way.get((queue, state), (0, None)) for state in _OPEN}
+        waiting.add_metric([queue], counts[StepState.QUEUED][0])
+        firsts = [first for state in _NOT_BEGUN if (first := counts[state][1]) is not None]
+        oldest.add_metric([queue], _age(session, min(firsts, default=None), now))
         for state in (StepState.SENT, StepState.RUNNING):
-            in_flight.add_metric([queue, state.value], under_way[queue, state])
+            in_flight.add_metric([queue, state.value], counts[state][0])
     yield waiting
     yield oldest
     yield in_flight
@@ -143,14 +181,16 @@ def _age(session: Session, step: int | None, now: datetime) -> float:
     return 0.0 if queued is None else max(0.0, (now - queued).total_seconds())
 
 
-def _workers(workers: list[WorkerRecord], taking: Mapping[str, int]) -> Iterator[Metric]:
+def _workers(
+    workers: list[WorkerRecord], taking: Mapping[str, int], queues: Sequence[str]
+) -> Iterator[Metric]:
     states = GaugeMetricFamily("tilelab_workers", "Workers that live, by what they are at.", labels=["state"])
     found = Counter(worker.state for worker in workers)
     for state in WorkerState:
         states.add_metric([state.value], found[state])
     yield states
     places = GaugeMetricFamily("tilelab_slots", "Slots that take steps from a queue.", labels=["queue"])
-    for queue in sorted({CPU_QUEUE, *taking}):
+    for queue in queues:
         places.add_metric([queue], taking.get(queue, 0))
     yield places
     busy = CounterMetricFamily(

@@ -25,6 +25,13 @@ def alive(process: int) -> bool:
     return _ps("-o", "stat=", "-p", str(process)).strip()[:1] not in {"", "Z"}
 
 
+def stopped(process: int) -> bool:
+    """Whether a process is there and does nothing until it is told to go on."""
+    if HAS_PROC:
+        return _state_and_parent(process)[:1] == ["T"]
+    return _ps("-o", "stat=", "-p", str(process)).strip()[:1] == "T"
+
+
 def _state_and_parent(process: int) -> list[str]:
     """As /proc says; nothing where the process is gone."""
     try:
