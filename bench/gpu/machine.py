@@ -15,6 +15,7 @@ from kernels.compile import Compilation
 from kernels.exercise import Exercise, find_exercise
 from kernels.measurement import Measurement
 from kernels.report import Report
+from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.digest import digest
@@ -23,7 +24,7 @@ from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare
 from worker.gpu.nvml import NoGPU, gpus
 from worker.gpu.spares import Runner, Spares
 from worker.grading import Job, grade
-from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.compiling import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembling import Disassembly
 from worker.stages import SandboxedStages
 from worker.steps import CheckRequest, CheckResponse
@@ -116,6 +117,7 @@ class Known:
     """What compiling and checking made of a submission, to be used again."""
 
     compiled: list[Compilation | tuple[Finding, ...]] = field(default_factory=list)
+    evaluated: list[Evaluated | tuple[Finding, ...]] = field(default_factory=list)
     checked: CheckResponse | None = None
 
 
@@ -135,6 +137,10 @@ class Recording(SandboxedStages):
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
         self.known.compiled.append(super().compile(request))
         return self.known.compiled[-1]
+
+    def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
+        self.known.evaluated.append(super().evaluate(request))
+        return self.known.evaluated[-1]
 
     def check(self, request: CheckRequest) -> CheckResponse:
         self.known.checked = super().check(request)
@@ -165,12 +171,15 @@ class Again:
     """A submission that was compiled and checked already: only its measuring is done anew."""
 
     def __init__(self, known: Known, measure: Measure) -> None:
-        self._compiled = list(known.compiled)
+        self._compiled, self._evaluated = list(known.compiled), list(known.evaluated)
         self._checked = known.checked
         self._measure = measure
 
     def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:  # noqa: ARG002 - known
         return self._compiled.pop(0)
+
+    def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:  # noqa: ARG002 - known
+        return self._evaluated.pop(0)
 
     def check(self, request: CheckRequest) -> CheckResponse:  # noqa: ARG002 - known
         assert self._checked is not None, "only what compiled is graded again"
@@ -185,7 +194,7 @@ class Again:
     def disassembly(self) -> Disassembly:
         return Disassembly(None, "not asked for")
 
-    def prepare_compilers(self, number: int) -> None:
+    def start_compiling(self, request: CompileRequest) -> None:
         """There is nothing to compile."""
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:  # noqa: ARG002 - never answered

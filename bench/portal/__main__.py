@@ -16,6 +16,7 @@ SECTIONS = {
     "submits": "Submissions accepted a second",
     "pages": "Pages by how much was handed in",
     "streams": "Open streams of events",
+    "crowds": "Pages beside clients that try to shut others out",
     "restarts": "Live pages while the server and the broker are killed",
     "weight": "The first view of each page",
 }

@@ -20,10 +20,11 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise import find_exercise, read_exercise
 from server.accounts.models import Person
+from server.courses.exercises import Content, keep
 from server.courses.models import Assignment, Course, Membership, Role
 from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
-from server.grading.models import Exercise, Result
+from server.grading.models import Result
 from tests.services import tethered
 from tests.services.processes import children_of
 from tests.services.redis_server import RedisServer
@@ -178,10 +179,6 @@ def furnish(session: Session, students: int, terms: Terms) -> tuple[list[int], d
     definition = (find_exercise("tiled").root / "exercise.toml").read_text("utf-8")
     if terms.ranking is not None:
         definition = definition.replace("Width = 2048", f"Width = {terms.ranking}")
-    exercise = read_exercise("tiled", definition)
-    session.add(Exercise(
-        digest=exercise.digest, name=exercise.name, title=exercise.title, definition=definition, added_at=now
-    ))  # fmt: skip
     course = Course(slug=COURSE, title="Bench", created_at=now)
     people = [
         Person(email=f"student{number}@example.edu", name=f"Student {number}", created_at=now)
@@ -189,13 +186,14 @@ def furnish(session: Session, students: int, terms: Terms) -> tuple[list[int], d
     ]
     session.add_all([course, *people])
     session.flush()
+    exercise = keep(session, Content(read_exercise("tiled", definition), definition, {}), course.id, now)
     session.add_all(
         Membership(course_id=course.id, person_id=person.id, role=Role.STUDENT, created_at=now)
         for person in people
     )
     tasks = {
         tile: Assignment(
-            course_id=course.id, exercise_digest=exercise.digest, slug=f"tiled-{tile or 'own'}", title="Tiled",
+            course_id=course.id, exercise_id=exercise.id, slug=f"tiled-{tile or 'own'}", title="Tiled",
             device_class=terms.device_class, arch=terms.arch, tile=tile, points=1.0, created_at=now,
             checks_per_hour=1_000_000,
         )

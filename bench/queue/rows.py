@@ -84,13 +84,13 @@ FROM generate_series(1, :number) n, assignments a WHERE a.id = :assignment
 """
 
 _JOB_COLUMNS = """
-(id, kind, submission_id, person_id, source_digest, exercise_digest, device_class, arch, seed, priority, state, verdict,
+(id, kind, submission_id, person_id, source_digest, exercise_id, device_class, arch, seed, priority, state, verdict,
  queued_at, started_at, ended_at)
 """
 
 _JOBS = f"""
 INSERT INTO jobs {_JOB_COLUMNS}
-SELECT s.id, 'submission', s.id, s.person_id, s.source_digest, a.exercise_digest, s.device_class, a.arch,
+SELECT s.id, 'submission', s.id, s.person_id, s.source_digest, a.exercise_id, s.device_class, a.arch,
        md5('seed' || s.id), :priority, 'queued', NULL, s.created_at, NULL, NULL
 FROM submissions s JOIN assignments a ON a.id = s.assignment_id
 """  # noqa: S608 - names of our own columns
@@ -102,7 +102,7 @@ SELECT id, id, 'check', 'queued', 'cpu', person_id, priority, 1 + (id - 1) / :pe
 
 _GRADED = f"""
 INSERT INTO jobs {_JOB_COLUMNS}
-SELECT s.id, 'submission', s.id, s.person_id, s.source_digest, a.exercise_digest, s.device_class, a.arch,
+SELECT s.id, 'submission', s.id, s.person_id, s.source_digest, a.exercise_id, s.device_class, a.arch,
        md5('seed' || s.id), :priority, 'done', 'accepted', s.created_at, s.created_at, s.created_at
 FROM submissions s JOIN assignments a ON a.id = s.assignment_id
 """  # noqa: S608 - names of our own columns

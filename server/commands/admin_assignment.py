@@ -9,23 +9,27 @@ from typing import Any
 
 import click
 
-from kernels.exercise import Exercise, ExerciseError, find_exercise
 from server.commands.asking import assignment_named, course_named, person_named
 from server.commands.database import database_in_use
 from server.commands.moments import METAVAR, NONE, read_time
+from server.commands.own_exercise import check_solution, exercise_in, exercise_named
 from server.commands.setting_options import asked_for, setting_options, told, with_asked
+from server.courses.exercises import Content
 from server.courses.models import Assignment
-from server.courses.service import CourseError, Terms, assignments, courses
+from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
 from server.staff import assignments as service
 from server.staff.assignments import Grant
 from server.staff.setting import MOMENTS, Setting, setting_of
-from server.staff.updating import update_exercise
+from server.staff.updating import Updated, update_exercise
 from worker.commands.root import Exit, WrongUse, leave
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _own_exercises = click.option(
     "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
+)
+_unchecked = click.option(
+    "--unchecked", is_flag=True, help="Do not grade the solution of an exercise of your own."
 )
 
 
@@ -52,6 +56,7 @@ def assignment() -> None:
 @click.option("--arch", default="", help="What to compile for, such as sm_90.  [default: the device class's]")
 @click.option("--tile", type=int, help="For files that do not set their own.  [default: the exercise's]")
 @_own_exercises
+@_unchecked
 @setting_options
 @_as_json
 def set_exercise(
@@ -62,10 +67,14 @@ def set_exercise(
     arch: str,
     tile: int | None,
     folder: Path | None,
+    unchecked: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
     """Set EXERCISE in COURSE, as it is now; `tilelab exercises` shows which there are.
+
+    EXERCISE is a name, or the path of a folder with an exercise of your own. The course keeps that with all its files.
+    Its solution is graded first, and has to be accepted.
 
     A time is written like 2026-03-01T23:59, on the course's clock unless it names a zone.
 
@@ -74,15 +83,23 @@ def set_exercise(
     \b
     Example:
       tilelab admin assignment set cs483 tiled --device-class h200 --points 10 --due 2026-03-01T23:59
+      tilelab admin assignment set cs483 ./my_exercises/matvec --points 5
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = course_named(session, course)
-        asked = asked_for(given, found)
-        terms = Terms(slug=name, device_class=device_class, arch=arch, tile=tile)
-        wrong = service.wrong_terms(session, found, _installed(exercise, folder), terms)
-        setting = with_asked(Setting(), asked, wrong)
-        made = service.set_exercise(session, found, None, exercise, terms, setting, folders=_folders(folder))
-        shown, more = _shown(made), told(asked, found)
+    terms = Terms(slug=name, device_class=device_class, arch=arch, tile=tile)
+    with database_in_use() as sessions:
+        with sessions.begin() as session:
+            found = course_named(session, course)
+            content = exercise_named(exercise, folder)
+            asked = asked_for(given, found)
+            setting = with_asked(
+                Setting(), asked, service.wrong_terms(session, found, content.exercise, terms)
+            )
+        if not (content.shipped or unchecked):
+            check_solution(content, arch or arch_of(device_class), tile, measured=bool(device_class))
+        with sessions.begin() as session:
+            found = course_named(session, course)
+            made = service.set_exercise(session, found, None, content, terms, setting)
+            shown, more = _shown(made), told(asked, found)
     line = f"Set {course}/{made.slug}: {made.title}{'; ' if more else ''}{more}."
     click.echo(json.dumps(shown) if as_json else line)
     leave(Exit.ACCEPTED)
@@ -171,13 +188,17 @@ def extend(
 @click.argument("name", metavar="[COURSE/ASSIGNMENT]", required=False)
 @click.option("--all", "everything", is_flag=True, help="All assignments of all courses.")
 @_own_exercises
+@_unchecked
 @_as_json
-def update(name: str | None, everything: bool, folder: Path | None, as_json: bool) -> None:
-    """Judge by the exercise as it is installed now, as after an upgrade: workers refuse what another judge set.
+def update(name: str | None, everything: bool, folder: Path | None, unchecked: bool, as_json: bool) -> None:
+    """Take the exercise as it is now, as after an upgrade: workers refuse what another judge set.
 
-    What waits to be graded is judged so, too. Verdicts and points stay; boards begin anew, until what was handed in
-    is graded again with `tilelab admin regrade`. What cannot be updated is told, and keeps none of the others: the
-    exit code is 2 then.
+    One that comes with Tilelab is taken as it is installed. A course's own exercise stays what the course keeps of it,
+    judged as this version judges; to change it, give the folder that its folder lies in with --exercises.
+
+    Where it judges otherwise, what waits to be graded is judged so, too. Verdicts and points stay; boards begin anew,
+    until what was handed in is graded again with `tilelab admin regrade`. What cannot be updated is told, and keeps
+    none of the others: the exit code is 2 then.
 
     \b
     Example:
@@ -186,60 +207,71 @@ def update(name: str | None, everything: bool, folder: Path | None, as_json: boo
     """  # noqa: D301 - click reads the escape
     if everything == (name is not None):
         raise WrongUse("Give either COURSE/ASSIGNMENT or --all.")
+    if folder is not None and name is None:
+        raise WrongUse("--exercises changes one exercise: give COURSE/ASSIGNMENT, not --all.")
     with database_in_use() as sessions:
+        content = None
+        if name is not None and folder is not None:
+            content = _changed(sessions, name, folder, unchecked=unchecked)
         with sessions.begin() as session:
             names = [_name(assignment_named(session, name))] if name is not None else [
                 _name(one) for course in courses(session) for one in assignments(session, course)
             ]  # fmt: skip
-        done, refused = _updated(sessions, names, folder)
+        done, refused = _updated(sessions, names, content)
     if as_json:
         lines = [
-            {"name": one, "changed": count is not None, "waiting": count or 0} for one, count in done.items()
+            {"name": one, "changed": update is not None, "waiting": update.waiting if update else 0}
+            for one, update in done.items()
         ]
         click.echo(json.dumps({"assignments": lines, "refused": refused}))
     else:
-        for one, count in done.items():
-            click.echo(f"{one}: {_update_line(one, count)}")
+        for one, update in done.items():
+            click.echo(f"{one}: {_update_line(one, update)}")
     for one, why in refused.items():
         WrongUse(f"{one}: {why}").show()
     leave(Exit.WRONG_USE if refused else Exit.ACCEPTED)
 
 
+def _changed(sessions: Sessions, name: str, folder: Path, *, unchecked: bool) -> Content:
+    """The exercise of an assignment as it is in a folder now; raises WrongUse where it is not the course's own."""
+    with sessions.begin() as session:
+        found = assignment_named(session, name)
+        exercise, arch, tile, measured = found.exercise, found.arch, found.tile, bool(found.device_class)
+        if exercise.course_id is None:
+            raise WrongUse(
+                f"{name} has the exercise {exercise.name} that comes with Tilelab, and keeps it. To use a folder of "
+                "your own, make another assignment: tilelab admin assignment set COURSE FOLDER"
+            )
+        content = exercise_in(folder, exercise.name)
+    if not unchecked:
+        check_solution(content, arch, tile, measured=measured)
+    return content
+
+
 def _updated(
-    sessions: Sessions, names: list[str], folder: Path | None
-) -> tuple[dict[str, int | None], dict[str, str]]:
-    """Each in a transaction of its own: how many waited, None for one that judges as before; and what was refused."""
-    done: dict[str, int | None] = {}
+    sessions: Sessions, names: list[str], content: Content | None
+) -> tuple[dict[str, Updated | None], dict[str, str]]:
+    """Each in a transaction of its own: what changed, None for one that is up to date; and what was refused."""
+    done: dict[str, Updated | None] = {}
     refused: dict[str, str] = {}
     for one in names:
         try:
             with sessions.begin() as session:
-                done[one] = update_exercise(
-                    session, assignment_named(session, one), None, folders=_folders(folder)
-                )
+                done[one] = update_exercise(session, assignment_named(session, one), None, content=content)
         except CourseError as error:
             refused[one] = str(error)
     return done, refused
 
 
-def _update_line(name: str, waiting: int | None) -> str:
-    if waiting is None:
+def _update_line(name: str, update: Updated | None) -> str:
+    if update is None:
         return "it is up to date."
-    more = f", and so are {waiting:,} that waited" if waiting else ""
+    if not update.judges:
+        return "students get its files as they are now; it judges as before."
+    more = f", and so are {update.waiting:,} that waited" if update.waiting else ""
     return (
         f"judged by the exercise as it is now{more}. `tilelab admin regrade {name}` grades the others again."
     )
-
-
-def _installed(name: str, folder: Path | None) -> Exercise:
-    try:
-        return find_exercise(name, _folders(folder))
-    except ExerciseError as error:
-        raise WrongUse(str(error)) from error
-
-
-def _folders(folder: Path | None) -> tuple[Path, ...]:
-    return () if folder is None else (folder,)
 
 
 def _name(assignment: Assignment) -> str:

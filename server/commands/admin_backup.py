@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -13,32 +14,47 @@ from worker.commands.root import Exit, WrongUse, leave
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--replace", is_flag=True, help="Replace FILE even if it is not a backup.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def backup(file: Path, as_json: bool) -> None:
+def backup(file: Path, replace: bool, as_json: bool) -> None:
     """Write the whole database into FILE, as it is at this moment; the server may go on.
 
     The file holds everything, people and their work included: only its owner may read it; keep it so. It can be
-    restored into PostgreSQL and into SQLite, whichever it came from.
+    restored into PostgreSQL and into SQLite, whichever it came from. An earlier backup of that name is replaced.
+    With `-` the backup goes to standard output, and what is said of it to standard error.
 
     \b
     Example:
       tilelab admin backup /var/backups/tilelab-$(date +%F).zip
+      tilelab admin backup - | gpg --encrypt --recipient backups > tilelab.zip.gpg
     """  # noqa: D301 - click reads the escape
-    from server.operations.backup import back_up
+    from server.operations.backup import BackupRefused, back_up, stream
 
+    to_pipe = str(file) == "-"
+    if to_pipe and sys.stdout.isatty():
+        raise WrongUse(
+            "A backup is not for a terminal. Give a file's name, or lead standard output elsewhere."
+        )
     with engine_in_use() as engine, Progress() as progress:
+
+        def told(table: str) -> None:
+            progress.show(f"writing {table}")
+
         try:
-            manifest = back_up(engine, file, lambda table: progress.show(f"writing {table}"))
+            if to_pipe:
+                manifest = stream(engine, sys.stdout.buffer, told)
+            else:
+                manifest = back_up(engine, file, told, replace=replace)
+        except BackupRefused as error:
+            raise WrongUse(str(error)) from error
         except OSError as error:
             raise WrongUse(f"{file} cannot be written: {error.strerror or error}.") from error
-    size = file.stat().st_size
+    size = None if to_pipe else file.stat().st_size
     if as_json:
-        click.echo(
-            json.dumps(
-                {"file": str(file), "rows": manifest.rows, "bytes": size, "revision": manifest.revision}
-            )
-        )
+        shown = {"file": str(file), "rows": manifest.rows, "bytes": size, "revision": manifest.revision}
+        click.echo(json.dumps(shown), err=to_pipe)
     else:
-        click.echo(f"Wrote {manifest.rows:,} rows into {file}, {size:,} bytes.")
+        more = "" if size is None else f" into {file}, {size:,} bytes"
+        click.echo(f"Wrote {manifest.rows:,} rows{more}.", err=to_pipe)
     leave(Exit.ACCEPTED)

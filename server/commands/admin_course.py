@@ -200,6 +200,8 @@ def _shown_assignment(assignment: Assignment) -> dict[str, Any]:
         "name": assignment.slug,
         "title": assignment.title,
         "exercise": assignment.exercise.name,
+        "own_exercise": assignment.exercise.course_id is not None,
+        "exercise_version": assignment.exercise.version,
         "device_class": assignment.device_class,
         "arch": assignment.arch,
         "tile": assignment.tile,

@@ -19,7 +19,7 @@ from server.submissions.models import Mode
 from worker.commands.root import WrongUse
 
 filter_options = together(
-    click.option("--student", default="", help="Only of those whose name or email holds this."),
+    click.option("--student", default="", help="Only of who has this email, or of all whose name or email holds it."),
     click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only with this."),
     click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Only those for that."),
     click.option("--device", default="", metavar="CLASS", help="Only what is measured on that, or cpu: checked only."),

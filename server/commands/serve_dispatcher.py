@@ -21,7 +21,10 @@ logger = logging.getLogger(__name__)
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file to touch with every round, a few times a second; old means that it hangs.",
 )
-def dispatcher(heartbeat: Path | None) -> None:
+@click.option(
+    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
+)
+def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     """Send queued steps to workers, and take back what they lost, until SIGTERM or Ctrl-C.
 
     Waits for a database or a broker that is away. What the database would refuse each time ends it. More than one may
@@ -41,7 +44,8 @@ def dispatcher(heartbeat: Path | None) -> None:
     settings, engine = database_from("dispatcher")
     address = redis_address(settings)
     presence = Presence(connect_redis(address), "dispatcher")
-    rounds = Rounds(Dispatcher(engine, wires_to(address), settings), Heartbeat(heartbeat, presence.tell))
+    beat = Heartbeat(heartbeat, presence.tell, tell)
+    rounds = Rounds(Dispatcher(engine, wires_to(address), settings), beat)
     on_signals(rounds.stop)
     logger.info("dispatching")
     try:

@@ -25,7 +25,10 @@ logger = logging.getLogger(__name__)
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file to touch every second; old means that it is stuck.",
 )
-def recorder(heartbeat: Path | None) -> None:
+@click.option(
+    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
+)
+def recorder(heartbeat: Path | None, tell: int | None) -> None:
     """Write what workers send back into the database, until SIGTERM or Ctrl-C.
 
     Waits for a database or a broker that is away. More than one may run.
@@ -47,7 +50,7 @@ def recorder(heartbeat: Path | None) -> None:
     address = redis_address(settings)
     app = celery_app(address)
     presence = Presence(connect_redis(address), "recorder")
-    beat = Heartbeat(heartbeat, presence.tell)
+    beat = Heartbeat(heartbeat, presence.tell, tell)
     stop = threading.Event()
     Recorder(engine, RedisClaims(connect_redis(address)), beat, stop, presence.came_late).register(app)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 
 import click
 
 from server.commands.grading_process import database_from
 from worker.commands.root import SystemFault
+
+_MOST_BY_DEFAULT = 4
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ def web(host: str, port: int, processes: int | None, descriptor: int | None) -> 
       tilelab serve web --host 0.0.0.0 --port 8000
     """  # noqa: D301 - click reads the escape
     from server.web.serving import CannotListen, listen, serve, url_of
+    from worker.backlog import cores
 
     settings, engine = database_from("web")
     engine.dispose()
@@ -46,4 +48,4 @@ def web(host: str, port: int, processes: int | None, descriptor: int | None) -> 
     except (CannotListen, OSError) as error:
         raise SystemFault(str(error)) from error
     logger.info("listening at %s", url_of(bound))
-    serve(settings, bound, processes or min(4, os.cpu_count() or 1))
+    serve(settings, bound, processes or min(_MOST_BY_DEFAULT, cores()))

@@ -29,7 +29,7 @@ _NAMES = {
 
 setting_options = together(
     click.option("--title", help="What students see above it."),
-    click.option("--points", type=float, help="For what is handed in on time."),
+    click.option("--points", type=float, help="For a correct submission in time.  [default of a new assignment: 10]"),
     click.option("--opens", "opens_at", metavar=METAVAR, help="When students see it."),
     click.option("--due", "due_at", metavar=METAVAR, help="Until when it is in time."),
     click.option("--closes", "closes_at", metavar=METAVAR, help="Until when late ones are taken."),

@@ -19,6 +19,9 @@ GIVEN_UP_SECONDS = 30.0
 
 GONE = "gone"
 _STALE = timedelta(minutes=2)
+HEARD = timedelta(seconds=20)
+"""The dispatcher's copy of a worker's last beat is younger, as long as both run."""
+
 _WORKING = frozenset({WorkerState.STARTING, WorkerState.IDLE, WorkerState.BUSY})
 
 
@@ -55,11 +58,24 @@ def copy_workers(session: Session, records: Sequence[WorkerRecord], now: float) 
 
 def known_workers(session: Session, now: datetime) -> list[WorkerRecord]:
     """The workers that live, as far as the table knows; for whoever does not ask Redis."""
-    query = select(Worker.record).where(Worker.state != GONE, Worker.last_beat > now - _STALE)
+    return [record for record, _ in _known(session, now)]
+
+
+def known_slots(session: Session, now: datetime) -> tuple[dict[str, int], dict[str, int]]:
+    """The slots that take steps from each queue: of all workers that live, and of those heard from lately."""
+    known = _known(session, now)
+    heard = [record for record, beat in known if beat > now - HEARD]
+    return slots([record for record, _ in known]), slots(heard)
+
+
+def _known(session: Session, now: datetime) -> list[tuple[WorkerRecord, datetime]]:
+    query = select(Worker.record, Worker.last_beat).where(
+        Worker.state != GONE, Worker.last_beat > now - _STALE
+    )
     found = []
-    for plain in session.scalars(query.order_by(Worker.id)):
+    for plain, beat in session.execute(query.order_by(Worker.id)):
         try:
-            found.append(from_plain(WorkerRecord, plain))
+            found.append((from_plain(WorkerRecord, plain), beat))
         except WireError:  # written by another version
             continue
     return found

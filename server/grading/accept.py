@@ -31,7 +31,7 @@ class Work:
     priority: Priority
     person: int
     source: str
-    exercise: str
+    exercise: int
     arch: str
     device_class: str = ""
     tile: int | None = None
@@ -68,7 +68,7 @@ def _job(work: Work, now: datetime) -> dict[str, Any]:
         "experiment_id": work.experiment,
         "person_id": work.person,
         "source_digest": work.source,
-        "exercise_digest": work.exercise,
+        "exercise_id": work.exercise,
         "device_class": work.device_class,
         "arch": work.arch,
         "tile": work.tile,

@@ -16,7 +16,7 @@ from server.courses.locking import hold_course
 from server.courses.models import Assignment
 from server.grading.accept import Work, queue_job, queue_jobs
 from server.grading.attempts import cancelled, locked_job, locked_step
-from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState
+from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.turns import Turns, in_state
 from server.submissions.models import Submission
 from worker.messages import CPU_QUEUE, StepKind, Ticket
@@ -65,7 +65,7 @@ def retry(session: Session, number: int, actor: Person | None, now: datetime | N
         priority=Priority(old.priority) if failed else max(Priority(old.priority), Priority.REGRADE),
         person=old.person_id,
         source=old.source_digest,
-        exercise=old.exercise_digest if assignment is None else assignment.exercise_digest,
+        exercise=old.exercise_id if assignment is None else assignment.exercise_id,
         arch=old.arch,
         device_class=old.device_class,
         tile=old.tile,
@@ -121,7 +121,7 @@ def _again(assignment: Assignment, graded: _Graded) -> Work:
         priority=Priority.REGRADE,
         person=graded.person,
         source=graded.source,
-        exercise=assignment.exercise_digest,
+        exercise=assignment.exercise_id,
         arch=assignment.arch if same_device else graded.arch,
         device_class=graded.device_class,
         tile=assignment.tile,
@@ -196,6 +196,6 @@ def _graded(session: Session, assignment: Assignment, which: ColumnElement[bool]
         )
         .join(Job, Job.id == latest.correlate(Submission).scalar_subquery())
         .where(which, Submission.assignment_id == assignment.id)
-        .where(or_(Job.state.in_(_OVER), Job.exercise_digest != assignment.exercise_digest))
+        .where(or_(Job.state.in_(_OVER), ~judged_alike(assignment.exercise)))
     )  # fmt: skip
     return [_Graded(*row) for row in session.execute(query)]

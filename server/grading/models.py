@@ -10,6 +10,7 @@ from enum import IntEnum, StrEnum
 
 from sqlalchemy import (
     CheckConstraint,
+    ColumnElement,
     ForeignKey,
     Index,
     LargeBinary,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    select,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -27,12 +29,14 @@ from worker.messages import StepKind
 
 MAX_ATTEMPTS = 3
 SOURCE_BYTES = 64 * 2**10
+EXERCISE_FILE_BYTES = 4 * 2**20
 REPORT_BYTES = 4 * 2**20
 WORK_BYTES = 16 * 2**20
 
 # Of indexes that hold only what waits or is under way, however many steps there once were.
 _QUEUED = text("state = 'queued'")
 _IN_FLIGHT = text("state IN ('sent', 'running')")
+_SHIPPED = text("course_id IS NULL")
 
 
 class Priority(IntEnum):
@@ -86,15 +90,48 @@ class AttemptOutcome(StrEnum):
 
 
 class Exercise(Base):
-    """An exercise as it was when it was set; definition: the text of its exercise.toml."""
+    """One version of an exercise. A row never changes: an exercise that does gets another.
+
+    course_id: the course that it belongs to; None for an exercise that comes with Tilelab
+    name: the name of its folder
+    version: a hash of everything in it, see server.courses.exercises
+    digest: a hash of what verdicts depend on; versions with the same digest judge alike
+    definition: the text of its exercise.toml
+    """
 
     __tablename__ = "exercises"
+    __table_args__ = (
+        UniqueConstraint("course_id", "name", "version"),
+        # NULLs are distinct in a constraint
+        Index(
+            "uq_exercises_shipped",
+            "name",
+            "version",
+            unique=True,
+            postgresql_where=_SHIPPED,
+            sqlite_where=_SHIPPED,
+        ),
+    )
 
-    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
-    name: Mapped[str] = mapped_column(String(60), index=True)
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    course_id: Mapped[int | None] = mapped_column(ForeignKey("courses.id"))
+    name: Mapped[str] = mapped_column(String(60))
+    version: Mapped[str] = mapped_column(String(64))
+    digest: Mapped[str] = mapped_column(String(64), index=True)
     title: Mapped[str] = mapped_column(String(200))
     definition: Mapped[str] = mapped_column(Text)
     added_at: Mapped[datetime]
+
+
+class ExerciseFile(Base):
+    """A file of one version of an exercise, such as its handout."""
+
+    __tablename__ = "exercise_files"
+    __table_args__ = (CheckConstraint(f"length(content) <= {EXERCISE_FILE_BYTES}", name="content_bounded"),)
+
+    exercise_id: Mapped[int] = mapped_column(ForeignKey("exercises.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class Source(Base):
@@ -129,7 +166,7 @@ class Job(Base):
     experiment_id: Mapped[int | None] = mapped_column(ForeignKey("experiments.id"), index=True)
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id"), index=True)
     source_digest: Mapped[str] = mapped_column(ForeignKey("sources.digest"), index=True)
-    exercise_digest: Mapped[str] = mapped_column(ForeignKey("exercises.digest"))
+    exercise_id: Mapped[int] = mapped_column(ForeignKey("exercises.id"))
     device_class: Mapped[str] = mapped_column(String(48), default="")
     arch: Mapped[str] = mapped_column(String(16))
     tile: Mapped[int | None]
@@ -145,6 +182,11 @@ class Job(Base):
     exercise: Mapped[Exercise] = relationship()
     steps: Mapped[list[Step]] = relationship(back_populates="job", order_by="Step.id")
     result: Mapped[Result | None] = relationship(back_populates="job")
+
+
+def judged_alike(exercise: Exercise) -> ColumnElement[bool]:
+    """Of jobs: those that were judged, or will be, as this version of an exercise judges."""
+    return Job.exercise_id.in_(select(Exercise.id).where(Exercise.digest == exercise.digest))
 
 
 class Step(Base):

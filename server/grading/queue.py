@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
 
 from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
-from server.fleet.service import known_workers, slots
+from server.fleet.service import known_slots
 from server.grading.models import Job, Step, StepState
 from server.grading.turns import IN_FLIGHT, QUEUED, in_state
 from worker.messages import CPU_QUEUE
 
 COUNTED = 1_000
 """How far a position is counted; beyond, it is "more than that"."""
+
+PROMPT = timedelta(seconds=5)
+"""A free worker takes a step sooner, where every part of the queue goes on."""
 
 _RECENT = 50
 
@@ -58,7 +60,7 @@ def place_of(session: Session, job: Job, now: datetime) -> Place:
     position = min(ahead, COUNTED) + 1
     if ahead > COUNTED:
         return Place(position, None, f"More than {COUNTED:,} steps are before it.")
-    seconds, reason = _wait(session, step.queue, ahead, now)
+    seconds, reason = Line(session, step.queue, now).wait(ahead, waits_since(step.queued_at, step.sent_at))
     return Place(position, seconds, reason)
 
 
@@ -89,31 +91,60 @@ def _running(session: Session, queue: str) -> int:
     return session.scalar(query) or 0
 
 
-def _wait(session: Session, queue: str, ahead: int, now: datetime) -> tuple[float | None, str]:
-    """Seconds until a slot is free for who has `ahead` before it, and why not where they cannot be told."""
-    live = slots(known_workers(session, now)).get(queue, 0)
-    return estimate(
-        queue, ahead, live, partial(_running, session, queue), partial(usual_seconds, session, queue)
-    )
+def waits_since(queued: datetime, sent: datetime | None) -> datetime:
+    """When a step began to wait for what comes next."""
+    return max(queued, sent or queued)
 
 
-def estimate(
-    queue: str, ahead: int, live: int, running_now: Callable[[], int], usual_now: Callable[[], float | None]
-) -> tuple[float | None, str]:
-    """Seconds until a slot is free for who has `ahead` before it, and why not where they cannot be told.
+class Line:
+    """What a wait in one queue depends on, asked once and only where it is needed."""
 
-    live: slots that take from the queue; the others are asked only where they are needed
-    """
-    if not live:
-        return None, f"No worker {_what(queue)} is there; it waits until one comes."
-    running = running_now()
-    if ahead + running < live:
-        return 0.0, ""
-    usual = usual_now()
-    if usual is None:
-        return None, "Nothing of its kind has been graded yet, so nobody knows how long it takes."
-    # Those at work are half done, on average.
-    return round(usual * (ahead + running / 2) / live, 1), ""
+    def __init__(self, session: Session, queue: str, now: datetime) -> None:
+        self._session, self._queue, self._now = session, queue, now
+
+    def wait(self, ahead: int, since: datetime) -> tuple[float | None, str]:
+        """Seconds until a slot is free for who has `ahead` before it, and why not where they cannot be told.
+
+        since: when the step was last queued or sent
+        """
+        known, heard = self._slots
+        if not heard:
+            return (
+                None,
+                _SILENT
+                if known
+                else f"No worker {_what(self._queue)} is running. It waits until one starts.",
+            )
+        if ahead + self._running < heard:
+            return (None, _NOT_TAKEN) if self._now - max(since, self._moved) > PROMPT else (0.0, "")
+        if self._usual is None:
+            return None, "Nothing of its kind has been graded yet, so nobody knows how long it takes."
+        # Those at work are half done, on average.
+        return round(self._usual * (ahead + self._running / 2) / heard, 1), ""
+
+    @cached_property
+    def _slots(self) -> tuple[int, int]:
+        """That take from the queue: of all workers that live, and of those heard from lately."""
+        known, heard = known_slots(self._session, self._now)
+        return known.get(self._queue, 0), heard.get(self._queue, 0)
+
+    @cached_property
+    def _running(self) -> int:
+        return _running(self._session, self._queue)
+
+    @cached_property
+    def _usual(self) -> float | None:
+        return usual_seconds(self._session, self._queue)
+
+    @cached_property
+    def _moved(self) -> datetime:
+        """When a slot last became free."""
+        query = select(func.max(Step.ended_at)).where(Step.queue == self._queue, Step.ended_at.is_not(None))
+        return self._session.scalar(query) or datetime.min.replace(tzinfo=UTC)
+
+
+_SILENT = "The workers have not been heard from lately. Nothing is lost; grading goes on when they answer."
+_NOT_TAKEN = "A worker is free, but has not started this step. Nothing is lost; it keeps its place."
 
 
 def _what(queue: str) -> str:

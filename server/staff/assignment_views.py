@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from flask import Response, render_template
 from sqlalchemy.orm import Session
 
-from kernels.devices import devices
-from kernels.exercise import Exercise, ExerciseError, find_exercise, list_exercises
+from kernels.exercise import Exercise, list_exercises
+from server.courses.exercises import read_content
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.courses.service import CourseError, Terms, find_assignment
 from server.fleet.service import device_classes
 from server.staff.assignments import Line, change_setting, extensions, lines, set_exercise, wrong_terms
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
+from server.staff.device_choice import choosable
 from server.staff.local_time import zone_named
 from server.staff.roster import Wanted, roster
 from server.staff.setting import (
@@ -27,7 +28,7 @@ from server.staff.setting import (
     setting_of,
     whole,
 )
-from server.staff.updating import is_judged
+from server.staff.updating import is_judged, is_outdated
 from server.web.access import Membership, instructor_of, nothing_here, staff_of
 from server.web.forms import Form, filled, sent
 from server.web.site import site
@@ -94,7 +95,7 @@ def show_assignments(slug: str) -> str:
 def new_assignment(slug: str) -> str:
     """The form to switch an exercise on."""
     course = instructor_of(slug)
-    setting = as_typed(Setting(points=10.0), zone_named(course.time_zone)) | {"title": ""}
+    setting = as_typed(Setting(), zone_named(course.time_zone)) | {"title": ""}
     return _new(course, filled(setting))
 
 
@@ -116,10 +117,11 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
             form.mistake(name, text)
     setting = read_setting(form, zone_named(course.time_zone), Setting())
     if form.right and chosen is not None:
+        content = read_content(chosen)
         try:
             with site().sessions.begin() as session:
                 made = set_exercise(
-                    session, the_course(session, course), acting(session), chosen.name, terms, setting
+                    session, the_course(session, course), acting(session), content, terms, setting
                 )
                 return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
         except CourseError as error:  # somebody else took the name meanwhile
@@ -194,7 +196,7 @@ def assignment_page(
         list(extensions(session, assignment)),
         [(str(one.person_id), f"{one.name} · {one.email}") for one in students],
         course.time_zone,
-        outdated=_is_outdated(assignment),
+        outdated=is_outdated(session, assignment),
         shown=digest_of(setting_of(assignment)),
     )
     return render_template("staff/assignment.html", page=page, counts=COUNTS)
@@ -203,21 +205,13 @@ def assignment_page(
 def _new(course: Membership, form: Form) -> str:
     with site().readers.begin() as session:
         measured = device_classes(session, datetime.now(UTC))
-    titles = {name: device.title for name, device in devices().items()}
+        known = choosable(session)
     classes = [("", "None: checked only")]
-    classes += [(name, f"{titles.get(name, name)} · a worker has it") for name in sorted(measured)]
-    classes += [(name, title) for name, title in titles.items() if name not in measured]
+    classes += [(name, f"{known.get(name, name)} · a worker has it") for name in sorted(measured)]
+    classes += [(name, title) for name, title in known.items() if name not in measured]
     page = NewPage(desk_of(course, "assignment"), form, _exercises(), classes, course.time_zone)
     return render_template("staff/new_assignment.html", page=page, counts=COUNTS)
 
 
 def _exercises() -> tuple[Exercise, ...]:
     return list_exercises()
-
-
-def _is_outdated(assignment: Assignment) -> bool:
-    """Whether the exercise that is installed judges otherwise than the one that was set."""
-    try:
-        return find_exercise(assignment.exercise.name).digest != assignment.exercise_digest
-    except ExerciseError:
-        return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, select
@@ -15,8 +14,10 @@ from kernels.exercise import Exercise
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses import service
+from server.courses.exercises import Content
 from server.courses.models import Assignment, Course, Extension, Role
-from server.courses.service import CourseError, Terms, assignments_for, create_assignment
+from server.courses.service import CourseError, Terms, assign, assignments_for
+from server.staff.device_choice import wrong_class
 from server.staff.roster import membership_of
 from server.staff.setting import FIELDS, Setting, differences, mistakes, setting_of
 from server.staff.updating import is_judged
@@ -37,7 +38,6 @@ class Line:
     """
 
     assignment: Assignment
-    exercise: str
     students: int
     submissions: int
     extensions: int
@@ -67,10 +67,9 @@ def lines(session: Session, course: Course) -> list[Line]:
     }
     granted = select(Extension.assignment_id, func.count()).where(Extension.assignment_id.in_(numbers))
     extended = dict(session.execute(granted.group_by(Extension.assignment_id)).all())
-    names = {one.exercise_digest: one.exercise.name for one in found}
     return [
         Line(
-            one, names[one.exercise_digest], handed_in.get(one.id, (0, 0))[1], handed_in.get(one.id, (0, 0))[0],
+            one, handed_in.get(one.id, (0, 0))[1], handed_in.get(one.id, (0, 0))[0],
             extended.get(one.id, 0), not is_judged(one.exercise),
         )
         for one in found
@@ -81,11 +80,9 @@ def set_exercise(
     session: Session,
     course: Course,
     actor: Person | None,
-    exercise: str,
+    content: Content,
     terms: Terms,
     setting: Setting | None = None,
-    *,
-    folders: Sequence[Path] = (),
     now: datetime | None = None,
 ) -> Assignment:
     """Switch an exercise on; raises CourseError.
@@ -93,19 +90,20 @@ def set_exercise(
     terms: what stays as it is from then on; setting: what can be changed later, instead of what `terms` says of it
     """
     moment = now or datetime.now(UTC)
-    if (terms.slug or exercise) in _COLUMNS:
-        raise CourseError(_a_column(terms.slug or exercise))
+    name = content.exercise.name
+    if (terms.slug or name) in _COLUMNS:
+        raise CourseError(_a_column(terms.slug or name))
     if setting is not None:
         terms = replace(
             terms, title=setting.title or terms.title, points=setting.points, opens_at=setting.opens_at,
             due_at=setting.due_at,
         )  # fmt: skip
-    made = create_assignment(session, course, exercise, terms, folders=folders, now=moment)
+    made = assign(session, course, content, terms, moment)
     if setting is not None:
         _put(session, made, replace(setting, title=made.title))
     note(
         session, actor, "assignment.created", _subject(course, made), now=moment, course_id=course.id,
-        exercise=exercise, device_class=made.device_class, points=made.points,
+        exercise=name, version=content.version[:12], device_class=made.device_class, points=made.points,
         due_at=None if made.due_at is None else made.due_at.isoformat(),
     )  # fmt: skip
     return made
@@ -114,8 +112,14 @@ def set_exercise(
 def wrong_terms(session: Session, course: Course, exercise: Exercise | None, terms: Terms) -> dict[str, str]:
     """All that cannot be of what stays as it is set, by field; exercise: None where none was chosen."""
     slug = terms.slug or (exercise.name if exercise else "")
-    column = {"slug": _a_column(slug)} if slug in _COLUMNS else {}
-    return service.wrong_terms(session, course, exercise, terms) | column
+    found = service.wrong_terms(session, course, exercise, terms)
+    if slug in _COLUMNS:
+        found["slug"] = _a_column(slug)
+    if device := wrong_class(session, terms.device_class):
+        if not terms.arch:  # then the compiler's word on the architecture is about the same
+            found.pop("arch", None)
+        found["device_class"] = device
+    return found
 
 
 def change_setting(

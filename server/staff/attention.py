@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import bindparam, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.accounts.visits import was_here
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.fleet.looking import QueueSeen, queues_known
@@ -49,6 +50,7 @@ class Attention:
     refused: what is open, and judged as no worker of this version does
     faults: submissions whose last verdict is a fault of ours; waiting: of the course, not yet graded
     recent: handed in within the last day; workers: that live
+    never_here: students who never signed in, nor used a token
     with_code: students whose account was made with a code, and with_code_lately: within the last day
     """
 
@@ -58,7 +60,7 @@ class Attention:
     waiting: int
     recent: int
     students: int
-    uninvited: int
+    never_here: int
     with_code: int
     with_code_lately: int
     workers: int
@@ -83,7 +85,7 @@ def attention(session: Session, course_id: int, now: datetime) -> Attention:
     return Attention(
         tuple(_deadlines(session, found, students, now)), tuple(_refused(found, now)), _faults(session, numbers),
         _waiting(session, numbers), session.scalar(recent) or 0, len(students),
-        sum(person.password is None for person in students), len(with_code),
+        _never_here(session, students), len(with_code),
         sum(person.created_at > now - RECENT for person in with_code), len(known_workers(session, now)),
         queues_known(session, now),
     )  # fmt: skip
@@ -108,6 +110,13 @@ def _students(session: Session, course_id: int) -> Sequence[Person]:
         )
         .order_by(Person.name)
     ).all()
+
+
+def _never_here(session: Session, students: Sequence[Person]) -> int:
+    without = [person.id for person in students if person.password is None]
+    numbers = bindparam(None, without, Person.id.type, expanding=True, literal_execute=True)
+    query = select(func.count()).select_from(Person).where(Person.id.in_(numbers), ~was_here())
+    return (session.scalar(query) or 0) if without else 0
 
 
 def _deadlines(

@@ -12,7 +12,7 @@ from server.courses.models import Role
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.roster_csv import MOST_BYTES, MOST_LINES, Read, Unreadable, decoded, read_roster
 from server.staff.roster_plan import Plan, carry_out, make_plan
-from server.web.access import Membership, instructor_of, viewer
+from server.web.access import Membership, instructor_of
 from server.web.forms import Form, filled
 from server.web.site import site
 
@@ -56,7 +56,7 @@ def apply_roster(slug: str) -> str | Response | tuple[str, int]:
     with site().sessions.begin() as session:
         hold_course(session, course.course_id)
         row = the_course(session, course)
-        plan = make_plan(session, row, read, drop_others=form.checked("drop"), actor_id=viewer().id)
+        plan = make_plan(session, row, read, drop_others=form.checked("drop"), actor=acting(session))
         shown = request.form.get("digest", "")
         as_shown = hmac.compare_digest(shown.encode(), plan.digest.encode())
         if as_shown and not plan.problems:
@@ -68,7 +68,11 @@ def apply_roster(slug: str) -> str | Response | tuple[str, int]:
 def _preview(course: Membership, form: Form, read: Read, *, outdated: bool = False) -> str | tuple[str, int]:
     with site().readers.begin() as session:
         plan = make_plan(
-            session, the_course(session, course), read, drop_others=form.checked("drop"), actor_id=viewer().id
+            session,
+            the_course(session, course),
+            read,
+            drop_others=form.checked("drop"),
+            actor=acting(session),
         )
     if not plan.problems:
         form.values["text"] = read.text

@@ -1,20 +1,22 @@
 """Links that staff hand out: with one a member sets a password, for the first time or anew.
 
-Whoever holds such a link can sign in as that person. So nobody gets one for an account that reaches further than their
-own: not for who runs the server, and not for somebody whose other courses they do not run.
+Whoever holds such a link can sign in as that person. So staff get one only for an account that is theirs to change
+(`server.accounts.authority`), and it works only as long as that is so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from server.accounts.authority import Barrier, barrier, barriers
 from server.accounts.links import create_link, path_of
 from server.accounts.models import LinkPurpose, Person
 from server.audit.service import note
-from server.courses.models import Course, Membership, Role
+from server.courses.models import Course, Membership
 from server.courses.service import CourseError
 
 
@@ -34,7 +36,7 @@ def hand_out(session: Session, course: Course, actor: Person | None, person: Per
     actor: None for the command line, whose users run the server
     """
     purpose = LinkPurpose.INVITATION if person.password is None else LinkPurpose.RESET
-    why = _why_not(session, course, actor, person, purpose)
+    why = _why_not(session, actor, person)
     if why:
         raise CourseError(why)
     token = create_link(session, person, purpose, None if actor is None else actor.id)
@@ -56,35 +58,23 @@ def invite_all(session: Session, course: Course, actor: Person | None) -> list[H
         )
         .order_by(Person.email)
     )
-    return [
-        hand_out(session, course, actor, person)
-        for person in session.scalars(query).all()
-        if not _why_not(session, course, actor, person, LinkPurpose.INVITATION)
-    ]
+    people = session.scalars(query).all()
+    barred = barriers(session, actor, [person.id for person in people])
+    return [hand_out(session, course, actor, person) for person in people if person.id not in barred]
 
 
-def _why_not(
-    session: Session, course: Course, actor: Person | None, person: Person, purpose: LinkPurpose
-) -> str:
+def _why_not(session: Session, actor: Person | None, person: Person) -> str:
     if person.disabled_at is not None:
-        return f"{person.name} is shut out; who runs this server can let them in again."
-    if actor is None or actor.admin or person.id == actor.id:
-        return ""
-    if person.admin:
-        return f"{person.name} runs this server; only somebody else who does can hand out a link."
-    elsewhere = select(Membership.course_id).where(
-        Membership.person_id == person.id, Membership.course_id != course.id
+        return f"{person.name}’s account is disabled. Those who run this server can enable it."
+    found = barrier(session, actor, person)
+    return (
+        "" if found is None else _REASONS[found].format(name=person.name) + _INSTEAD.format(name=person.name)
     )
-    if purpose is LinkPurpose.INVITATION:  # a student who was never here has nothing yet that one could see
-        elsewhere = elsewhere.where(Membership.role != Role.STUDENT)
-    mine = select(Membership.course_id).where(
-        Membership.person_id == actor.id,
-        Membership.role == Role.INSTRUCTOR,
-        Membership.dropped_at.is_(None),
-    )
-    if session.scalar(elsewhere.where(Membership.course_id.not_in(mine)).limit(1)) is not None:
-        return (
-            f"{person.name} is in a course that you do not run, too, and the link would open that as well. "
-            "Ask those who run this server for it."
-        )
-    return ""
+
+
+_REASONS: Mapping[Barrier, str] = {
+    Barrier.ADMIN: "{name} runs this server, so course staff can’t make a link for this account. ",
+    Barrier.ELSEWHERE: "{name} is also in a course that you don’t run, and a link would open that course too. ",
+    Barrier.EARLIER: "{name} used this account before your course took them in. ",
+}
+_INSTEAD = "{name} signs in as before. For a new password, {name} asks those who run this server."

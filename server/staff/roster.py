@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from server.accounts.enrolment import new_code
+from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.models import Person
 from server.accounts.proving import before_reaching_further
 from server.accounts.service import create_person, find_person
+from server.accounts.visits import was_here
 from server.audit.service import note
 from server.courses.locking import hold_course
 from server.courses.models import Assignment, Course, Membership, Role
@@ -21,11 +24,16 @@ from server.courses.service import CourseError
 from server.staff.cells import written
 from server.staff.roster_csv import COLUMNS, LONGEST_SECTION, one_line
 from server.submissions.models import Submission
+from server.text import composed
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One line of a roster. has_password: whether they have ever set one."""
+    """One line of a roster.
+
+    has_password: whether they have ever set one
+    was_here: whether they ever signed in, or used a token
+    """
 
     person_id: int
     name: str
@@ -36,6 +44,7 @@ class Member:
     dropped_at: datetime | None
     has_password: bool
     came_with_code: bool
+    was_here: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +59,11 @@ class Wanted:
 
 def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> list[Member]:
     """Staff first, then by name; without those that were erased."""
-    query = (
+    query: Select[*tuple[Any, ...]] = (
         select(
             Person.id, Person.name, Person.email, Membership.role, Membership.section, Membership.created_at,
             Membership.dropped_at, Person.password.is_not(None), Person.proven_at.is_(None),
+            was_here(),
         )
         .join(Person, Person.id == Membership.person_id)
         .where(Membership.course_id == course_id, Person.erased_at.is_(None))
@@ -283,5 +293,11 @@ def is_wanted(member: Member, wanted: Wanted) -> bool:
 
 def is_called(text: str, name: str, email: str) -> bool:
     """Whether a name or an email holds that, in whatever letters."""
-    wanted = unicodedata.normalize("NFC", text).casefold()
+    wanted = _folded(text)
     return wanted in name.casefold() or wanted in email.casefold()
+
+
+@lru_cache(maxsize=16)
+def _folded(text: str) -> str:
+    """For all lines of a roster the same."""
+    return composed(text, LONGEST_EMAIL).casefold()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.service import AccountError, normal_email
 from server.courses.models import Role
 from server.staff.cells import as_typed, written
+from server.text import composed
 
 COLUMNS = ("email", "name", "role", "section")
 MOST_BYTES = 128 * 2**10
@@ -117,7 +118,7 @@ def read_roster(text: str) -> Read:
 
 def one_line(text: str) -> str:
     """A text with its blanks made single."""
-    return unicodedata.normalize("NFC", " ".join(text.split()))
+    return composed(" ".join(text.split()), LONGEST_EMAIL)
 
 
 def _header(text: str) -> tuple[list[str], str]:

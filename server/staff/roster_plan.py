@@ -14,8 +14,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from server.accounts.authority import barriers
 from server.accounts.models import Person
-from server.accounts.proving import before_reaching_further, must_prove
+from server.accounts.proving import before_reaching_further, must_prove, why_not_staff
 from server.accounts.service import create_people
 from server.audit.service import note
 from server.courses.models import Course, Membership, Role
@@ -86,13 +87,14 @@ class Plan:
 
 
 def make_plan(
-    session: Session, course: Course, read: Read, *, drop_others: bool = False, actor_id: int | None = None
+    session: Session, course: Course, read: Read, *, drop_others: bool = False, actor: Person | None = None
 ) -> Plan:
     """Compare a file with the course. Nothing is written.
 
     drop_others: students who are not in the file drop; staff stay, whatever it holds
     """
     people = _people(session, [row.email for row in read.rows])
+    barred = barriers(session, actor, [person.id for person in people.values() if must_prove(person)])
     present = _present(session, course)
     problems = list(read.problems)
     entries: list[Entry] = []
@@ -102,7 +104,9 @@ def make_plan(
         entry = _entry(row, person, member)
         if person is not None and entry.role is not Role.STUDENT and entry.change is not Change.UNCHANGED:
             entry = replace(entry, must_prove=must_prove(person))
-        why = _why_not(entry, row, member, actor_id)
+        why = _why_not(entry, row, member, actor)
+        if not why and entry.must_prove and entry.person_id in barred:
+            why = why_not_staff(entry.name)
         if why:
             problems.append(Problem(row.line, why))
         entries.append(entry)
@@ -215,10 +219,11 @@ def _entry(row: Row, person: Person | None, member: Membership | None) -> Entry:
     return Entry(change, row.email, person.name, role, section, person.id, was, row.line)
 
 
-def _why_not(entry: Entry, row: Row, member: Membership | None, actor_id: int | None) -> str:
+def _why_not(entry: Entry, row: Row, member: Membership | None, actor: Person | None) -> str:
     if entry.change is Change.NEW and row.name.startswith(_NO_NAME):
         return f"No name begins with “{row.name[0]}”."
-    if member is not None and member.person_id == actor_id and entry.role is not member.role:
+    own = member if actor is not None and member is not None and member.person_id == actor.id else None
+    if own is not None and entry.role is not own.role:
         return "This would change your own role; somebody else has to do that."
     return ""
 

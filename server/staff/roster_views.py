@@ -8,7 +8,9 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from flask import Response, render_template, request
+from sqlalchemy.orm import Session
 
+from server.accounts.authority import barriers
 from server.accounts.models import Person
 from server.accounts.service import AccountError
 from server.audit.service import note
@@ -55,9 +57,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class RosterPage:
-    """code: for enrolling oneself; None for none. uninvited: how many never had a password.
+    """code: for enrolling oneself; None for none. uninvited: how many of them the viewer can send an invitation.
 
     last: when each handed in something for the last time; query: the filter, for addresses
+    barred: whose accounts aren't the viewer's to make links for
     """
 
     desk: Desk
@@ -70,6 +73,7 @@ class RosterPage:
     code: str | None
     counts: dict[str, int]
     uninvited: int
+    barred: frozenset[int]
     link: HandedOut | None = None
     host: str = ""
 
@@ -220,14 +224,22 @@ def _page(course: Membership, form: Form, link: HandedOut | None = None) -> Rost
         shown = [one for one in everybody if is_wanted(one, fits)] if wanted.right else []
         part = part_of(shown, asked("page", 6))
         last = last_submissions(session, course.course_id, part.members)
+        invited = {one.person_id for one in everybody if one.dropped_at is None and not one.has_password}
+        barred = _barred(session, course, invited | {one.person_id for one in part.members})
         code = the_course(session, course).enrolment_code
     here = [one for one in everybody if one.dropped_at is None]
     counts = {role.value: sum(one.role is role for one in here) for role in Role}
     return RosterPage(
         desk_of(course, "roster"), part, last, wanted, _query(wanted), there_are, form, code,
-        counts | {"dropped": len(everybody) - len(here)}, sum(not one.has_password for one in here), link,
-        site_address(),
+        counts | {"dropped": len(everybody) - len(here)}, len(invited - barred), barred, link, site_address(),
     )  # fmt: skip
+
+
+def _barred(session: Session, course: Membership, numbers: set[int]) -> frozenset[int]:
+    """Whose accounts the viewer can't make links for; nobody asks that of an assistant, who makes none."""
+    if not course.is_instructor:
+        return frozenset()
+    return frozenset(barriers(session, acting(session), sorted(numbers)))
 
 
 def _html(page: RosterPage) -> str:

@@ -32,7 +32,7 @@ class Setting:
     """All of an assignment that can be changed after it was set; server.courses.models.Assignment says what each is."""
 
     title: str = ""
-    points: float = 0.0
+    points: float = 10.0
     opens_at: datetime | None = None
     due_at: datetime | None = None
     closes_at: datetime | None = None

@@ -28,7 +28,7 @@ from server.courses.counting import due_for
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.grading.figures import NOT_RELIED_ON
-from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
+from server.grading.models import Attempt, AttemptOutcome, Exercise, Job, JobKind, JobState, Result, Step
 from server.staff.roster import is_called
 from server.submissions.models import Mode, Submission
 from server.submissions.service import CPU
@@ -144,10 +144,13 @@ def chosen(
     if not parts:
         return []
     numbers = union_all(*(select(query.subquery().c.id) for query in parts)).subquery()
+    judged_by, judges_now = aliased(Exercise), aliased(Exercise)
     latest = (
-        select(Submission.id, Submission.assignment_id, Job.state, Job.exercise_digest, Assignment.exercise_digest)
+        select(Submission.id, Submission.assignment_id, Job.state, judged_by.digest, judges_now.digest)
         .join(Job, Job.submission_id == Submission.id)
+        .join(judged_by, judged_by.id == Job.exercise_id)
         .join(Assignment, Assignment.id == Submission.assignment_id)
+        .join(judges_now, judges_now.id == Assignment.exercise_id)
         .where(Submission.id.in_(select(numbers.c.id)), Job.id == _latest_id(), Submission.id > after)
         .order_by(Submission.id)
         .limit(most)
@@ -155,8 +158,8 @@ def chosen(
     if newest is not None:
         latest = latest.where(Submission.id <= newest)
     found: list[Chosen] = []
-    for number, assignment, state, judged_by, judges_now in session.execute(latest):
-        waits = state in {JobState.QUEUED, JobState.RUNNING} and judged_by == judges_now
+    for number, assignment, state, then, now in session.execute(latest):
+        waits = state in {JobState.QUEUED, JobState.RUNNING} and then == now
         found.append(Chosen(number, assignment, waits))
     return found
 
@@ -238,7 +241,10 @@ def _by_lateness(
 
 
 def _people(session: Session, course_id: int, text: str) -> Sequence[int] | None:
-    """Whose name or email holds that; None for everybody's. No two databases know alike what small letters are."""
+    """Who has that email, else whose name or email holds that; None for everybody's.
+
+    Here and not in the database: no two of them know alike what small letters are.
+    """
     if not text:
         return None
     query = (
@@ -246,7 +252,9 @@ def _people(session: Session, course_id: int, text: str) -> Sequence[int] | None
         .join(Membership, Membership.person_id == Person.id)
         .where(Membership.course_id == course_id)
     )
-    return [number for number, name, email in session.execute(query) if is_called(text, name, email)]
+    members = session.execute(query).all()
+    alone = [number for number, _, email in members if email == text.lower()]
+    return alone or [number for number, name, email in members if is_called(text, name, email)]
 
 
 def _cursor(session: Session, after: str) -> ColumnElement[bool] | None:

@@ -1,25 +1,23 @@
-"""Bring what is set in step with the exercise as it is installed, as after an upgrade that judges otherwise."""
+"""Bring an assignment to another version of its exercise, as after an upgrade that judges otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from pathlib import Path
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from kernels.exercise import Exercise as Found
-from kernels.exercise import ExerciseError, find_exercise, read_exercise, schema
+from kernels.exercise import ExerciseError, read_exercise, schema
 from server.accounts.models import Person
 from server.audit.service import note
+from server.courses.exercises import Content, installed_content, keep, kept_content
 from server.courses.locking import hold_course
 from server.courses.models import Assignment
-from server.courses.service import CourseError, keep_exercise
+from server.courses.service import CourseError
 from server.grading.attempts import given_back
-from server.grading.models import Exercise, Job, Step, StepState
+from server.grading.models import Exercise, Job, Step, StepState, judged_alike
 from server.grading.turns import in_state
 from server.standings.models import Standing
 from server.standings.service import rebuild
@@ -29,16 +27,26 @@ from worker.messages import StepKind
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What bringing an assignment along would change.
+    """What bringing an assignment to another version would change.
 
-    was, now: digests of the exercise, as it is set and as it is installed
+    was, now: versions of the exercise
+    judges: whether they judge otherwise; if not, nothing is graded again and no board loses a line
     waiting: how many that wait are judged anew; standing: how many lines the boards lose until they are filled again
     """
 
     was: str
     now: str
+    judges: bool
     waiting: int
     standing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What it changed. judges: whether it judges otherwise; waiting: how many that wait are judged so, too."""
+
+    judges: bool
+    waiting: int
 
 
 def update_exercise(
@@ -46,58 +54,68 @@ def update_exercise(
     assignment: Assignment,
     actor: Person | None,
     *,
-    folders: Sequence[Path] = (),
+    content: Content | None = None,
     shown: str | None = None,
     now: datetime | None = None,
-) -> int | None:
-    """Judge by the exercise as it is now; raises CourseError where there is none of its name, or none that fits.
+) -> Updated | None:
+    """Take another version of its exercise, of the same origin; raises CourseError where there is none that fits.
 
-    What waits to be graded is graded so, too. Verdicts and points stay, and boards begin anew: what was judged before
-    stands on them once it is graded again.
+    Where that judges otherwise, what waits to be graded is graded so, too. Verdicts and points stay, and boards begin
+    anew: what was judged before stands on them once it is graded again.
 
-    folders: with exercises beside those that come with Tilelab
-    shown: the digest that `plan_update` told; a CourseError where another is installed by now. None for any
-    return: how many that waited are judged anew; None where the exercise judges as it did
+    content: of a folder; None for what is installed, or for a course's own exercise what is kept, judged as today
+    shown: the version that `plan_update` told; a CourseError where it is another by now. None for any
+    return: None where it is that version already
     """
     moment = now or datetime.now(UTC)
     # so that nothing is graded again meanwhile, by the one or the other, and of two who do this the second sees it done
     hold_course(session, assignment.course_id)
     session.refresh(assignment)
-    was = assignment.exercise_digest
-    row = keep_exercise(session, _installed(assignment, folders), moment)
-    if row.digest == was:
+    was = assignment.exercise
+    wanted = content or _newest(session, assignment)
+    _check_tile(assignment, wanted)
+    if wanted.version == was.version:
         return None
-    if shown not in {None, row.digest}:
+    if shown not in {None, wanted.version}:
         raise CourseError(
             "The exercise that is installed is another than the one that was shown. Open the page anew, and look again."
         )
-    # steps before the assignment: in this order they are locked by whoever records a result
-    waiting = _take_along(session, assignment, row, moment)
-    session.refresh(assignment, with_for_update={"of": Assignment})
-    # what was being handed in before nobody could any more
-    waiting += _take_along(session, assignment, row, moment)
+    row = keep(session, wanted, was.course_id, moment)
+    judges = row.digest != was.digest
+    waiting = _take_all_along(session, assignment, row, moment) if judges else 0
     assignment.exercise = row
     session.flush()
-    rebuild(session, assignment)
+    if judges:
+        rebuild(session, assignment)
     note(
         session, actor, "assignment.updated", f"assignment {assignment.course.slug}/{assignment.slug}", now=moment,
-        course_id=assignment.course_id, exercise=[was[:12], row.digest[:12]], waiting=waiting,
+        course_id=assignment.course_id, exercise=[was.version[:12], row.version[:12]], waiting=waiting,
     )  # fmt: skip
-    return waiting
+    return Updated(judges, waiting)
 
 
-def plan_update(session: Session, assignment: Assignment, *, folders: Sequence[Path] = ()) -> Update | None:
-    """What that would change; None where the exercise judges as it did. Raises CourseError, as `update_exercise`."""
-    found = _installed(assignment, folders)
-    if found.digest == assignment.exercise_digest:
+def plan_update(session: Session, assignment: Assignment) -> Update | None:
+    """What that would change; None where it is up to date. Raises CourseError, as `update_exercise`."""
+    was, content = assignment.exercise, _newest(session, assignment)
+    _check_tile(assignment, content)
+    if content.version == was.version:
         return None
     waiting = select(func.count()).select_from(Step).join(Step.job).where(*_not_begun(assignment))
     standing = select(func.count()).where(
         Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False)
     )
+    judges = content.exercise.digest != was.digest
     return Update(
-        assignment.exercise_digest, found.digest, session.scalar(waiting) or 0, session.scalar(standing) or 0
+        was.version, content.version, judges, session.scalar(waiting) or 0, session.scalar(standing) or 0
     )
+
+
+def is_outdated(session: Session, assignment: Assignment) -> bool:
+    """Whether there is another version to bring it to."""
+    try:
+        return _newest(session, assignment).version != assignment.exercise.version
+    except CourseError:
+        return False
 
 
 def is_judged(exercise: Exercise) -> bool:
@@ -115,17 +133,13 @@ def _is_judged(name: str, definition: str, digest: str, _judge: int) -> bool:
     return True
 
 
-def _installed(assignment: Assignment, folders: Sequence[Path]) -> Found:
+def _newest(session: Session, assignment: Assignment) -> Content:
+    """The version to bring it to, of the origin that it has."""
+    row = assignment.exercise
     try:
-        found = find_exercise(assignment.exercise.name, folders)
+        return installed_content(row.name) if row.course_id is None else kept_content(session, row)
     except ExerciseError as error:
         raise CourseError(str(error)) from error
-    if assignment.tile is not None and assignment.tile not in found.tiles:
-        allowed = ", ".join(map(str, found.tiles))
-        raise CourseError(
-            f"The exercise {found.name} has no tile {assignment.tile} any more; it has {allowed}."
-        )
-    return found
 
 
 def _not_begun(assignment: Assignment) -> tuple[ColumnElement[bool], ...]:
@@ -133,10 +147,27 @@ def _not_begun(assignment: Assignment) -> tuple[ColumnElement[bool], ...]:
     handed_in = select(Submission.id).where(Submission.assignment_id == assignment.id)
     return (
         Job.submission_id.in_(handed_in),
-        Job.exercise_digest == assignment.exercise_digest,
+        judged_alike(assignment.exercise),
         Step.kind == StepKind.CHECK,
         in_state(StepState.QUEUED, StepState.SENT),
     )
+
+
+def _check_tile(assignment: Assignment, content: Content) -> None:
+    found = content.exercise
+    if assignment.tile is not None and assignment.tile not in found.tiles:
+        allowed = ", ".join(map(str, found.tiles))
+        raise CourseError(
+            f"The exercise {found.name} has no tile {assignment.tile} any more; it has {allowed}."
+        )
+
+
+def _take_all_along(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:
+    """Steps before the assignment: in this order they are locked by whoever records a result."""
+    waiting = _take_along(session, assignment, row, now)
+    session.refresh(assignment, with_for_update={"of": Assignment})
+    # what was being handed in before nobody could any more
+    return waiting + _take_along(session, assignment, row, now)
 
 
 def _take_along(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:

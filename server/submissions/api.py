@@ -15,7 +15,7 @@ from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
 from server.grading.changes import NotPossible
 from server.submissions import allowance
-from server.submissions.accepting import accept_request
+from server.submissions.accepting import accept_request, refuse_if_full
 from server.submissions.answers import AcceptedAnswer, ProgressAnswer, SubmissionAnswer
 from server.submissions.cancelling import revoke, take_back
 from server.submissions.handing_in import KEY, NewSubmission, SubmissionRequest, read_new_submission
@@ -23,6 +23,7 @@ from server.submissions.own import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissio
 from server.submissions.reading import may_still_see, read_submission, visible_submission
 from server.submissions.refusals import (
     Closed,
+    DiskFull,
     IdempotencyConflict,
     NoAttemptsLeft,
     NoSuchAssignment,
@@ -52,6 +53,7 @@ _REFUSALS: dict[type[NotAccepted], tuple[int, str, str, str]] = {
     Closed: (403, "closed", "The assignment is closed", ""),
     NoAttemptsLeft: (403, "no_attempts_left", "No attempts are left", ""),
     TooOften: (429, "too_often", "Too often", ""),
+    DiskFull: (503, "disk_full", "The server is out of disk space", ""),
     IdempotencyConflict: (
         409, "key_used", "The Idempotency-Key was used for something else",
         " Send a new key with a new submission, and the old one only with the very same request.",
@@ -82,6 +84,8 @@ _INVALID = (422, "invalid", "A field has a value that it cannot have", "")
         413: "The source has more than 64 KiB, or the request more than 256.",
         415: "The body is of another type than JSON.",
         422: "A field has a value that it cannot have.",
+        503: "The database is away or its disk full; nothing was stored. Send the same request again after "
+        "`Retry-After`.",
     },
 )
 def hand_in() -> tuple[Response, int, dict[str, str]]:
@@ -89,10 +93,12 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     person = person_asking().id
     _refuse_other_types()
     asked = read_new_submission(request.get_data(), request.headers.get("Idempotency-Key"))
-    counted(allowance.SUBMITS, f"person {person}")
     with site().readers.begin() as session:
         assignment = _assignment(session, asked)
-    accepted = _accept(HandedIn(person, assignment, asked.source, asked.mode, asked.device_class, asked.key))
+    handed_in = HandedIn(person, assignment, asked.source, asked.mode, asked.device_class, asked.key)
+    _refuse_if_full(handed_in)
+    counted(allowance.SUBMITS, f"person {person}")
+    accepted = _accept(handed_in)
     url = url_for("submissions.look_up", public_id=accepted.submission.public_id)
     logger.info("accepted submission %s", accepted.submission.public_id)
     answer = AcceptedAnswer(accepted.submission.public_id, url, accepted.position)
@@ -156,7 +162,7 @@ def events(public_id: str) -> Response:
     if found is None:
         raise _no_submission()
     number, job = found
-    may_see = may_still_see(site().sessions, partial(_token_of, token_shown()), public_id)
+    may_see = may_still_see(site().readers, partial(_token_of, token_shown()), public_id)
     return stream_for_programs(number, person, job, may_see)
 
 
@@ -241,6 +247,13 @@ def _assignment(session: Session, asked: NewSubmission) -> int:
     return found.id
 
 
+def _refuse_if_full(handed_in: HandedIn) -> None:
+    try:
+        refuse_if_full(handed_in)
+    except NotAccepted as error:
+        raise _refusal(error) from error
+
+
 def _accept(handed_in: HandedIn) -> Accepted:
     try:
         return accept_request(handed_in)
@@ -250,5 +263,5 @@ def _accept(handed_in: HandedIn) -> Accepted:
 
 def _refusal(error: NotAccepted) -> Refused:
     status, code, title, more = _REFUSALS.get(type(error), _INVALID)
-    headers = {"Retry-After": str(error.seconds)} if isinstance(error, TooOften) else {}
+    headers = {"Retry-After": str(error.seconds)} if isinstance(error, (TooOften, DiskFull)) else {}
     return Refused(status, code, title, f"{error}{more}", headers)

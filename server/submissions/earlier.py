@@ -10,12 +10,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.page.marks import marks, title_of
-from kernels.report.model import Report, from_json
+from kernels.report import Report
 from kernels.verdict import Finding, Verdict
-from kernels.wire import WireError
 from server.grading.models import Result, Source
 from server.grading.reports import ReportError, unpack
 from server.submissions.models import Submission
+from server.submissions.report_reading import read_report
 from server.submissions.service import judged_job
 
 _MOST_TOLD = 8
@@ -23,9 +23,10 @@ _MOST_TOLD = 8
 
 @dataclass(frozen=True, slots=True)
 class LineMark:
-    """What the editor shows at a line; severity: error or warning."""
+    """What the editor shows at a line; severity: error or warning; column: None for all of the line."""
 
     line: int
+    column: int | None
     kind: str
     message: str
     severity: str
@@ -72,7 +73,7 @@ def earlier(
         return None
     content = session.scalars(select(Source.content).where(Source.digest == found.source_digest)).one()
     job = judged_job(session, found.id)
-    report = None if job is None else _report(session, job.id)
+    report = None if job is None or job.verdict is None else _report(session, job.id, job.verdict)
     findings = () if report is None else report.findings
     return Earlier(
         public_id=found.public_id,
@@ -84,12 +85,12 @@ def earlier(
     )
 
 
-def _report(session: Session, job: int) -> Report | None:
+def _report(session: Session, job: int, verdict: Verdict) -> Report | None:
     packed = session.scalar(select(Result.report).where(Result.job_id == job))
     try:
-        return None if packed is None else from_json(unpack(packed))
-    except (ReportError, WireError):
-        return None  # of another version: its own page shows what can be read of it
+        return None if packed is None else read_report(unpack(packed), verdict)
+    except ReportError:
+        return None
 
 
 def _marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
@@ -97,6 +98,7 @@ def _marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
     return [
         LineMark(
             line=line,
+            column=mark.column,
             kind=mark.title,
             message=mark.text or f"{mark.place or 'the other place'}, see line {mark.line}",
             severity="warning" if mark.warning else "error",

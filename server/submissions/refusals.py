@@ -48,6 +48,12 @@ class TooOften(NotAccepted):
         self.seconds = max(1, -int(-seconds // 1))
 
 
+class DiskFull(NotAccepted):
+    """The server's disk has no room for more; an operator makes some. seconds: until it is worth another try."""
+
+    seconds = 60
+
+
 class UnusableSource(NotAccepted):
     """The source is empty, too large, or no text."""
 

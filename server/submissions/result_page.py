@@ -33,6 +33,7 @@ class Duration:
 class Judged:
     """The result that counts now.
 
+    shipped: the name of the exercise if it comes with Tilelab; "" for a course's own
     packed: its report as it is kept; None where it was lost
     waited, waited_for_gpu: until a worker checked it, and until one measured it; None where none did
     in_vain: what workers had begun that were lost, or could not go on
@@ -40,6 +41,7 @@ class Judged:
 
     verdict: Verdict
     device_class: str
+    shipped: str
     packed: bytes | None
     queued_at: datetime
     ended_at: datetime | None
@@ -68,6 +70,7 @@ class SubmissionPage:
     assignment: str
     title: str
     person: str
+    email: str
     own: bool
     staff: bool
     mode: Mode
@@ -133,6 +136,7 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         assignment=assignment.slug,
         title=assignment.title,
         person=found.person.name,
+        email=found.person.email,
         own=found.person_id == person,
         staff=is_staff(role_in(session, person, course.id)),
         mode=found.mode,
@@ -199,6 +203,7 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
     return Judged(
         job.verdict,
         device_class,
+        job.exercise.name if job.exercise.course_id is None else "",
         packed,
         job.queued_at,
         job.ended_at,

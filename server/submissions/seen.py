@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.grading.models import Job, JobKind, JobState, Step, StepState
 from server.grading.places import OpenStep, places
-from server.grading.queue import Place
+from server.grading.queue import Place, waits_since
 from worker.messages import StepKind
 
 _OPEN = frozenset({StepState.QUEUED, StepState.SENT, StepState.RUNNING})
@@ -29,6 +29,7 @@ class StepSeen:
     queue: str
     attempt: int
     queued_at: datetime
+    sent_at: datetime | None
     started_at: datetime | None
     seconds: float | None
 
@@ -77,7 +78,7 @@ def seen(session: Session, submissions: Collection[int], now: datetime) -> Mappi
             known.append(row)
     jobs = {number: _job(found, verdicts[number]) for number, found in rows.items()}
     waiting = [
-        OpenStep(step.id, step.queue, step.state)
+        OpenStep(step.id, step.queue, step.state, waits_since(step.queued_at, step.sent_at))
         for job in jobs.values()
         if not job.over and (step := job.open_step) is not None
     ]
@@ -89,7 +90,7 @@ _ROWS = (
     select(
         Job.submission_id, Job.id.label("job_id"), Job.kind.label("job_kind"), Job.state.label("job_state"),
         Job.verdict, Job.device_class, Step.id, Step.kind, Step.state, Step.queue, Step.attempt, Step.queued_at,
-        Step.started_at, Step.seconds,
+        Step.sent_at, Step.started_at, Step.seconds,
     )
     .join(Step, Step.job_id == Job.id)
     .order_by(Job.id, Step.id)
@@ -105,7 +106,15 @@ def _job(rows: list[Row[*tuple[Any, ...]]], verdict: Verdict | None) -> JobSeen:
     first = rows[0]
     steps = tuple(
         StepSeen(
-            row.id, row.kind, row.state, row.queue, row.attempt, row.queued_at, row.started_at, row.seconds
+            row.id,
+            row.kind,
+            row.state,
+            row.queue,
+            row.attempt,
+            row.queued_at,
+            row.sent_at,
+            row.started_at,
+            row.seconds,
         )
         for row in rows
     )

@@ -121,7 +121,7 @@ class _Most:
 def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime, most: _Most) -> Accepted:
     with sessions.begin() as session:
         _wait_for_turn(session, handed_in.person)
-        earlier = _earlier(session, handed_in)
+        earlier = find_earlier(session, handed_in)
         if earlier is not None:
             return Accepted(earlier, place_of(session, latest_job(session, earlier.id), now), repeated=True)
         assignment, role = _assignment(session, handed_in, now)
@@ -153,7 +153,7 @@ def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime, most: _Most)
             priority=priority_of(staff=staff, due_at=_due_at(session, assignment, handed_in), now=now),
             person=handed_in.person,
             source=submission.source_digest,
-            exercise=assignment.exercise_digest,
+            exercise=assignment.exercise_id,
             arch=arch,
             device_class=device_class,
             tile=assignment.tile,
@@ -194,8 +194,8 @@ def _check_request(handed_in: HandedIn) -> None:
         raise UnusableRequest("The idempotency key has to be 1 to 200 visible ASCII characters.")
 
 
-def _earlier(session: Session, handed_in: HandedIn) -> Submission | None:
-    """What this person handed in with this key before."""
+def find_earlier(session: Session, handed_in: HandedIn) -> Submission | None:
+    """What this person handed in with this key before; raises IdempotencyConflict where it was something else."""
     if handed_in.key is None:
         return None
     found = session.scalar(

@@ -48,14 +48,16 @@ def read_kept(packed: bytes | None, verdict: Verdict, *, staff: bool) -> Kept:
     return Kept(plain, report if report.message else replace(report, message=headline(verdict)))
 
 
-def sections(report: Report, source: str, file: str) -> Markup:
+def sections(report: Report, source: str, file: str, ladder: Ladder | None) -> Markup:
     """The result's part of a page."""
-    return _first_that_works(report, lambda each: render_sections(each, source, _around(each, file, {})))
+    around = Around(file, ladder, {})
+    return _first_that_works(report, lambda each: render_sections(each, source, around))
 
 
-def whole_page(report: Report, source: str, file: str, facts: dict[str, str]) -> str:
+def whole_page(report: Report, source: str, file: str, ladder: Ladder | None, facts: dict[str, str]) -> str:
     """The result as one file. facts: what else it says at the top."""
-    return _first_that_works(report, lambda each: render_report(each, source, _around(each, file, facts)))
+    around = Around(file, ladder, facts)
+    return _first_that_works(report, lambda each: render_report(each, source, around))
 
 
 def _first_that_works(report: Report, render: Callable[[Report], T]) -> T:
@@ -80,15 +82,9 @@ def _smaller(report: Report) -> Iterator[Report]:
     yield replace(without, findings=(), warnings=(), printed="", isolation=(), seconds={}, unmade_checks=())
 
 
-def _around(report: Report, file: str, facts: dict[str, str]) -> Around:
-    return Around(file, _ladder(report.exercise), facts)
-
-
 @lru_cache(maxsize=64)
-def _ladder(exercise: str) -> Ladder | None:
-    """The reference kernels of an exercise that came with this version."""
-    if "/" in exercise or exercise.startswith("."):
-        return None  # that would be a folder
+def shipped_ladder(exercise: str) -> Ladder | None:
+    """The reference kernels of an exercise that comes with Tilelab."""
     try:
         return read_ladder(find_exercise(exercise, ()))
     except (ExerciseError, LadderError):

@@ -9,6 +9,7 @@ from functools import partial
 from flask import Blueprint, Response, render_template, url_for
 from sqlalchemy.orm import Session
 
+from kernels.ladder import Ladder
 from server.accounts import browser_sessions
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
@@ -20,7 +21,7 @@ from server.submissions.reading import may_still_see, visible_submission
 from server.submissions.result_page import SubmissionPage, durations, read_page, watched
 from server.submissions.seen import JobSeen
 from server.submissions.service import latest_job
-from server.submissions.shown import Kept, read_kept, sections, whole_page
+from server.submissions.shown import Kept, read_kept, sections, shipped_ladder, whole_page
 from server.submissions.streams import Telling, event_stream, the_hub
 from server.web.access import nothing_here, viewer
 from server.web.cookies import session_token
@@ -49,7 +50,7 @@ def show(public_id: str) -> str:
         live=markup_of(progress) if page.waits else "",
         now=clock(),
         report=None if kept is None else kept.report,
-        result="" if kept is None else sections(kept.report, page.source, page.file),
+        result="" if kept is None else sections(kept.report, page.source, page.file, _ladder(page)),
         durations=() if kept is None else durations(page, tuple(kept.report.seconds.items())),
     )
 
@@ -108,7 +109,7 @@ def report_html(public_id: str) -> Response:
         "Handed in": f"{handed_in:%d %b %Y, %H:%M %Z}",
         "Submission": page.public_id,
     }
-    html = whole_page(kept.report, page.source, page.file, facts)
+    html = whole_page(kept.report, page.source, page.file, _ladder(page), facts)
     return _download(html.encode(), "text/html; charset=utf-8", page.file.removesuffix(".cu") + ".html")
 
 
@@ -184,6 +185,10 @@ def _kept(page: SubmissionPage) -> Kept | None:
     return (
         None if page.judged is None else read_kept(page.judged.packed, page.judged.verdict, staff=page.staff)
     )
+
+
+def _ladder(page: SubmissionPage) -> Ladder | None:
+    return shipped_ladder(page.judged.shipped) if page.judged is not None and page.judged.shipped else None
 
 
 def _download(content: bytes, media_type: str, name: str) -> Response:

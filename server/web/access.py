@@ -15,7 +15,9 @@ from server.accounts.models import Person
 from server.accounts.returning import own_path
 from server.courses.models import Course, Role
 from server.courses.service import find_course, role_in
+from server.web.bounded import note_person
 from server.web.cookies import session_token
+from server.web.notes import note
 from server.web.problems import Refused
 from server.web.site import site
 
@@ -167,9 +169,9 @@ def _look_up() -> Viewer | None:
         found = browser_sessions.find(session, token)
     if found is None:
         return None
+    note_person(found.person.id)
     if found.stale:
-        with site().sessions.begin() as session:
-            browser_sessions.note_use(session, found.session_id)
+        note(lambda session: browser_sessions.note_use(session, found.session_id))
     return _viewer(found.person, found.session_id)
 
 

@@ -9,7 +9,7 @@ from flask import Flask
 from server.accounts.api import me
 from server.accounts.views import accounts
 from server.courses.api import assignments
-from server.courses.views import LARGEST_FORM, courses
+from server.courses.views import courses
 from server.fleet.views import fleet
 from server.history.views import history_pages
 from server.operations.api import metrics
@@ -20,6 +20,7 @@ from server.standings.views import standings_pages
 from server.submissions.api import submissions
 from server.submissions.live import attach_live
 from server.submissions.views import submissions_pages
+from server.web.arrival import REQUEST_BYTES, BodySizes
 from server.web.assets import attach_assets
 from server.web.bounded import attach_bounds
 from server.web.cookies import attach_form_guard
@@ -34,9 +35,6 @@ from server.web.pages import pages
 from server.web.problems import answer_errors, log_fault
 from server.web.proxies import attach_proxies
 from server.web.site import attach_site
-
-REQUEST_BYTES = 256 * 2**10
-"""Of a whole request: a source of 64 KiB, each of its characters escaped, fits in."""
 
 
 class _Application(Flask):
@@ -53,7 +51,7 @@ def create_app(settings: Settings) -> Flask:
     app = _Application("server.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    attach_bounds(app, REQUEST_BYTES, LARGEST_FORM)
+    attach_bounds(app, BodySizes())
     attach_live(app, attach_site(app, settings))
     attach_proxies(app, settings)
     answer_errors(app)

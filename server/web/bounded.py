@@ -1,39 +1,61 @@
 """How many requests are answered at once, which is far fewer than the threads there are.
 
 Most threads wait in streams of events and ask the database for nothing. What does ask it takes one of a few places, so
-that connections to it suffice whatever comes. A request takes its place when all of it is here: whoever sends slowly
-keeps nobody waiting.
+that connections to it suffice whatever comes. Requests that change something have places of their own: however long a
+writer waits for the database, pages are read.
 """
 
 from __future__ import annotations
 
-import socket
+import hashlib
+import re
+import select
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections import OrderedDict
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from flask import Flask, request
+from flask import Flask, Response, current_app, request
 from gunicorn.http.errors import ParseException
 
-from server.web.problems import RETRY_SECONDS, Refused, once_more
+from server.accounts.limits import network_of
+from server.web.arrival import BodySizes, MissingBody
+from server.web.places import Asker, Outcome, Places
+from server.web.problems import NOT_TAKEN, RETRY_SECONDS, Refused, once_more
 
 if TYPE_CHECKING:
+    import socket
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-PLACES = 8
+READ_PLACES = 8
+WRITE_PLACES = 4
 WAIT_SECONDS = 20.0
 BODY_SECONDS = 20.0
 """For all of a body, from when the rest of the request is here."""
 
-LARGE_BODIES = 8
-"""Larger ones than a request may usually be, in memory at once. Only a form with a file that is too large is. Of others
-there are as many as threads."""
+OF_PERSON = 2
+"""Places of one person, and as many of all at one address who are not known to be signed in."""
 
+OF_PERSON_WAITING, OF_ADDRESS_WAITING = 16, 200
+"""Requests beside these: a whole class may sit behind one address."""
+
+SMALL_FORM = 32 * 2**10
+"""In bytes: all that a form of an account can hold."""
+
+_SMALL_FORMS = {"accounts"}
+_READS = {"GET", "HEAD", "OPTIONS"}
 _NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they ask nobody, or one at a time
-_ARRIVED, _NOT_TAKEN = "tilelab.arrived", "tilelab.not_taken"
+_ARRIVED = "tilelab.arrived"
+_KEY = "tilelab-people"
+_SESSION = re.compile(r"(?:^|;\s*)(?:__Host-)?tilelab=([^;]+)")
+_MOST_KNOWN = 8_192
+
+
+class ClientLeft(Exception):
+    """Whoever asked is gone: nobody reads the answer."""
 
 
 class Bounded:
@@ -42,110 +64,148 @@ class Bounded:
     A place is held until the answer is made, not until it is sent: a stream holds none while it goes on.
     """
 
-    def __init__(
-        self,
-        app: WSGIApplication,
-        body_bytes: int,
-        large_bytes: int,
-        places: int = PLACES,
-        wait_seconds: float = WAIT_SECONDS,
-        body_seconds: float = BODY_SECONDS,
-    ) -> None:
-        """Wrap the application, which refuses itself what is larger than it takes.
-
-        body_bytes: of a request; one whose length is not told beforehand has no more
-        large_bytes: of the few that may have more
-        """
-        self._app, self._body_bytes, self._large_bytes = app, body_bytes, large_bytes
-        self._wait_seconds, self._body_seconds = wait_seconds, body_seconds
-        self._places = threading.BoundedSemaphore(places)
-        self._large = threading.BoundedSemaphore(LARGE_BODIES)
+    def __init__(self, app: WSGIApplication, sizes: BodySizes, wait_seconds: float = WAIT_SECONDS) -> None:
+        """Wrap the application, which refuses itself what is larger than it takes."""
+        self._app, self._sizes, self._wait_seconds = app, sizes, wait_seconds
+        self.people = KnownPeople()
+        self._turned_away = threading.Lock()
+        self.reads, self.writes = Places(READ_PLACES), Places(WRITE_PLACES)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
         if environ.get("PATH_INFO") in _NEEDS_NO_PLACE:
             return self._app(environ, start_response)
-        length = _length(environ)
-        if not self._body_bytes < (length or 0) <= self._large_bytes:
-            return self._read_and_answer(environ, start_response, length)
-        if not self._large.acquire(blocking=False):
-            return self._turn_away(environ, start_response, "busy")
-        try:
-            return self._read_and_answer(environ, start_response, length)
-        finally:
-            self._large.release()
-
-    def _read_and_answer(
-        self, environ: WSGIEnvironment, start_response: StartResponse, length: int | None
-    ) -> Iterable[bytes]:
-        if (why := self._read(environ, length)) or not self._places.acquire(timeout=self._wait_seconds):
-            return self._turn_away(environ, start_response, why or "busy")
+        if why := self._read(environ):
+            return self._turn_away(environ, start_response, why)
+        reads = environ["REQUEST_METHOD"] in _READS
+        places = self.reads if reads else self.writes
+        asker = self._asker(environ)
+        # what changes something is done although nobody waits for the answer: it was sent
+        left = partial(client_left, environ) if reads else _never
+        outcome = places.take(asker, self._wait_seconds, left)
+        if outcome is Outcome.LEFT:
+            return _unread(environ, start_response)
+        if outcome is not Outcome.TAKEN:
+            return self._turn_away(environ, start_response, outcome.value)
         try:
             return self._app(environ, start_response)
         finally:
-            self._places.release()
+            places.give_back(asker)
 
-    def _read(self, environ: WSGIEnvironment, length: int | None) -> str:
-        """Have the body here; gives why it is not, "" where it is or is too large to be looked at."""
+    def _read(self, environ: WSGIEnvironment) -> str:
+        """Have the body at hand; gives why it is not, "" where it is or is too large to be looked at."""
+        given, length = environ["wsgi.input"], _length(environ)
         body, why = b"", ""
-        if length is None or 0 < length <= self._large_bytes:
-            with self._until_late(environ) as late:
-                try:
-                    body = environ["wsgi.input"].read(self._body_bytes + 1 if length is None else length)
-                    whole = not late.is_set() if length is None else len(body) == length
-                except (OSError, ParseException):
-                    whole = False
-            if not whole:
-                why = "slow" if late.is_set() else "broken"
+        if isinstance(given, MissingBody):
+            why = given.why
+            too_large = not why
+        elif too_large := length is not None and length > self._sizes.large:
+            pass
+        else:
+            body, whole = _content(given, self._sizes.usual + 1 if length is None else length)
+            why = "" if whole and len(body) == (len(body) if length is None else length) else "broken"
+            too_large = length is None and len(body) > self._sizes.usual
         environ["wsgi.input"] = BytesIO(body)
         if length is None:
             # from here on it is one whose length is known, and of what is too large more than anything takes
-            known = len(body) if len(body) <= self._body_bytes else self._large_bytes + 1
-            environ["CONTENT_LENGTH"] = str(known)
+            environ["CONTENT_LENGTH"] = str(self._sizes.large + 1 if too_large else len(body))
             environ.pop("HTTP_TRANSFER_ENCODING", None)
         environ[_ARRIVED] = datetime.now(UTC)
         return why
 
-    @contextmanager
-    def _until_late(self, environ: WSGIEnvironment) -> Iterator[threading.Event]:
-        """End what is read from the connection when its time is over: then the one who reads finds nothing more."""
-        late = threading.Event()
-        connection: socket.socket | None = environ.get("gunicorn.socket")
-        if connection is None:
-            yield late
-            return
-
-        def stop() -> None:
-            late.set()
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RD)
-
-        timer = threading.Timer(self._body_seconds, stop)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield late
-        finally:
-            timer.cancel()
+    def _asker(self, environ: WSGIEnvironment) -> Asker:
+        person = self.people.find(_credential(environ))
+        if person is not None:
+            return Asker(("person", person), OF_PERSON, OF_PERSON_WAITING)
+        address = network_of(environ.get("REMOTE_ADDR", ""))
+        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING)
 
     def _turn_away(
         self, environ: WSGIEnvironment, start_response: StartResponse, why: str
     ) -> Iterable[bytes]:
-        """The application's own answer, which it gives before it looks at anything, and so without a place."""
-        environ[_NOT_TAKEN] = why
-        return self._app(environ, start_response)
+        """The application's own answer, which it gives before it looks at anything, and so without a place.
+
+        One after the other: a crowd that is turned away has no more of the processor than one request.
+        """
+        environ[NOT_TAKEN] = why
+        with self._turned_away:
+            return self._app(environ, start_response)
 
 
-def attach_bounds(app: Flask, body_bytes: int, large_bytes: int) -> None:
+class KnownPeople:
+    """Whose a cookie or a token was when it was last looked up; forgets those not seen for long."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[bytes, int] = OrderedDict()
+
+    def find(self, credential: str) -> int | None:
+        with self._lock:
+            return self._known.get(_hashed(credential)) if credential else None
+
+    def note(self, credential: str, person: int) -> None:
+        with self._lock:
+            self._known[_hashed(credential)] = person
+            self._known.move_to_end(_hashed(credential))
+            while len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+
+
+def attach_bounds(app: Flask, sizes: BodySizes) -> None:
     """Let so many requests in at once. Comes before all else that looks at a request."""
     app.before_request(_refuse_what_was_not_taken)
-    app.wsgi_app = Bounded(app.wsgi_app, body_bytes, large_bytes)  # type: ignore[method-assign]
+    app.before_request(_keep_small_forms_small)
+    app.register_error_handler(ClientLeft, lambda _error: Response(status=499))
+    bounded = Bounded(app.wsgi_app, sizes)
+    app.extensions[_KEY] = bounded.people
+    app.wsgi_app = bounded  # type: ignore[method-assign]
+
+
+def note_person(person: int) -> None:
+    """Say whose the present request is: from now on theirs count together, from whatever browser they come."""
+    cast("KnownPeople", current_app.extensions[_KEY]).note(_credential(request.environ), person)
 
 
 def arrived() -> datetime:
     """When all of the present request was here, before it waited for anything of ours."""
     found: datetime = request.environ.get(_ARRIVED) or datetime.now(UTC)
     return found
+
+
+def stop_where_client_left() -> None:
+    """To be called now and then by what takes long: ends it where nobody reads its answer. Raises ClientLeft."""
+    if client_left(request.environ):
+        raise ClientLeft
+
+
+def client_left(environ: WSGIEnvironment) -> bool:
+    """Whether the connection was closed at its other end; False where that cannot be known."""
+    connection: socket.socket | None = environ.get("gunicorn.socket")
+    if connection is None or connection.fileno() < 0:
+        return False
+    ended = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
+    poll = select.poll()
+    poll.register(connection, ended)
+    return any(event & ended for _, event in poll.poll(0))
+
+
+def _never() -> bool:
+    return False
+
+
+def _unread(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("499 Client Left", [("Content-Length", "0")])
+    return ()
+
+
+def _content(given: object, most: int) -> tuple[bytes, bool]:
+    """So many bytes at most, and whether nothing was wrong with them."""
+    if not most:
+        return b"", True
+    try:
+        return given.read(most), True  # type: ignore[attr-defined]
+    except (OSError, ParseException):
+        return b"", False
 
 
 def _length(environ: WSGIEnvironment) -> int | None:
@@ -156,12 +216,34 @@ def _length(environ: WSGIEnvironment) -> int | None:
     return int(told) if told.isdecimal() else 0
 
 
+def _credential(environ: WSGIEnvironment) -> str:
+    """What a request shows of who asks; "" for nothing."""
+    found = _SESSION.search(environ.get("HTTP_COOKIE", ""))
+    return found[1] if found else str(environ.get("HTTP_AUTHORIZATION", ""))
+
+
+def _hashed(credential: str) -> bytes:
+    return hashlib.sha256(credential.encode("utf-8", "replace")).digest()
+
+
+def _keep_small_forms_small() -> None:
+    """Refuse a form by its length, before anything reads its fields."""
+    if request.blueprint in _SMALL_FORMS:
+        request.max_content_length = SMALL_FORM
+
+
 def _refuse_what_was_not_taken() -> None:
-    match request.environ.get(_NOT_TAKEN):
+    match request.environ.get(NOT_TAKEN):
         case "busy":
             raise Refused(
                 503, "busy", "The server is busy",
                 "Nothing was done. Send the same request again in a few seconds.",
+                {"Retry-After": str(RETRY_SECONDS)}, once_more(),
+            )  # fmt: skip
+        case "too_many":
+            raise Refused(
+                429, "too_many_at_once", "Too many requests at once",
+                "Nothing was done. Wait for the answers to your earlier requests, then send this one again.",
                 {"Retry-After": str(RETRY_SECONDS)}, once_more(),
             )  # fmt: skip
         case "slow":

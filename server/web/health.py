@@ -1,6 +1,6 @@
-"""Whether this process lives, and whether it can do its work: for whatever watches over it.
+"""Whether this process lives, and whether it can accept submissions: for whatever watches over it.
 
-Anybody may ask, so it is told in fixed words; what exactly is wrong stands in the log.
+Anybody may ask, so the answers have fixed words. The log says what exactly is wrong.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from dataclasses import dataclass
 
 from flask import Blueprint, Response, current_app, jsonify
 
 from server.database.engine import DatabaseUnavailable
 from server.database.schema import check
+from server.database.storage import is_nearly_full, prove_write
 from server.web.problems import RETRY_SECONDS, Problem, problem_response
 from server.web.site import Site, site
 from worker.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
@@ -22,8 +24,24 @@ health = Blueprint("health", __name__)
 _ASK_SECONDS = 1.0
 _HOLDS_SECONDS = 1.0
 _KEY = "tilelab-ready"
+_UNUSABLE = Problem(
+    503, "not_ready", "The database cannot be used",
+    "Nothing can be submitted until it can be written again. The log of this process says what is wrong.",
+)  # fmt: skip
+_FULL = Problem(
+    503, "disk_full", "The server is out of disk space",
+    "Nothing can be submitted until there is room on the database's disk. Everything can still be read.",
+)  # fmt: skip
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found. problem: why nothing can be accepted, None where something can; broker: "reachable" or "away"."""
+
+    problem: Problem | None
+    broker: str = ""
 
 
 class Ready:
@@ -33,23 +51,28 @@ class Ready:
         self._site = site
         self._turn = threading.Lock()
         self._looked_at = float("-inf")
-        self._found = ""
+        self._found = Found(_UNUSABLE)
 
-    def found(self) -> str:
-        """How the broker is: "reachable" or "away"; "" where the database cannot be used."""
+    def found(self) -> Found:
+        """The latest."""
         with self._turn:
             if time.monotonic() - self._looked_at >= _HOLDS_SECONDS:
                 self._found = self._look()
                 self._looked_at = time.monotonic()
             return self._found
 
-    def _look(self) -> str:
+    def _look(self) -> Found:
+        engine, settings = self._site.engine, self._site.settings
         try:
-            check(self._site.engine)
+            check(engine)
+            if is_nearly_full(engine, settings.free_mb):
+                logger.warning("not ready: less than %g MiB are free (TILELAB_FREE_MB)", settings.free_mb)
+                return Found(_FULL)
+            prove_write(engine)
         except DatabaseUnavailable as error:
             logger.warning("not ready: %s", error)
-            return ""
-        return _broker(self._site.settings.redis_url)
+            return Found(_UNUSABLE)
+        return Found(None, _broker(settings.redis_url))
 
 
 @health.get("/healthz")
@@ -60,20 +83,15 @@ def alive() -> Response:
 
 @health.get("/readyz")
 def ready() -> Response:
-    """Whether submissions can be accepted. That takes the database alone: without the broker they wait."""
+    """Whether submissions can be accepted: a small write was committed, and the disk has room.
+
+    That takes the database alone. Without the broker, submissions wait.
+    """
     kept: Ready = current_app.extensions.setdefault(_KEY, Ready(site()))
-    broker = kept.found()
-    if not broker:
-        return problem_response(
-            Problem(
-                503,
-                "not_ready",
-                "The database cannot be used",
-                "Nothing can be handed in or read until it can. The log of this process says what is wrong with it.",
-            ),
-            {"Retry-After": str(RETRY_SECONDS)},
-        )
-    return jsonify(status="ready", database="current", broker=broker)
+    found = kept.found()
+    if found.problem is not None:
+        return problem_response(found.problem, {"Retry-After": str(RETRY_SECONDS)})
+    return jsonify(status="ready", database="current", broker=found.broker)
 
 
 def _broker(url: str) -> str:

@@ -11,6 +11,8 @@ from server.accounts.limits import Limit, TooOften
 from server.accounts.models import Person
 from server.accounts.service import find_token, note_token_use
 from server.courses.models import Role
+from server.web.bounded import note_person
+from server.web.notes import note
 from server.web.problems import Refused
 from server.web.site import site
 
@@ -32,9 +34,9 @@ def person_asking() -> Person:
     if found is None:
         counted(BAD_TOKENS, limits.by_address(request.remote_addr or ""))
         raise _not_signed_in(_NOT_GOOD)
+    note_person(found.person.id)
     if found.stale:
-        with site().sessions.begin() as session:
-            note_token_use(session, found.token_id)
+        note(lambda session: note_token_use(session, found.token_id))
     return found.person
 
 

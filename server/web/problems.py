@@ -20,6 +20,8 @@ from server.database.faults import Outlook, outlook, somebody_was_first
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
+NOT_TAKEN = "tilelab.not_taken"
+"""In the environment of a request that is refused before anything looks at it, with the reason."""
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +123,7 @@ def _page(problem: Problem, detail: str, way: str) -> str:
             "problem.html", problem=problem, detail=detail, way=way, typed=_typed(problem.status), bare=bare
         )
 
-    if problem.status < 500:
+    if problem.status < 500 and NOT_TAKEN not in request.environ:
         # the frame asks the database who reads: where that fails, the answer is as it was to be, without it
         with suppress(DBAPIError, PoolTimeout):
             return page(bare=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import resource
 import socket
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlunsplit
 
@@ -22,13 +23,14 @@ from gunicorn.workers.base import Worker
 from server.settings import Settings
 from server.submissions.hub import MOST_STREAMS
 from server.submissions.streams import hub_of
-from server.web.unreadable import LONGEST_LINE, AnsweringWorker
+from server.web.unreadable import LONGEST_LINE
+from server.web.web_worker import Bounds, WebWorker
 from worker.sandbox.lockdown import die_with
 
-THREADS = MOST_STREAMS + 32
+THREADS = MOST_STREAMS + 232
 """Of each process: one for each stream of events, and enough for all else; see server.web.bounded."""
 
-_CONNECTIONS = THREADS + 400
+_CONNECTIONS = THREADS + Bounds().waiting + 100
 _FILES = 65_536
 _BACKLOG = 1024
 _GRACE_SECONDS = 8
@@ -87,7 +89,7 @@ class _Gunicorn(BaseApplication):
         self._options: dict[str, Any] = {
             "bind": [f"fd://{bound.detach()}"],  # whose number it closes itself
             "workers": processes,
-            "worker_class": AnsweringWorker,
+            "worker_class": WebWorker,
             "limit_request_line": LONGEST_LINE,
             "threads": THREADS,
             "worker_connections": _CONNECTIONS,
@@ -98,7 +100,10 @@ class _Gunicorn(BaseApplication):
             "logger_class": _Log,
             "proc_name": "tilelab-web",
             "post_fork": _die_with_arbiter,
-            "post_worker_init": _end_streams_with,
+            "post_worker_init": self._begin,
+            # No peer is believed: SCRIPT_NAME and X-Forwarded-Proto come from browsers. server.web.proxies reads what
+            # proxies of ours add.
+            "forwarded_allow_ips": "",
         }
         super().__init__()
 
@@ -111,6 +116,13 @@ class _Gunicorn(BaseApplication):
         from server.web.app import create_app
 
         return create_app(self._settings)
+
+    def _begin(self, worker: Worker) -> None:
+        """In each process that answers, before it accepts."""
+        _end_streams_with(worker)
+        assert isinstance(worker, WebWorker)
+        if self._settings.proxies:
+            worker.bounds = replace(worker.bounds, of_address=0, open_of_address=0)
 
 
 def _allow_files() -> None:

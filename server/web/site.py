@@ -8,26 +8,33 @@ from typing import cast
 from flask import Flask, current_app, request
 from sqlalchemy import Engine
 
-from server.database.engine import Sessions, connect, readers, sessions
+from server.database.engine import Sessions, connect, hasty, readers, sessions
 from server.settings import Settings
 
 _KEY = "tilelab"
+_NOTE_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`with site.sessions.begin() as session:` is one transaction; `readers` for one that only reads."""
+    """`with site.sessions.begin() as session:` is one transaction; `readers` for one that only reads.
+
+    notes: for `server.web.notes`
+    """
 
     settings: Settings
     engine: Engine
     sessions: Sessions
     readers: Sessions
+    notes: Sessions
 
 
 def attach_site(app: Flask, settings: Settings) -> Site:
     """Make it and let the application's requests find it; opens no connection yet."""
     engine = connect(settings.database_url)
-    site = Site(settings, engine, sessions(engine), readers(engine))
+    site = Site(
+        settings, engine, sessions(engine), readers(engine), hasty(engine, _NOTE_SECONDS, synced=False)
+    )
     app.extensions[_KEY] = site
     app.jinja_env.globals["site_address"] = site_address
     return site

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from http import HTTPStatus
-from socket import socket
-from typing import Any
 
 from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
-from gunicorn.util import write_nonblock
-from gunicorn.workers.gthread import ThreadWorker
 
 from server.web.problems import MEDIA_TYPE, Problem
 
 LONGEST_LINE = 8190
 """In bytes: the method, the address with its query, the version. The most that gunicorn can be told."""
+
+HEAD_SECONDS = 10.0
+"""From the first byte of a request to the end of its headers."""
 
 _PROBLEMS: Mapping[type[ParseException], Problem] = {
     LimitRequestLine: Problem(
@@ -33,21 +31,20 @@ _NO_HTTP = Problem(
     400, "bad_request", "The request cannot be read",
     "It is not HTTP/1.1 as this server reads it. Send it with another program, or without what stands in between.",
 )  # fmt: skip
+_TOO_SLOW = Problem(
+    408, "too_slow", "The request came too slowly",
+    f"Nothing was done: all headers have to be here within {HEAD_SECONDS:g} seconds. Send it again.",
+)  # fmt: skip
 
 
-class AnsweringWorker(ThreadWorker):
-    """Says in a problem's form why a request cannot be read: which address it was for is not known."""
+def answer_to(error: ParseException) -> bytes:
+    """The whole answer to what cannot be read; which address it was for is not known."""
+    return _answer(_PROBLEMS.get(type(error), _NO_HTTP))
 
-    def handle_error(self, req: Any, client: socket, addr: Any, exc: BaseException) -> None:
-        """Answer, and leave the connection to be closed. Once a request was read, a fault is ours."""
-        if req is not None or not isinstance(exc, ParseException):
-            super().handle_error(req, client, addr, exc)
-            return
-        self.log.warning(
-            "a request that cannot be read, from %s: %s", addr[0] if addr else "?", type(exc).__name__
-        )
-        with suppress(OSError):
-            write_nonblock(client, _answer(_PROBLEMS.get(type(exc), _NO_HTTP)))
+
+def answer_to_slow_head() -> bytes:
+    """The whole answer to a request whose headers did not come in time."""
+    return _answer(_TOO_SLOW)
 
 
 def _answer(problem: Problem) -> bytes:

@@ -10,9 +10,13 @@ export interface Draft {
   readonly at: Date;
 }
 
-/** sent: the form that it is just being sent from; "" where it is not. */
+/** Blank text is no draft. sent: the form that it is just being sent from; "" where it is not. */
 export function keepDraft(key: string, text: string, sent = ""): void {
   if (GONE in document.documentElement.dataset) return;
+  if (text.trim() === "") {
+    dropDraft(key);
+    return;
+  }
   try {
     localStorage.setItem(PREFIX + key, JSON.stringify({ text, at: Date.now(), sent }));
   } catch {
@@ -26,7 +30,7 @@ export function draft(key: string): Draft | null {
     if (typeof kept !== "object" || kept === null) return null;
     const { text, at } = kept as { text?: unknown; at?: unknown };
     if (typeof text !== "string" || typeof at !== "number") return null;
-    if (Date.now() - at < DAYS * 86_400_000) return { text, at: new Date(at) };
+    if (text.trim() !== "" && Date.now() - at < DAYS * 86_400_000) return { text, at: new Date(at) };
     dropDraft(key);
   } catch {
     // not what was written here, or no storage

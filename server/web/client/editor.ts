@@ -13,7 +13,7 @@
 //
 // Everything works without it: then the text area is one.
 
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, indentOnInput } from "@codemirror/language";
 import { lintKeymap } from "@codemirror/lint";
 import { search, searchKeymap } from "@codemirror/search";
@@ -28,7 +28,9 @@ import { type Draft, draft, dropDraft, keepDraft } from "./drafts";
 import { goToLine, marking, readMarks, showMarks } from "./marks";
 import { all, clock, make } from "./page";
 import { NotASource, readSource } from "./source-file";
+import { tabKey } from "./tab-key";
 import { theme } from "./theme";
+import { typeOverSelection } from "./typing";
 
 const DRAFT_MS = 400;
 
@@ -47,14 +49,13 @@ class Editor {
     this.given = lines(area.value);
     this.unkept = "draftIgnored" in area.dataset;
     this.hint = make("p", { className: "fine editor-hint", id: `${area.id}-keys` });
-    this.hint.textContent = "Tab indents; Esc, then Tab, leaves the editor. A file can be dropped on it.";
+    this.hint.textContent = "Tab indents once you type or click here. To leave the editor, press Esc, then Tab. You can drop a file on it.";
     this.says.setAttribute("role", "status");
     this.view = new EditorView({ state: this.startState() });
     // The form must not wait for a field that nobody sees.
     area.required = false;
     area.hidden = true;
-    area.before(this.says, this.view.dom);
-    area.after(this.hint);
+    area.before(this.hint, this.says, this.view.dom);
     this.attend();
     this.keepPage();
     this.bringBackDraft();
@@ -72,7 +73,9 @@ class Editor {
         lineNumbers(), highlightActiveLineGutter(), highlightSpecialChars(), history(), drawSelection(), dropCursor(),
         EditorState.allowMultipleSelections.of(true), EditorState.tabSize.of(4), indentOnInput(), bracketMatching(),
         rectangularSelection(), crosshairCursor(), highlightActiveLine(), search({ top: true }), marking(), cuda(), theme,
-        keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, indentWithTab]),
+        typeOverSelection,
+        keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap]),
+        tabKey(),
         EditorView.contentAttributes.of(this.attributes()),
         EditorView.domEventHandlers({
           dragover: (event) => this.over(event, true),

@@ -5,10 +5,14 @@ import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
+import { make } from "./page";
+
 const SEVERITIES = ["error", "warning", "info"] as const;
 
 export interface Mark {
   readonly line: number;
+  /** Where in the line it begins, from 1; all of the line without it. */
+  readonly column?: number;
   readonly kind: string;
   readonly message: string;
   readonly severity: (typeof SEVERITIES)[number];
@@ -27,10 +31,18 @@ export function readMarks(json: string | undefined): readonly Mark[] {
 
 function readMark(found: unknown): readonly Mark[] {
   if (typeof found !== "object" || found === null) return [];
-  const { line, kind, message, severity } = found as Record<string, unknown>;
+  const { line, column, kind, message, severity } = found as Record<string, unknown>;
   if (typeof line !== "number" || !Number.isInteger(line) || typeof message !== "string") return [];
   const known = SEVERITIES.find((each) => each === severity) ?? "error";
-  return [{ line, kind: typeof kind === "string" ? kind : "", message, severity: known }];
+  return [
+    {
+      line,
+      ...(typeof column === "number" && column >= 1 ? { column } : {}),
+      kind: typeof kind === "string" ? kind : "",
+      message,
+      severity: known,
+    },
+  ];
 }
 
 export function showMarks(view: EditorView, marks: readonly Mark[]): void {
@@ -38,18 +50,31 @@ export function showMarks(view: EditorView, marks: readonly Mark[]): void {
     .filter((mark) => mark.line >= 1 && mark.line <= view.state.doc.lines)
     .map((mark): Diagnostic => {
       const line = view.state.doc.line(mark.line);
-      const indent = /^\s*/.exec(line.text)?.[0].length ?? 0;
       return {
-        from: line.from + (indent < line.length ? indent : 0),
+        from: line.from + beginning(line.text, mark.column),
         to: line.to,
         severity: mark.severity,
         message: mark.message,
+        renderMessage: () => withCode(mark.message),
         markClass: `cm-mark-${mark.severity}`,
         ...(mark.kind === "" ? {} : { source: mark.kind.replaceAll("_", " ") }),
       };
     })
     .sort((one, other) => one.from - other.from);
   view.dispatch(setDiagnostics(view.state, shown));
+}
+
+/** The first character that is marked: what belongs after the last one is marked on that. */
+function beginning(text: string, column: number | undefined): number {
+  if (column !== undefined) return Math.max(0, Math.min(column - 1, text.length - 1));
+  const indent = text.length - text.trimStart().length;
+  return indent < text.length ? indent : 0;
+}
+
+/** A message as the page shows it: what stands between backticks is code. */
+function withCode(message: string): HTMLElement {
+  const parts = message.split(/`([^`]+)`/);
+  return make("span", {}, ...parts.map((part, place) => (place % 2 === 1 ? make("code", {}, part) : part)));
 }
 
 /** Put the cursor at the beginning of a line, in the middle of what is seen. */

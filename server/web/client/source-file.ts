@@ -7,6 +7,7 @@ export async function readSource(file: File, mostBytes: number): Promise<string>
   if (file.size > mostBytes) {
     throw new NotASource(`${file.name} has ${thousands(file.size)} bytes, and a source at most ${thousands(mostBytes)}.`);
   }
+  if (file.size === 0) throw new NotASource(`${file.name} is empty.`);
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());

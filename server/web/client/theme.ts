@@ -54,6 +54,8 @@ export const theme = EditorView.theme({
   ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--ink)" },
   ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--rule)" },
   ".cm-panels.cm-panels-bottom": { borderTop: "1px solid var(--rule)" },
+  ".cm-panel.cm-search": { paddingRight: "2rem" },
+  ".cm-panel.cm-search [name=close]": { width: "1.75rem", height: "1.75rem", right: "0" },
   ".cm-panel.cm-panel-lint ul [aria-selected]": { backgroundColor: "var(--accent-soft)", color: "var(--ink)" },
   ".cm-panel.cm-panel-lint button, .cm-panel.cm-search [name=close]": { color: "var(--ink)" },
   ".cm-textfield, .cm-button": {

@@ -1,0 +1,158 @@
+"""What 50 students who read pages feel of clients that try to shut them out, beside quiet spans of the same run.
+
+The clients run in a process of lowest priority: what they compute themselves is not the server's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import string
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.portal.house import COOKIE, Web, percentile, sign_in
+from bench.portal.shutting_out import CLIENTS, HOST, Target, allow_files
+from bench.queue.ground import COURSE, ROOT, Ground
+from bench.table import table
+from server.submissions.models import Mode
+from server.submissions.service import HandedIn, accept
+
+MOST = 2.0
+"""Times that a page may take beside such clients."""
+
+_STUDENTS = 50
+_PAUSE_SECONDS = 2.0
+_PATIENCE_SECONDS = 20.0
+_SETTLE_SECONDS = 2.0
+_SPAN_SECONDS = 8.0
+_ROUNDS = 3
+_PAGES = ("/", f"/courses/{COURSE}/", f"/courses/{COURSE}/tiled-own/")
+
+
+@dataclass(slots=True)
+class Span:
+    """What students got meanwhile. times: in seconds; refused: answers other than the page, by status; 0 for none."""
+
+    times: list[float] = field(default_factory=list)
+    refused: dict[int, int] = field(default_factory=dict)
+
+    def add(self, status: int, seconds: float) -> None:
+        if status == 200:
+            self.times.append(seconds)
+        else:
+            self.refused[status] = self.refused.get(status, 0) + 1
+
+    def figures(self) -> dict[str, Any]:
+        times = self.times or [float("inf")]
+        return {
+            "pages": len(self.times), "p50": percentile(times, 0.5), "p95": percentile(times, 0.95),
+            "refused": self.refused,
+        }  # fmt: skip
+
+
+def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
+    """Figures, and the same as text."""
+    rounds = 1 if quick else _ROUNDS
+    allow_files()
+    with Ground(folder, students=_STUDENTS + 1) as ground:
+        web = Web(ground, ground.database_url)
+        web.start()
+        *cookies, hostile = sign_in(ground.sessions, ground.people)
+        target = Target(web.port, f"{COOKIE}={hostile}", _crafted(ground))
+        asyncio.run(_read(web.port, cookies, _SPAN_SECONDS, Span()))
+        figures = {name: _beside(name, target, cookies, rounds) for name in CLIENTS}
+    return figures, _text(figures)
+
+
+def _beside(name: str, target: Target, cookies: list[str], rounds: int) -> dict[str, Any]:
+    """Quiet spans and spans with such clients by turns: whatever else the machine does falls on both."""
+    quiet, crowded = Span(), Span()
+    for _ in range(rounds):
+        asyncio.run(_read(target.port, cookies, _SPAN_SECONDS, quiet))
+        with _clients(name, target):
+            time.sleep(_SETTLE_SECONDS)
+            asyncio.run(_read(target.port, cookies, _SPAN_SECONDS, crowded))
+        time.sleep(_SETTLE_SECONDS)
+    return {"quiet": quiet.figures(), "beside": crowded.figures()}
+
+
+@contextmanager
+def _clients(name: str, target: Target) -> Iterator[None]:
+    words = [name, json.dumps(target.as_json())]
+    process = subprocess.Popen([sys.executable, "-m", "bench.portal.shutting_out", *words], cwd=ROOT)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _crafted(ground: Ground) -> str:
+    """The address that compares two sources of the last person, whose lines all have some words in common."""
+    chance, assignment = random.Random(1), next(iter(ground.assignments.values()))
+    words = [first + second for first in string.ascii_letters for second in "abcde"]
+    names = []
+    for _ in range(2):
+        source = "\n".join(" ".join(chance.sample(words, 150)) for _ in range(99)).encode()
+        handed_in = HandedIn(ground.people[-1], assignment, source, Mode.CHECK)
+        names.append(accept(ground.sessions, handed_in).submission.public_id)
+    return f"/courses/{COURSE}/tiled-own/compare?left={names[0]}&right={names[1]}&whole=yes"
+
+
+async def _read(port: int, cookies: list[str], seconds: float, span: Span) -> None:
+    """All of them read pages for so long."""
+    until = time.monotonic() + seconds
+    await asyncio.gather(*(_student(port, cookie, until, span) for cookie in cookies))
+
+
+async def _student(port: int, cookie: str, until: float, span: Span) -> None:
+    chance = random.Random(cookie)
+    await asyncio.sleep(chance.uniform(0, _PAUSE_SECONDS))
+    while time.monotonic() < until:
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                status = await _page(port, cookie, chance.choice(_PAGES))
+        except (OSError, EOFError, TimeoutError):
+            status = 0
+        span.add(status, time.perf_counter() - began)
+        await asyncio.sleep(chance.uniform(0.5, 1.5) * _PAUSE_SECONDS)
+
+
+async def _page(port: int, cookie: str, path: str) -> int:
+    """The status of the answer, once all of it is here."""
+    reader, writer = await asyncio.open_connection(HOST, port)
+    try:
+        head = (
+            f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nCookie: {COOKIE}={cookie}\r\nConnection: close\r\n\r\n"
+        )
+        writer.write(head.encode())
+        status = int((await reader.readuntil(b"\r\n")).split()[1])
+        await reader.read(-1)
+        return status
+    finally:
+        writer.close()
+
+
+def _text(figures: dict[str, Any]) -> str:
+    rows = []
+    for name, each in figures.items():
+        quiet, beside = each["quiet"], each["beside"]
+        refused = beside["refused"].items()
+        times = [f"{span[part] * 1e3:.0f}" for part in ("p50", "p95") for span in (quiet, beside)]
+        rows.append((
+            name, str(beside["pages"]), *times, f"{beside['p95'] / quiet['p95']:.2f}x", f"<= {MOST:g}",
+            ", ".join(f"{count} x {status or 'no answer'}" for status, count in refused) or "none",
+        ))  # fmt: skip
+    head = (
+        "50 students beside", "pages", "quiet p50, ms", "p50", "quiet p95", "p95", "p95 by quiet", "goal", "refused",
+    )  # fmt: skip
+    return table(head, rows)

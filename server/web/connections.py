@@ -1,0 +1,126 @@
+"""The connections that no thread works for: idle, sending, or about to close; and which of too many ends.
+
+Where an address has too many that wait, idle ones end first, then those that send headers, then those that send a body,
+the oldest of each first. So a client that sends a whole request at once is answered, however many others of the address
+send nothing, and an upload survives them.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import defaultdict
+from enum import Enum
+from typing import Any
+
+from gunicorn.config import Config
+
+from server.accounts.limits import network_of
+from server.web.arrival import Arrival, BodySizes
+
+_PIECE_BYTES = 2**16
+_NEW_SECONDS = 0.5  # an idle connection's first request may be on its way
+
+
+class PiecewiseSocket(socket.socket):
+    """A connection's socket, whose timeout bounds each 64 KiB of an answer instead of all of it."""
+
+    @classmethod
+    def taking_over(cls, accepted: socket.socket) -> PiecewiseSocket:
+        """Return a socket for the connection; the accepted one is of no use any more."""
+        return cls(accepted.family, accepted.type, accepted.proto, accepted.detach())
+
+    def sendall(self, data: Any, flags: int = 0, /) -> None:
+        """Send all data, piece by piece."""
+        rest = memoryview(data).cast("B")
+        for start in range(0, len(rest), _PIECE_BYTES):
+            super().sendall(rest[start : start + _PIECE_BYTES], flags)
+
+
+class Phase(Enum):
+    """What a connection waits for: a request, the end of one's headers, that of its body, or its own end."""
+
+    IDLE = "idle"
+    HEAD = "head"
+    BODY = "body"
+    CLOSING = "closing"
+
+
+class Connection:
+    """One browser's or program's.
+
+    since, timeout: when its phase began, and when it has waited long enough in it, by the monotonic clock
+    """
+
+    def __init__(
+        self, cfg: Config, sock: socket.socket, client: tuple[str, int], server: object, sizes: BodySizes
+    ) -> None:
+        self.sock, self.client, self.server = sock, client, server
+        self.address = network_of(client[0]) if client else ""
+        self.arrival = Arrival(cfg, client, sizes)
+        self.phase = Phase.IDLE
+        self.since = self.timeout = 0.0
+
+    def wait(self, phase: Phase, seconds: float) -> None:
+        """Begin to wait."""
+        self.phase, self.since = phase, time.monotonic()
+        self.timeout = self.since + seconds
+
+    def worth(self, new_since: float) -> int:
+        """How late it ends where others have to; an idle one that began to wait recently counts as sending headers."""
+        match self.phase:
+            case Phase.BODY:
+                return 2
+            case Phase.HEAD:
+                return 1
+            case Phase.IDLE:
+                return int(self.since > new_since)
+            case Phase.CLOSING:
+                return 0
+
+
+class WaitingConnections:
+    """Those that wait, each address's in the order in which they began to."""
+
+    def __init__(self, most: int, most_of_address: int) -> None:
+        """most_of_address: 0 where all come over a proxy of ours, so that their addresses say nothing."""
+        self._most, self._most_of_address = most, most_of_address or most
+        self._by_address: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, connection: Connection) -> Connection | None:
+        """One more waits. Returns the one that has to end for it."""
+        own = self._by_address[connection.address]
+        own[connection] = None
+        self._count += 1
+        if len(own) > self._most_of_address:
+            return self.first_to_end(connection.address, but=connection)
+        if self._count > self._most:
+            most = max(self._by_address, key=lambda address: len(self._by_address[address]))
+            return self.first_to_end(most, but=connection) or connection
+        return None
+
+    def first_to_end(self, address: str, but: Connection | None = None) -> Connection | None:
+        """Return the connection of an address, other than a new one, that ends first when there are too many."""
+        new_since = time.monotonic() - _NEW_SECONDS
+        others = (each for each in self._by_address.get(address, ()) if each is not but)
+        return min(others, key=lambda each: each.worth(new_since), default=None)
+
+    def remove(self, connection: Connection) -> None:
+        """It waits no more."""
+        own = self._by_address[connection.address]
+        if own.pop(connection, connection) is None:
+            self._count -= 1
+        if not own:
+            del self._by_address[connection.address]
+
+    def all(self) -> list[Connection]:
+        """In no particular order."""
+        return [each for own in self._by_address.values() for each in own]
+
+    def late(self, now: float) -> list[Connection]:
+        """Those that have waited long enough."""
+        return [each for each in self.all() if each.timeout <= now]
