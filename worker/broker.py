@@ -279,6 +279,8 @@ def _sentence(place: str, error: BaseException) -> str:
     why = (" ".join(str(error).split()) or type(error).__name__).rstrip(".")
     if "authenticat" in why or "username-password" in why:
         return f"Redis at {place} wants another password. Set REDIS_URL to one that holds it."
+    if "used memory > 'maxmemory'" in why:
+        return f"Redis at {place} is full. Work goes on when there is room; raise its maxmemory if it stays full."
     return f"Redis at {place} cannot be used: {why}. Start it, or set REDIS_URL to where it is."
 
 

@@ -37,6 +37,7 @@ def consume(app: Celery, queue: str, name: str, beat: Callable[[], None] = lambd
     """
     # said at every loss of the connection, and what it advises is what celery_app decided against
     warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
+    keep_own_tasks(app)
     app.Task.Request = _Taken  # type: ignore[assignment] # celery-types knows only the name of a class
     trace.setup_worker_optimizations(app, name)
     controller: Any = WorkController(
@@ -46,6 +47,13 @@ def consume(app: Celery, queue: str, name: str, beat: Callable[[], None] = lambd
     )  # fmt: skip
     controller.start()
     return not controller.exitcode
+
+
+def keep_own_tasks(app: Celery) -> None:
+    """Unregister Celery's built-in tasks: some call other tasks with whatever a message says."""
+    app.finalize()
+    for name in [name for name in app.tasks if name.startswith("celery.")]:
+        app.tasks.unregister(name)
 
 
 def stop_consuming() -> None:

@@ -61,6 +61,8 @@ def event_text(event: Event) -> str:
         case What.READY:
             return f"{event.part} is ready"
         case What.DIED:
+            if event.silent_seconds:
+                how = f"it hung: no beat for {event.silent_seconds:.0f} s"
             return f"{event.part} died ({how}); it starts again in {event.pause:.1f} s"
         case What.ENDED:
             return f"{event.part} ended"

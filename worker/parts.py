@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from worker.pulse import Pulse
+
 STEADY_SECONDS = 20.0
 """A part that lived so long is well: when it dies, the pauses before its starts begin with the shortest again."""
 
@@ -23,7 +25,8 @@ class Part:
     critical: exit codes that end everything when they come before the part was ready, or, without `ready`, within
         STEADY_SECONDS of its first start: a setting that is wrong does not become right by itself
     stop_seconds: how long it may take to end when asked to, before it is killed
-    told: takes each line that the part tells, in the main thread
+    told: takes each line that the part tells, in the main thread; an empty line is a beat and nothing else
+    pulse: hears each line that the part tells, and whatever else beats it; a part that hangs is killed and starts again
     """
 
     name: str
@@ -36,6 +39,7 @@ class Part:
     critical: frozenset[int] = frozenset()
     stop_seconds: float = 10.0
     told: Callable[[str], None] | None = None
+    pulse: Pulse | None = None
 
 
 class What(StrEnum):
@@ -56,6 +60,7 @@ class Event:
     code: the exit code, or a signal's number below zero
     pause: seconds until it starts anew
     last: the last line it wrote
+    silent_seconds: without a beat, where the part was killed for that
     """
 
     part: str
@@ -64,6 +69,7 @@ class Event:
     code: int | None = None
     pause: float = 0.0
     last: str = ""
+    silent_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,12 +105,14 @@ def _work(options: Options, url: str, signed: str) -> int:
     task = StepTask(signed, workplace, claims, outbox, hints, teller, stop)
     task.register(app)
     try:
-        workplace.prepare()
+        with teller.busy():
+            workplace.prepare()
         teller.at(WorkerState.IDLE)
         logger.info("takes steps from %s", options.queue)
-        well = consume(app, options.queue, f"{options.name}@{options.worker}")
+        well = consume(app, options.queue, f"{options.name}@{options.worker}", teller.beat)
         teller.at(WorkerState.STOPPING)
-        _leave(outbox, stop, options.leave_seconds)
+        with teller.busy():
+            _leave(outbox, stop, options.leave_seconds)
     finally:
         workplace.close()
         outbox.close()

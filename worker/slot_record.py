@@ -1,30 +1,54 @@
-"""What a slot tells the process that started it: its record, as a line of JSON, whenever that changes."""
+"""What a slot tells the process that started it: its record, as a line of JSON at each change, and beats."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kernels.wire import to_plain
 from worker.fleet import SlotRecord, WorkerState
+from worker.heartbeat import EVERY_SECONDS, prepare, tell_beat
 from worker.messages import StepResult, Ticket
 from worker.workplace import is_doubtful
 
 
 class Teller:
-    """Keeps a slot's record and tells it. For the slot's main thread."""
+    """Keeps a slot's record and tells it. For the slot's main thread, except `beat`."""
 
     def __init__(self, name: str, queue: str, device: str, descriptor: int | None = None) -> None:
         """descriptor: of a pipe; None to tell nobody."""
         self.record = SlotRecord(name, queue, device, WorkerState.STARTING)
         self._descriptor = descriptor
         if descriptor is not None:
-            os.set_inheritable(descriptor, False)
-            os.set_blocking(descriptor, False)
+            prepare(descriptor)
         self._tell()
+
+    def beat(self) -> None:
+        """Say that the slot lives. From any thread."""
+        if self._descriptor is not None:
+            tell_beat(self._descriptor)
+
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """Beat from a thread while the body runs: what it does has bounds of its own, longer than a silence may be."""
+        over = threading.Event()
+
+        def run() -> None:
+            while not over.wait(EVERY_SECONDS):
+                self.beat()
+
+        thread = threading.Thread(target=run, name="busy", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     def begun(self, ticket: Ticket) -> None:
         """A step is in work."""

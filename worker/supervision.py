@@ -1,4 +1,4 @@
-"""Keeps processes alive: starts named parts, starts one anew that died, and ends all of them together.
+"""Keeps processes alive: starts named parts, restarts one that died or hangs, and ends all of them together.
 
 No part outlives the process that supervises it, however that one ends. Everything here happens in one thread, the main
 one, as the kernel ends a part with the thread that started it; other threads hand in what is to be done by `call`.
@@ -20,6 +20,7 @@ from types import FrameType
 
 from worker.part_process import Lines, PartProcess
 from worker.parts import STEADY_SECONDS, Event, Failure, Part, What
+from worker.pulse import LISTEN_SECONDS
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 _LOOK_SECONDS = 0.1
@@ -28,7 +29,10 @@ _ASKS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(slots=True)
 class _Kept:
-    """A part and what it is at. process: None while it does not run; leaving: it was asked to end."""
+    """A part and what it is at. process: None while it does not run; leaving: it was asked to end.
+
+    silent_seconds: without a beat, once it was killed for that
+    """
 
     part: Part
     process: PartProcess | None = None
@@ -41,6 +45,7 @@ class _Kept:
     pause: float = FIRST_PAUSE
     start_at: float = 0.0
     kill_at: float = math.inf
+    silent_seconds: float = 0.0
     last: str = ""
 
 
@@ -135,7 +140,7 @@ class Supervisor:
                 self._gone(kept)
 
     def _look(self, kept: _Kept, now: float) -> None:
-        """Start a part that may start; kill one that does not end; see whether it became ready."""
+        """Start a part that may start; kill one that does not end or hangs; see whether it became ready."""
         if kept.process is None:
             if (
                 not kept.leaving
@@ -147,15 +152,26 @@ class Supervisor:
         elif now >= kept.kill_at:
             kept.killed, kept.kill_at = True, math.inf
             kept.process.kill()
+        elif self._hangs(kept, now):
+            kept.process.kill()
         elif not kept.ready and not kept.leaving and kept.part.ready is not None and kept.part.ready():
             self._ready(kept)
+
+    def _hangs(self, kept: _Kept, now: float) -> bool:
+        pulse = kept.part.pulse
+        if pulse is None or kept.leaving or kept.silent_seconds or not pulse.hangs(now):
+            return False
+        kept.silent_seconds = pulse.silent_seconds
+        return True
 
     def _may_start(self, part: Part) -> bool:
         return all(self._kept[name].ready for name in part.after if name in self._kept)
 
     def _start(self, kept: _Kept, now: float) -> None:
         part = kept.part
-        kept.started, kept.ready, kept.last = now, False, ""
+        kept.started, kept.ready, kept.last, kept.silent_seconds = now, False, "", 0.0
+        if part.pulse is not None:
+            part.pulse.begin(now)
         kept.first_started = min(kept.first_started, now)
         try:
             kept.process = process = PartProcess(
@@ -201,7 +217,7 @@ class Supervisor:
     def _again(self, kept: _Kept, now: float, pid: int = 0, code: int | None = None) -> None:
         """Start a part anew after its pause, which is longer the next time."""
         kept.start_at, kept.ready = now + kept.pause, False
-        self.on_event(Event(kept.part.name, What.DIED, pid, code, kept.pause, kept.last))
+        self.on_event(Event(kept.part.name, What.DIED, pid, code, kept.pause, kept.last, kept.silent_seconds))
         kept.pause = min(2 * kept.pause, LONGEST_PAUSE)
 
     def _is_critical(self, kept: _Kept, code: int, now: float) -> bool:
@@ -227,6 +243,8 @@ class Supervisor:
                 due = min(due, kept.start_at if waits else due)
             else:
                 due = min(due, kept.kill_at)
+                if kept.part.pulse is not None:
+                    due = min(due, now + LISTEN_SECONDS)
                 if not kept.ready and not kept.leaving:
                     due = min(due, now + _LOOK_SECONDS)
         return due
@@ -235,7 +253,9 @@ class Supervisor:
         output = kept.process is not None and lines is kept.process.output
         for line in lines.read():
             if not output:
-                if kept.part.told is not None:
+                if kept.part.pulse is not None:
+                    kept.part.pulse.beat()
+                if kept.part.told is not None and line:
                     kept.part.told(line)
             else:
                 kept.last = line if line.strip() else kept.last

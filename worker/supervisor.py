@@ -17,10 +17,11 @@ from pathlib import Path
 from worker.board import Board
 from worker.fitness import Fitness, Test, Testing
 from worker.fleet import Fleet, Wanted, WorkerRecord, WorkerState
-from worker.heartbeat import Heartbeat
+from worker.heartbeat import SILENT_SECONDS, Heartbeat
 from worker.part_output import PartOutput, code_text
 from worker.part_process import TELL
 from worker.parts import Event, Part, What
+from worker.pulse import Pulse
 from worker.slot_account import SlotAccount
 from worker.slot_plan import Slot
 from worker.supervision import Supervisor
@@ -41,7 +42,8 @@ class Options:
     environment: of its slots
     cache: folder for what is compiled once
     workplace: MODULE:FACTORY of what does the steps instead, for tests and benches
-    heartbeat: a file to touch as long as the worker goes round
+    heartbeat: beats as long as the worker goes round
+    silent_seconds: after which a slot that does not beat is killed and starts again
     """
 
     slots: tuple[Slot, ...]
@@ -50,7 +52,8 @@ class Options:
     grace_seconds: float = 30.0
     most_faults: int = MOST_FAULTS
     workplace: str = ""
-    heartbeat: Path | None = None
+    heartbeat: Heartbeat = field(default_factory=partial(Heartbeat, None))
+    silent_seconds: float = SILENT_SECONDS
 
 
 def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
@@ -99,12 +102,10 @@ class WorkerParent:
     _out: str = ""
     _stopping: bool = False
     _refusal: str = ""
-    _heartbeat: Heartbeat = field(init=False)
 
     def __post_init__(self) -> None:
         self._accounts = {slot.name: SlotAccount(slot) for slot in self.options.slots}
         self._supervisor = Supervisor(self.output.line, self._happened, self._ending)
-        self._heartbeat = Heartbeat(self.options.heartbeat)
         self._board = Board(self.fleet, self._round, self._answered, self.output.say)
 
     def run(self) -> str:
@@ -126,7 +127,7 @@ class WorkerParent:
 
     def _round(self) -> WorkerRecord:
         """Called by the board every few seconds. The beat is left to the main thread: both have to go round."""
-        self._supervisor.call(self._heartbeat.beat)
+        self._supervisor.call(self.options.heartbeat.beat)
         return self.record()
 
     def record(self) -> WorkerRecord:
@@ -206,6 +207,7 @@ class WorkerParent:
             critical=frozenset({_WRONGLY_CALLED}),
             stop_seconds=self.options.grace_seconds + _LEAVE_SECONDS + _KILL_SECONDS,
             told=partial(self._told, name),
+            pulse=Pulse(self.options.silent_seconds),
         )
 
     def _told(self, name: str, line: str) -> None:

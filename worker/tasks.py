@@ -57,7 +57,8 @@ class StepTask:
         """Be the task of this application."""
 
         def step(body: object) -> None:
-            self.run(body)
+            with self.teller.busy():
+                self.run(body)
 
         app.task(name=STEP_TASK)(step)
 

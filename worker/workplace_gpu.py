@@ -13,7 +13,7 @@ from worker.clock import Clock
 from worker.gpu.judge_code import preparation
 from worker.gpu.messages import MeasureRequest, MeasureResponse
 from worker.gpu.spares import WALL_SECONDS, Runner, Spares
-from worker.measuring import REMAINS_OPEN, answer_of, judged
+from worker.measuring import answer_of, judged, remains_open
 from worker.messages import MeasureWork, StepKind, StepMessage, StepResult
 from worker.sandbox.limits import SandboxFailure
 from worker.workplace import ABORTED, Done, StepFault, carried_out
@@ -129,7 +129,7 @@ class GpuWorkplace:
 
     def _checked(self, work: MeasureWork) -> MeasureWork:
         """The work, if it can be done here; raises StepFault."""
-        if work.report.verdict not in REMAINS_OPEN:
+        if not remains_open(work.report):
             raise StepFault(f"the check ended with {work.report.verdict}, so nothing is left to measure")
         if work.report.arch != self._arch:
             raise StepFault(

@@ -11,6 +11,8 @@ from pathlib import Path
 
 _SERVERS = ("redis-server", "valkey-server")
 _ASK_SECONDS = 0.5
+_MOST_MEMORY = "512mb"
+"""Far more than the messages of one machine's slots; what does not fit stays in the database and is sent later."""
 
 
 class NoRedis(RuntimeError):
@@ -39,6 +41,7 @@ class EmbeddedRedis:
             "--unixsocketperm", "700",
             "--save", "",
             "--appendonly", "no",
+            "--maxmemory", _MOST_MEMORY,
             "--maxmemory-policy", "noeviction",
             "--dir", str(self.socket.parent),
             "--loglevel", "warning",
@@ -47,12 +50,19 @@ class EmbeddedRedis:
 
     def answers(self) -> bool:
         """Whether it takes commands."""
+        return self._said() == b"+PONG\r\n"
+
+    def alive(self) -> bool:
+        """Whether it says anything, be it that it cannot answer now."""
+        return bool(self._said())
+
+    def _said(self) -> bytes:
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as asked:
             asked.settimeout(_ASK_SECONDS)
             asked.connect(str(self.socket))
             asked.sendall(b"PING\r\n")
-            return asked.recv(7) == b"+PONG\r\n"
-        return False
+            return asked.recv(7)
+        return b""
 
 
 def find_redis() -> str:

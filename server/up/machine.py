@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from server.up.embedded_redis import EmbeddedRedis
+from worker.part_process import TELL
 from worker.parts import Part
+from worker.pulse import Pulse
 
 BROKER, DISPATCHER, RECORDER, WEB, WORKER = "redis", "dispatcher", "recorder", "web", "worker"
 
@@ -31,6 +33,7 @@ class Machine:
     descriptor: of the socket that the portal answers at
     worker_options: of `tilelab worker start`
     ready: tells of a part, by its name, whether it is ready
+    pulses: of the parts that cannot beat themselves, by name
     """
 
     database_url: str
@@ -39,6 +42,7 @@ class Machine:
     descriptor: int
     worker_options: tuple[str, ...]
     ready: Callable[[str], bool]
+    pulses: Mapping[str, Pulse]
 
     def parts(self) -> tuple[Part, ...]:
         """All of them, each after those that it needs.
@@ -48,18 +52,24 @@ class Machine:
         broker = () if self.redis is None else (BROKER,)
         parts = [] if self.redis is None else [self._broker(self.redis)]
         parts += [
-            self._part(WEB, "serve", "web", "--descriptor", str(self.descriptor), "--processes", "1"),
-            self._part(DISPATCHER, "serve", "dispatcher", after=broker),
-            self._part(RECORDER, "serve", "recorder", after=broker),
+            self._part(WEB, "serve", "web", "--descriptor", str(self.descriptor)),
+            self._part(DISPATCHER, "serve", "dispatcher", "--tell", TELL, after=broker),
+            self._part(RECORDER, "serve", "recorder", "--tell", TELL, after=broker),
             self._part(
-                WORKER, "worker", "start", "--grace", str(_GRACE_SECONDS), *self.worker_options,
+                WORKER, "worker", "start", "--tell", TELL, "--grace", str(_GRACE_SECONDS), *self.worker_options,
                 after=(*broker, DISPATCHER, RECORDER),
             ),
         ]  # fmt: skip
         return tuple(parts)
 
     def _broker(self, redis: EmbeddedRedis) -> Part:
-        return Part(BROKER, redis.command, environment=_without_secrets(), ready=redis.answers)
+        return Part(
+            BROKER,
+            redis.command,
+            environment=_without_secrets(),
+            ready=redis.answers,
+            pulse=self.pulses[BROKER],
+        )
 
     def _part(self, name: str, *words: str, after: tuple[str, ...] = ()) -> Part:
         watched = name in {WEB, WORKER}
@@ -71,6 +81,7 @@ class Machine:
             after=after,
             ready=(lambda: self.ready(name)) if watched else None,
             critical=_SETTINGS,
+            pulse=self.pulses.get(name) or Pulse(),
             stop_seconds=_WORKER_STOP_SECONDS if name == WORKER else 10.0,
         )
 

@@ -74,9 +74,11 @@ def _run(
     url = url_of(bound)
     demo = _prepare(database_url, folder, url, demo=options.demo)
     teller = Teller(write, log_to(folder.log), verbose=options.verbose)
-    watch = Watch(url, redis_url)
+    watch = Watch(url, redis_url, redis)
     teller.describe = lambda part: _about(part, redis, url, watch)
-    machine = Machine(database_url, redis_url, redis, bound.fileno(), options.worker, watch.ready)
+    machine = Machine(
+        database_url, redis_url, redis, bound.fileno(), options.worker, watch.ready, watch.pulses
+    )
     supervisor = _supervisor(machine, watch, teller)
     _say_where(teller, folder, url, demo)
     with watch.looking():

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -77,22 +78,38 @@ class Teller:
         self.say(f"  {part:<11} {text}")
 
 
-class _Quiet(RotatingFileHandler):
-    """For its owner alone. A log on a full disk must not fill the terminal."""
+class _LogFile(RotatingFileHandler):
+    """A file for its owner alone. Lines that cannot be written there go to standard error, after one warning."""
+
+    _warned = False
 
     def _open(self) -> TextIOWrapper:
         file = super()._open()
-        os.fchmod(file.fileno(), _MODE)  # also where an earlier version made it
+        try:
+            os.fchmod(file.fileno(), _MODE)  # also where an earlier version made it
+        except OSError:
+            file.close()
+            raise
         return file
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
-        pass
+        error = sys.exc_info()[1]
+        why = getattr(error, "strerror", None) or str(error)
+        with contextlib.suppress(OSError, ValueError):
+            if not self._warned:
+                self._warned = True
+                sys.stderr.write(
+                    f"tilelab: warning: {self.baseFilename} cannot be written ({why}). "
+                    "Its lines go to standard error until it can.\n"
+                )
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
 
 
 def log_to(path: Path) -> logging.Logger:
-    """A log in a file that is taken away in time; what cannot be written is not."""
+    """A log in a file that is replaced in time, or on standard error while the file cannot be written."""
     logger = logging.getLogger("tilelab.up")
-    handler = _Quiet(path, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8", delay=True)
+    handler = _LogFile(path, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logger.handlers[:] = [handler]
     logger.setLevel(logging.INFO)
@@ -101,6 +118,8 @@ def log_to(path: Path) -> logging.Logger:
 
 
 def _end_of(event: Event) -> str:
+    if event.silent_seconds:
+        return f"hung ({event.silent_seconds:.0f} s without a beat) and was killed"
     if event.code is None:
         return "could not be started"
     if event.code < 0:

@@ -1,29 +1,45 @@
-"""Looks from beside whether parts are ready, so that the supervisor never waits for an answer."""
+"""Asks parts, in threads of its own, whether they are ready and alive: the supervisor never waits for an answer."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from server.up.asking import NoAnswer, ask
-from server.up.machine import WEB, WORKER
+from server.up.embedded_redis import EmbeddedRedis
+from server.up.machine import BROKER, WEB, WORKER
 from worker.broker import connect_redis
 from worker.fleet import WorkerRecord, WorkerState
 from worker.parts import Event, What
+from worker.pulse import LISTEN_SECONDS, Pulse
 from worker.redis_fleet import RedisFleet
 
 _PAUSE_SECONDS = 0.3
 _ASK_SECONDS = 2.0
+_PROBE_SECONDS = 10.0
+"""For the web server to answer a probe: on a busy machine a page may take seconds."""
+
+_MOST_SILENT_BROKER = 15.0
+"""Shorter than for the other parts: each of them waits for Redis, and none may seem to hang because Redis does."""
+
 _READY = frozenset({WorkerState.IDLE, WorkerState.BUSY})
 
 
 class Watch:
-    """What is known of the parts. `see` takes what happens to them; `ready` may be asked at any time."""
+    """What is known of the parts. `see` takes what happens to them; `ready` may be asked at any time.
 
-    def __init__(self, url: str, redis_url: str) -> None:
+    pulses: of the parts that are asked whether they are alive
+    """
+
+    def __init__(self, url: str, redis_url: str, redis: EmbeddedRedis | None = None) -> None:
         self._url = url
+        self._probes: dict[str, Callable[[], bool]] = {WEB: self._web_answers}
+        self.pulses: Mapping[str, Pulse] = {WEB: Pulse()}
+        if redis is not None:
+            self._probes[BROKER] = redis.alive
+            self.pulses = {**self.pulses, BROKER: Pulse(_MOST_SILENT_BROKER)}
         self._fleet = RedisFleet(connect_redis(redis_url, answer_seconds=_ASK_SECONDS))
         self._looks: dict[str, Callable[[int], bool]] = {WEB: self._web, WORKER: self._worker}
         self._pids: dict[str, int] = {}
@@ -57,13 +73,18 @@ class Watch:
     @contextlib.contextmanager
     def looking(self) -> Iterator[None]:
         """Look while the body runs."""
-        thread = threading.Thread(target=self._look, name="watch", daemon=True)
-        thread.start()
+        threads = [threading.Thread(target=self._look, name="watch", daemon=True)]
+        threads += [
+            threading.Thread(target=self._probe, args=(part,), name=f"probe {part}", daemon=True)
+            for part in self._probes
+        ]
+        for thread in threads:
+            thread.start()
         try:
             yield
         finally:
             self.end()
-            thread.join(2 * _ASK_SECONDS)
+            threads[0].join(2 * _ASK_SECONDS)
 
     def end(self) -> None:
         """Nobody needs to know any more."""
@@ -76,11 +97,27 @@ class Watch:
                 if pid is not None and self._ready.get(part) != pid and look(pid):
                     self._ready[part] = pid
 
-    def _web(self, _pid: int) -> bool:
+    def _probe(self, part: str) -> None:
+        answers, pulse = self._probes[part], self.pulses[part]
+        while not self._over.wait(LISTEN_SECONDS):
+            if answers():
+                pulse.beat()
+
+    def _web_answers(self) -> bool:
+        """Whether the web server answers at all: one that only refuses is alive."""
         try:
-            return ask(self._url, "GET", "/readyz", seconds=_ASK_SECONDS).status == 200
+            ask(self._url, "GET", "/healthz", seconds=_PROBE_SECONDS)
+        except NoAnswer as error:
+            return not isinstance(error.__cause__, TimeoutError)
+        return True
+
+    def _web(self, _pid: int) -> bool:
+        """Ready, too, while it only lacks the disk space to take submissions: pages say so."""
+        try:
+            answer = ask(self._url, "GET", "/readyz", seconds=_ASK_SECONDS)
         except NoAnswer:
             return False
+        return answer.status == 200 or answer.body.get("code") == "disk_full"
 
     def _worker(self, pid: int) -> bool:
         try:

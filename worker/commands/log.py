@@ -28,7 +28,7 @@ def log(id: str | None, as_json: bool) -> None:  # noqa: A002 - the argument's n
       tilelab log
       tilelab log 5d2c6e0f8a1b4c3d --json
     """  # noqa: D301 - click reads the escape
-    from worker.commands.portal_text import log_text
+    from worker.commands.portal_text import log_text, title
     from worker.commands.terminal import style_of
 
     with portal() as asked:
@@ -40,7 +40,9 @@ def log(id: str | None, as_json: bool) -> None:  # noqa: A002 - the argument's n
         if as_json:
             click.echo(json.dumps(plain, ensure_ascii=True))
         elif report := found.report():
-            click.echo(log_text(report, asked.source(public_id), style_of(sys.stdout)))
+            style = style_of(sys.stdout)
+            click.echo(title(found, style))
+            click.echo(log_text(report, asked.source(public_id), style))
     leave(Exit.ACCEPTED)
 
 

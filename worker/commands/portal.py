@@ -98,9 +98,9 @@ def exit_of(found: Submission) -> Exit:
 
 
 def moment(text: str) -> str:
-    """A time as it is on this machine's clock; as it came where it is none."""
+    """A time on this machine's clock, with its zone; as it came where it is none."""
     try:
-        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
+        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M %Z}"
     except (ValueError, OverflowError):
         return safe(text[:20])
 

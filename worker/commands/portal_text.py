@@ -38,10 +38,15 @@ def report_text(found: Submission, source: str, file: str, style: Style, page: s
     return render(report, source, file, style, options)
 
 
+def title(found: Submission, style: Style) -> str:
+    """Which submission it is, and what for."""
+    return f"{style.paint(safe(found.id), _BOLD)}  {safe(found.assignment)}, {_kind(found.mode)}"
+
+
 def submission_text(found: Submission, style: Style, page: str) -> str:
     """How one submission stands."""
     lines = [
-        f"{style.paint(safe(found.id), _BOLD)}  {safe(found.assignment)}, {safe(found.mode)}",
+        title(found, style),
         _verdict(found.verdict, style) if found.over and found.verdict else phase(found).capitalize(),
     ]
     if isinstance(found.result, dict) and isinstance(message := found.result.get("message"), str):
@@ -63,14 +68,14 @@ def lines_text(found: Sequence[Line], style: Style) -> str:
         (
             safe(line.id),
             safe(line.assignment),
-            safe(line.mode),
+            _kind(line.mode),
             moment(line.created_at),
             _word(line.verdict or line.state),
             "" if line.measured is None else _measured(line.measured),
         )
         for line in found
     ]
-    head = ("id", "assignment", "mode", "handed in", "verdict", "measured")
+    head = ("id", "assignment", "kind", "submitted", "verdict", "measured")
     first, *rest = table([head, *rows], "<<<<<>", indent=0)
     return "\n".join([style.paint(first, _DIM), *rest])
 
@@ -109,6 +114,11 @@ def assignments_text(found: Sequence[Assignment]) -> list[str]:
 def _verdict(verdict: str | None, style: Style) -> str:
     text = safe((verdict or "no verdict").replace("_", " "))
     return style.paint(text, _COLOURS.get(verdict or "", _RED))
+
+
+def _kind(mode: str) -> str:
+    """A mode as people say it."""
+    return "submission" if mode == "rank" else safe(mode)
 
 
 def _word(state: str) -> str:

@@ -11,29 +11,34 @@ from typing import Any, NoReturn
 
 import click
 
+from kernels.wording import did_you_mean
 from worker.commands.ending import FAULT, calmly, discard_output
 
-_VERBS: Mapping[str, str] = {
-    "analyze": "Show what a kernel does, line by line, and what to look at first.",
-    "cancel": "Take back what you handed in.",
-    "exercises": "List the exercises, show a handout, or write a starter file.",
-    "grade": "Grade one .cu file on this machine.",
-    "leaderboard": "Show who is how fast in an assignment of your course.",
-    "log": "Show what was found in a submission, and what its kernel printed.",
-    "login": "Sign in to your course's portal, with a token.",
-    "logout": "Forget the portal and the token.",
-    "occupancy": "Show how many blocks of a kernel a multiprocessor holds, and what limits it.",
-    "open": "Open a page of the portal in the browser.",
-    "status": "Show what became of what you handed in.",
-    "submit": "Hand a file in to your course.",
-    "worker": "Run and test a machine that grades for others.",
+_SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "Work on a kernel": {
+        "analyze": "Show what a kernel does, line by line, and what to look at first.",
+        "exercises": "List the exercises, show a handout, or write a starter file.",
+        "grade": "Grade one .cu file on this machine.",
+        "occupancy": "Show how many blocks of a kernel a multiprocessor holds, and what limits it.",
+    },
+    "Submit to your course": {
+        "login": "Sign in to your course's portal, with a token.",
+        "submit": "Submit a file to your course.",
+        "status": "Show your submissions and their verdicts.",
+        "log": "Show what was found in a submission, and what its kernel printed.",
+        "cancel": "Cancel a submission.",
+        "leaderboard": "Show an assignment's leaderboard.",
+        "open": "Open a page of the portal in the browser.",
+        "logout": "Forget the portal and the token.",
+    },
+    "Run Tilelab for a course": {
+        "up": "Run everything on this machine, until Ctrl-C.",
+        "serve": "Run one part of the server: web, dispatcher or recorder.",
+        "worker": "Run and test a machine that grades for others.",
+        "admin": "Look after people, courses, jobs and the database.",
+    },
 }
-
-SERVER_VERBS: Mapping[str, str] = {
-    "admin": "Look after people, courses, jobs and the database.",
-    "serve": "Run one part of the server: web, dispatcher or recorder.",
-    "up": "Run everything on this machine, until Ctrl-C.",
-}
+SERVER_VERBS = frozenset({"admin", "serve", "up"})
 
 # What only a machine with the database has installed: extra "server" in pyproject.toml.
 _SERVER_PACKAGES = frozenset(
@@ -93,6 +98,16 @@ class Verbs(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that was asked for; for a name that is none, suggest the closest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            text = error.message + did_you_mean(args[0], self.verbs)
+            raise click.UsageError(text, ctx) from error
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; what nobody planned ends it calmly, before click gives it an ending of its own."""
         with calmly(click.ClickException, click.exceptions.Exit, click.Abort), _server_installed():
@@ -123,11 +138,18 @@ def _server_installed() -> Iterator[None]:
 class RootVerbs(Verbs):
     """All verbs; those that need the database are the server's."""
 
-    verbs: Mapping[str, str] = {**_VERBS, **SERVER_VERBS}
+    verbs: Mapping[str, str] = {name: text for part in _SECTIONS.values() for name, text in part.items()}
 
     def package_of(self, name: str) -> str:
         """The server's verbs live with the server."""
         return "server.commands" if name in SERVER_VERBS else self.package
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """What students need, before what operators do."""
+        widest = max(map(len, self.verbs))
+        for title, verbs in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), text) for name, text in verbs.items()])
 
 
 @click.group(

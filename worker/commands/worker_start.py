@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file to touch every two seconds; old means that it hangs.",
 )
+@click.option(
+    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
+)
 @redis_option
 def start(
     queues: str | None,
@@ -56,6 +59,7 @@ def start(
     faults: int,
     allow_gaps: bool,
     heartbeat: Path | None,
+    tell: int | None,
     redis: str | None,
 ) -> None:
     """Take work from the broker until Ctrl-C, which gives steps in work time to end.
@@ -71,6 +75,7 @@ def start(
     from worker.broker import connect_redis
     from worker.fitness import DeviceTests
     from worker.gpu.holding import GpuHeld, held
+    from worker.heartbeat import Heartbeat
     from worker.part_output import PartOutput
     from worker.redis_fleet import RedisFleet
     from worker.slot_plan import PlanError, Wish, read_queues
@@ -83,7 +88,8 @@ def start(
     except PlanError as error:
         raise WrongUse(str(error)) from error
     output = PartOutput(sys.stdout, "worker", as_json=as_json)
-    options = Options(slots, _environment(url), cache_folder(), grace, faults, heartbeat=heartbeat)
+    beat = Heartbeat(heartbeat, tell=tell)
+    options = Options(slots, _environment(url), cache_folder(), grace, faults, heartbeat=beat)
     tests = DeviceTests(slots, DEFAULT_ARCH, cache_folder(), allow_gaps)
     try:
         with held([slot.gpu for slot in slots if slot.gpu is not None]), connect_redis(url) as client:
