@@ -16,6 +16,7 @@ from tests.faults.campaign import Plan, run
 from tests.faults.embedded import Embedded
 from tests.faults.house import House
 from tests.faults.parts import parts
+from tests.faults.spells import run_spells
 from tests.faults.target import Target
 from tests.faults.text import text_of
 
@@ -34,10 +35,14 @@ def main() -> int:
         "--embedded", action="store_true", help="strike `tilelab up` with SQLite, and no PostgreSQL"
     )
     parser.add_argument("--control", action="store_true", help="publish after commit instead, and lose some")
+    parser.add_argument("--only", default="", help="faults whose names contain this")
+    parser.add_argument(
+        "--spells", action="store_true", help="long ones instead, once each, under a light load"
+    )
     parser.add_argument("--keep", type=Path, help="folder for logs and database, kept")
     options = parser.parse_args()
     seconds = options.seconds or 2.5 * options.faults
-    plan = Plan(options.submissions, options.faults, options.seed, seconds)
+    plan = Plan(options.submissions, options.faults, options.seed, seconds, only=options.only)
     if options.control:
         # what it has lost never comes back, however long one waits
         plan = replace(plan, drain_seconds=_CONTROL_SECONDS)
@@ -56,6 +61,8 @@ def main() -> int:
         with _target(folder, plan, options) as target:
             if not target.disk_is_small:
                 print("no disk can be mounted here, so none is filled")
+            if options.spells:
+                return 0 if run_spells(target, say) else 1
             outcome = run(target, plan, say)
     print(text_of(outcome))
     print(f"{time.monotonic() - begun:.0f} s in all")

@@ -9,15 +9,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from server.up.asking import NoAnswer, ask
 from tests.faults.account import Account, account, unfinished
 from tests.faults.course import kernels
-from tests.faults.faults import FAULTS
+from tests.faults.faults import FAULTS, START_SECONDS, NotRecovered
 from tests.faults.load import Load
-from tests.faults.target import Target
-from tests.services.processes import alive
+from tests.faults.target import PARTS, Target
+from tests.services.processes import alive, stopped
 
 Say = Callable[[str], None]
 _LOOK_SECONDS, _SAY_SECONDS = 0.5, 5.0
+_LIVE_SECONDS = 60.0
+_MOST_MISSED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class Plan:
     """What is to happen. The same seed gives the same submissions and the same order of faults.
 
     seconds: over which submissions and faults are spread; drain_seconds: for what is left after that
+    only: part of the names of the faults that are chosen from; without: part of the names of others
     """
 
     submissions: int
@@ -33,14 +37,22 @@ class Plan:
     seconds: float
     drain_seconds: float = 900.0
     students: int = 12
+    only: str = ""
+    without: str = ""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What happened. faults: by name; drained: seconds from the last fault to the last verdict."""
+    """What happened.
+
+    faults: by name
+    recovered: by the name of a spell, seconds from its end until a submission was accepted
+    drained: seconds from the last fault to the last verdict
+    """
 
     account: Account
     faults: Counter[str] = field(default_factory=Counter)
+    recovered: dict[str, list[float]] = field(default_factory=dict)
     tries: int = 0
     seconds: float = 0.0
     drained: float = 0.0
@@ -53,35 +65,70 @@ class Outcome:
 
 def run(target: Target, plan: Plan, say: Say) -> Outcome:
     """Run a campaign in a target whose parts have been started. Stops them at the end."""
+    wait_ready(target)
     begun = time.monotonic()
     load = Load(target.url, target.tokens, kernels(), plan.submissions, plan.seconds, plan.seed)
     load.start()
-    struck = _strike(target, plan, say)
+    struck = _strike(target, load, plan, say)
     calm = time.monotonic()
     _drain(target, load, calm + plan.drain_seconds, say)
     drained = time.monotonic() - calm
     with target.sessions.begin() as session:
         found = account(session, load.accepted)
-    if not load.over or len(load.accepted) != plan.submissions:
-        found.broken.append(f"only {len(load.accepted)} of {plan.submissions} requests came through in time")
+    if not load.over or len(load.accepted) != load.expected:
+        found.broken.append(f"only {len(load.accepted)} of {load.expected} requests came through in time")
     found.broken.extend(dict.fromkeys(f"answered with {text}" for text in load.refused))
+    found.broken.extend(struck.broken)
+    found.broken.extend(dead(target))
     orphans = _orphans(target)
-    return Outcome(found, struck, load.tries, time.monotonic() - begun, drained, orphans)
+    seconds = time.monotonic() - begun
+    return Outcome(found, struck.faults, struck.recovered, load.tries, seconds, drained, orphans)
 
 
-def _strike(target: Target, plan: Plan, say: Say) -> Counter[str]:
+@dataclass(slots=True)
+class _Struck:
+    """What was struck, and what did not recover."""
+
+    faults: Counter[str] = field(default_factory=Counter)
+    recovered: dict[str, list[float]] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
+
+
+def _strike(target: Target, load: Load, plan: Plan, say: Say) -> _Struck:
     """Faults one after the other, spread over the time there is."""
     dice = random.Random(plan.seed)
-    names, weights = list(FAULTS), [fault.weight for fault in FAULTS.values()]
-    struck: Counter[str] = Counter()
+    possible = {
+        name: fault
+        for name, fault in FAULTS.items()
+        if plan.only in name and not (plan.without and plan.without in name)
+    }
+    names, weights = list(possible), [fault.weight for fault in possible.values()]
+    struck = _Struck()
     begun = time.monotonic()
-    while (number := struck.total()) < plan.faults:
+    missed = 0
+    while (number := struck.faults.total()) < plan.faults and missed < _MOST_MISSED:
         due = begun + plan.seconds * (number + dice.uniform(0.2, 0.8)) / plan.faults
         time.sleep(max(0.0, due - time.monotonic()))
         (name,) = dice.choices(names, weights)
-        if FAULTS[name].strike(target, dice):
-            struck[name] += 1
-            say(f"{time.monotonic() - begun:6.1f} s  fault {struck.total()}: {name}")
+        fault = FAULTS[name]
+        if fault.after_acceptance:
+            load.probe()
+        try:
+            if not fault.strike(target, dice):
+                missed += 1
+                continue
+        except NotRecovered as error:
+            struck.broken.append(f"{name}: {error}")
+        missed = 0
+        struck.faults[name] += 1
+        line = f"{time.monotonic() - begun:6.1f} s  fault {struck.faults.total()}: {name}"
+        if fault.within:
+            seconds = load.probe()
+            struck.recovered.setdefault(name, []).append(seconds)
+            line += f", accepted again after {seconds:.1f} s"
+            if seconds > fault.within:
+                struck.broken.append(f"{name}: accepted again only after {seconds:.1f} s")
+        say(line)
     return struck
 
 
@@ -97,6 +144,43 @@ def _drain(target: Target, load: Load, deadline: float, say: Say) -> None:
             say(f"         {len(load.accepted)} accepted, {left} in work")
             say_at = now + _SAY_SECONDS
         time.sleep(_LOOK_SECONDS)
+
+
+def wait_ready(target: Target) -> None:
+    """Until it accepts submissions for the first time."""
+    deadline = time.monotonic() + START_SECONDS
+    while _readiness(target):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the portal is not ready")
+        time.sleep(_LOOK_SECONDS)
+
+
+def _readiness(target: Target) -> str:
+    """What keeps the portal from accepting submissions; "" for nothing."""
+    try:
+        answer = ask(target.url, "GET", "/readyz")
+    except NoAnswer:
+        return "the portal does not answer"
+    return "" if answer.status == 200 else "the portal is not ready"
+
+
+def dead(target: Target) -> list[str]:
+    """What does not work at the end, though everything had time to come back by itself."""
+    deadline = time.monotonic() + _LIVE_SECONDS
+    while (found := _dead(target)) and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
+    return found
+
+
+def _dead(target: Target) -> list[str]:
+    found = []
+    for name in PARTS:
+        pid = target.pid(name)
+        if pid is None or not alive(pid) or stopped(pid):
+            found.append(f"{name} does not run at the end")
+    if readiness := _readiness(target):
+        found.append(f"{readiness} at the end")
+    return found
 
 
 def _orphans(target: Target) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise import read_exercise
 from server.accounts.service import create_person, create_token
+from server.courses.exercises import Content, keep
 from server.courses.models import Assignment, Role
 from server.courses.service import create_course, enrol
-from server.grading.models import Exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,15 +45,12 @@ def furnish(session: Session, students: int, device_class: str) -> list[str]:
     device_class: what is measured on; "" for nothing
     """
     definition = Path(__file__).with_name("exercise.toml").read_text()
-    exercise = read_exercise("tiled-small", definition)
     now = datetime.now(UTC)
-    session.add(Exercise(
-        digest=exercise.digest, name=exercise.name, title=exercise.title, definition=definition, added_at=now
-    ))  # fmt: skip
-    session.flush()
     course = create_course(session, ASSIGNMENT.split("/", maxsplit=1)[0], "Faults", now)
+    content = Content(read_exercise("tiled-small", definition), definition, {})
+    exercise = keep(session, content, course.id, now)
     session.add(Assignment(
-        course_id=course.id, exercise_digest=exercise.digest, slug=ASSIGNMENT.split("/")[1], title="Tiled",
+        course_id=course.id, exercise_id=exercise.id, slug=ASSIGNMENT.split("/")[1], title="Tiled",
         device_class=device_class, arch="sm_90", points=1.0, created_at=now,
     ))  # fmt: skip
     people = [

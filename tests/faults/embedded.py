@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+from sqlalchemy import event
 
 from server.database.engine import Sessions, connect, sessions
 from tests.faults.course import ROOT, furnish
 from tests.faults.kept import Kept, below, command_line
 from tests.faults.small_disk import small_disk
 from tests.faults.target import SETTINGS
+from tests.services.faulty_disk import FaultyDisk
 from tests.services.redis_server import free_port
 
 _START_SECONDS = 180.0
+_LOOKS_EVERY_SECONDS = 1.2
 _WORDS = {
     "portal": "serve web",
     "dispatcher": "serve dispatcher",
@@ -33,7 +38,9 @@ _BROKERS = ("redis-server", "valkey-server")
 
 
 class Embedded:
-    """A target that keeps itself alive. Use as a context manager."""
+    """A target that keeps itself alive, on a disk and with a clock that fail on demand. Use as a context manager."""
+
+    restarts_hanging = True
 
     def __init__(self, folder: Path, *, students: int) -> None:
         self.folder = folder
@@ -42,15 +49,23 @@ class Embedded:
         self._undo = ExitStack()
         self.disk_is_small = self._undo.enter_context(small_disk(self.temporary))
         command = [sys.executable, "-m", "worker.commands", "up", "--data", str(folder / "data")]
-        environment = {**SETTINGS, "TMPDIR": str(self.temporary), "PYTHONPATH": str(ROOT)}
+        self._file = folder / "data" / "tilelab.sqlite3"
+        self._disk = FaultyDisk(folder / "faulty", self._file)
+        environment = {
+            **SETTINGS, **self._disk.environment, "TMPDIR": str(self.temporary), "PYTHONPATH": str(ROOT)
+        }  # fmt: skip
         self._up = Kept("up", [*command, "--port", str(self._port)], environment, folder / "up.log")
         self._undo.callback(self._up.stop)
         self._wait_ready()
-        engine = connect(f"sqlite:///{folder / 'data' / 'tilelab.sqlite3'}")
-        self._undo.callback(engine.dispose)
-        self.sessions: Sessions = sessions(engine)
+        self._engine = connect(f"sqlite:///{self._file}")
+        event.listen(self._engine, "connect", _write_to_the_log_alone)
+        self._undo.callback(self._engine.dispose)
+        self.sessions: Sessions = sessions(self._engine)
         with self.sessions.begin() as session:
             self.tokens: Sequence[str] = furnish(session, students, device_class="")
+        # the portal writes to the same log when it is asked, and so syncs what this process wrote
+        time.sleep(_LOOKS_EVERY_SECONDS)
+        self._wait_ready()
 
     @property
     def url(self) -> str:
@@ -65,7 +80,7 @@ class Embedded:
         self._undo.close()
 
     def pid(self, name: str) -> int | None:
-        return self._find(_WORDS[name])
+        return self._find(*_BROKERS) if name == "Redis" else self._find(_WORDS[name])
 
     def workers(self) -> list[int]:
         worker = self.pid("worker")
@@ -86,6 +101,28 @@ class Embedded:
 
     def kill_postgres(self, seconds: float) -> bool:
         return False
+
+    def database_read_only(self) -> AbstractContextManager[None]:
+        return self._disk.read_only()
+
+    @contextmanager
+    def database_locked(self) -> Iterator[None]:
+        with closing(sqlite3.connect(self._file, 30, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            yield
+            other.execute("ROLLBACK")
+
+    def database_full(self) -> AbstractContextManager[None]:
+        return self._disk.full()
+
+    def clock_off_by(self, seconds: int) -> AbstractContextManager[None]:
+        return self._disk.clock_off_by(seconds)
+
+    def lose_power(self) -> bool:
+        # while others have it open: the last to close it would write what it never synced
+        self._engine.dispose()
+        self._up.crash(self._disk.lose_power)
+        return True
 
     def resume_workers(self) -> None:
         command = [sys.executable, "-m", "worker.commands", "worker", "resume", "--all"]
@@ -116,3 +153,8 @@ class Embedded:
                     return
             time.sleep(0.5)
         raise TimeoutError(f"`tilelab up` is not ready:\n{(self.folder / 'up.log').read_text()[-3000:]}")
+
+
+def _write_to_the_log_alone(connection: Any, _record: object) -> None:
+    """Not on the faulty disk, so it never writes to the file itself: whoever syncs the log next copies its writes."""
+    connection.execute("PRAGMA wal_autocheckpoint=0")

@@ -9,23 +9,45 @@ import random
 import signal
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from tests.faults.kept import below, command_line
+from tests.faults.slow_clients import slow_clients, trickle
 from tests.faults.target import LEASE_SECONDS, Target
 
 Dice = random.Random
 
 OUTAGE_SECONDS = 2.0
+NOTICED_SECONDS = 150.0
+"""A part that hangs has to be restarted by then, also one that hangs while it starts."""
+
+SPELL_SECONDS = 10.0
+START_SECONDS = 120.0
+"""From the end of a spell, and from the start of a part or the whole machine, until a submission is accepted."""
+
+SLOW_CLIENTS = 60
+DAY = 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One kind of fault. strike: does it; False where there was nothing to hit, which counts as no fault."""
+    """One kind of fault.
+
+    strike: does it; False where there was nothing to hit, which counts as no fault; raises NotRecovered
+    within: seconds from its end in which a submission has to be accepted; 0 where that is not looked at
+    after_acceptance: it strikes as soon as a submission was accepted
+    """
 
     name: str
     weight: int
     strike: Callable[[Target, Dice], bool]
+    within: float = 0.0
+    after_acceptance: bool = False
+
+
+class NotRecovered(Exception):
+    """Something needed a hand; the text says what."""
 
 
 def _kill(pid: int | None) -> bool:
@@ -93,6 +115,27 @@ def freeze_part(name: str) -> Callable[[Target, Dice], bool]:
     return strike
 
 
+def hang_part(name: str) -> Callable[[Target, Dice], bool]:
+    """SIGSTOP of a part, for good: something has to notice it and start another."""
+
+    def strike(target: Target, _dice: Dice) -> bool:
+        pid = target.pid(name) if target.restarts_hanging else None
+        if pid is None:
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+        end = time.monotonic() + NOTICED_SECONDS
+        while time.monotonic() < end:
+            if target.pid(name) not in {pid, None}:
+                return True
+            time.sleep(0.2)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+        raise NotRecovered(f"nothing restarted it within {NOTICED_SECONDS:g} s")
+
+    return strike
+
+
 def _freeze(pid: int, seconds: float) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGSTOP)
@@ -117,6 +160,42 @@ def redis_outage(target: Target, _dice: Dice) -> bool:
 def kill_postgres(target: Target, dice: Dice) -> bool:
     """PostgreSQL dies with all its processes, and comes back by its log."""
     return target.kill_postgres(dice.uniform(0.0, 1.0))
+
+
+def _spell(
+    begin: Callable[[Target, Dice], AbstractContextManager[object] | None], least: float, most: float
+) -> Callable[[Target, Dice], bool]:
+    """Something that lasts for some seconds, and then is as if nothing had been."""
+
+    def strike(target: Target, dice: Dice) -> bool:
+        spell = begin(target, dice)
+        if spell is None:
+            return False
+        with spell:
+            time.sleep(dice.uniform(least, most))
+        return True
+
+    return strike
+
+
+def step_clock(target: Target, dice: Dice) -> AbstractContextManager[object]:
+    """The time of day is wrong by seconds, an hour or a day, in either direction, and then corrected."""
+    return target.clock_off_by(dice.choice([30, 3600, DAY]) * dice.choice([-1, 1]))
+
+
+def lose_power(target: Target, _dice: Dice) -> bool:
+    """All processes die, and what they wrote and did not sync is gone."""
+    return target.lose_power()
+
+
+def be_slow(target: Target, dice: Dice) -> bool:
+    """Many clients begin requests and do not end them, while others go on."""
+    try:
+        with slow_clients(target.url, SLOW_CLIENTS) as connections:
+            trickle(connections, dice.uniform(3.0, 8.0))
+    except OSError:
+        return False  # the portal is about to be started
+    return True
 
 
 def fill_disk(target: Target, _dice: Dice) -> bool:
@@ -159,6 +238,24 @@ FAULTS: Mapping[str, Fault] = {
         Fault("kill Redis", 6, kill_redis),
         Fault("Redis outage", 4, redis_outage),
         Fault("kill PostgreSQL", 5, kill_postgres),
-        Fault("full disk", 3, fill_disk),
+        Fault("full disk of workers", 3, fill_disk),
+        Fault(
+            "read-only database",
+            3,
+            _spell(lambda target, _: target.database_read_only(), 3, 8),
+            SPELL_SECONDS,
+        ),
+        Fault("locked database", 3, _spell(lambda target, _: target.database_locked(), 3, 12), SPELL_SECONDS),
+        Fault(
+            "full disk of database", 3, _spell(lambda target, _: target.database_full(), 3, 6), SPELL_SECONDS
+        ),
+        Fault("clock step", 3, _spell(step_clock, 3, 6), SPELL_SECONDS),
+        Fault("loss of power", 4, lose_power, START_SECONDS, after_acceptance=True),
+        Fault("slow clients", 2, be_slow, SPELL_SECONDS),
+        Fault("hanging portal", 1, hang_part("portal"), START_SECONDS),
+        Fault("hanging dispatcher", 1, hang_part("dispatcher")),
+        Fault("hanging recorder", 1, hang_part("recorder")),
+        Fault("hanging worker", 1, hang_part("worker")),
+        Fault("hanging Redis", 1, hang_part("Redis")),
     )
 }

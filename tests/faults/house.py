@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,8 +16,9 @@ from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
 from tests.faults.course import ROOT, furnish
 from tests.faults.kept import Kept, below
-from tests.faults.small_disk import small_disk
+from tests.faults.small_disk import FEW_BYTES, filled, small_disk
 from tests.faults.target import SETTINGS
+from tests.services.faulty_disk import FaultyDisk
 from tests.services.postgres_server import PostgresServer
 from tests.services.redis_server import RedisServer, free_port
 
@@ -33,13 +34,18 @@ class House:
     disk_is_small: whether that can be filled
     """
 
+    restarts_hanging = False
+
     def __init__(self, folder: Path, *, students: int) -> None:
         self.folder = folder
         self.temporary = folder / "tmp"
         self._undo = ExitStack()
         self.disk_is_small = self._undo.enter_context(small_disk(self.temporary))
         self.redis = self._undo.enter_context(RedisServer(folder / "redis"))
-        self.postgres = self._undo.enter_context(PostgresServer(folder / "postgres"))
+        self._clock = FaultyDisk(folder / "faulty", folder / "no-database")
+        self._database_disk_is_small = self._undo.enter_context(small_disk(folder / "postgres", FEW_BYTES))
+        server = PostgresServer(folder / "postgres", max_wal_size="64MB", min_wal_size="32MB")
+        self.postgres = self._undo.enter_context(server)
         self.postgres.create_database("tilelab")
         self.database_url = self.postgres.url("tilelab")
         engine = connect(self.database_url)
@@ -72,8 +78,8 @@ class House:
         return pids
 
     def pid(self, name: str) -> int | None:
-        """A part's process."""
-        return self.parts[name].pid
+        """A part's process; Redis belongs to no part."""
+        return self.parts[name].pid if name in self.parts else None
 
     def workers(self) -> list[int]:
         """The processes below which students' files are run."""
@@ -98,6 +104,40 @@ class House:
         self.postgres.start()
         return True
 
+    @contextmanager
+    def database_read_only(self) -> Iterator[None]:
+        """As when the server became a standby, for all who are connected."""
+        with self.postgres.connect() as connection:
+            connection.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+            connection.execute("SELECT pg_reload_conf()")
+            yield
+            connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
+            connection.execute("SELECT pg_reload_conf()")
+
+    @contextmanager
+    def database_locked(self) -> Iterator[None]:
+        with self.postgres.connect("tilelab") as connection, connection.transaction():
+            connection.execute("LOCK TABLE submissions, jobs, steps IN EXCLUSIVE MODE")
+            yield
+
+    def database_full(self) -> AbstractContextManager[None] | None:
+        return self._full() if self._database_disk_is_small else None
+
+    @contextmanager
+    def _full(self) -> Iterator[None]:
+        """PostgreSQL may end for it; then it is started again, as by whatever keeps it running."""
+        with filled(self.folder / "postgres"):
+            yield
+        if not self.postgres.running:
+            self.postgres.start()
+        self.postgres.wait_ready()
+
+    def clock_off_by(self, seconds: int) -> AbstractContextManager[None]:
+        return self._clock.clock_off_by(seconds)
+
+    def lose_power(self) -> bool:
+        return False
+
     def resume_workers(self) -> None:
         """What an operator does for workers that are out; one that is not goes on as it was."""
         command = [sys.executable, "-m", "worker.commands", "worker", "resume", "--all"]
@@ -111,6 +151,7 @@ class House:
             "REDIS_URL": self.redis.url,
             "TMPDIR": str(self.temporary),
             **SETTINGS,
+            **self._clock.environment,
             "PYTHONPATH": str(ROOT),
         }
         for name, command in commands.items():

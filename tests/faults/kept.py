@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.services import tethered
-from tests.services.processes import children_of
+from tests.services.processes import alive, children_of
 
 RESTART_SECONDS = 0.3
 
@@ -28,6 +29,8 @@ class Kept:
         self._command = ["/usr/bin/env", *(f"{key}={value}" for key, value in environment.items()), *command]
         self._log = log
         self._over = threading.Event()
+        self._may_start = threading.Event()
+        self._may_start.set()
         self._process = self._start()
         self._thread = threading.Thread(target=self._keep, name=f"keep-{name}", daemon=True)
         self._thread.start()
@@ -40,6 +43,21 @@ class Kept:
         """Send it a signal, unless it has just ended."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
+
+    def crash(self, meanwhile: Callable[[], None]) -> None:
+        """Kill it and everything below it at once; it starts again when something was done while nothing ran."""
+        self._may_start.clear()
+        try:
+            pids = [self.pid, *below(self.pid)]
+            for number in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in pids:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, number)
+            while any(alive(pid) for pid in pids):
+                time.sleep(0.01)
+            meanwhile()
+        finally:
+            self._may_start.set()
 
     def stop(self, seconds: float = 60) -> None:
         """Ask it to end, wait, and kill what does not."""
@@ -60,6 +78,7 @@ class Kept:
     def _keep(self) -> None:
         while True:
             self._process.wait()
+            self._may_start.wait()
             if self._over.wait(RESTART_SECONDS):
                 return
             self._process = self._start()

@@ -34,6 +34,7 @@ class Load:
     accepted: those that were answered with 202
     tries: requests that were made, those that failed included
     refused: answers that no client can expect, such as a 500; none may be there
+    probes: submissions beside the total, made by `probe`
     """
 
     url: str
@@ -45,6 +46,7 @@ class Load:
     accepted: list[HandedIn] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     tries: int = 0
+    probes: int = 0
     _threads: list[threading.Thread] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -59,6 +61,19 @@ class Load:
     @property
     def over(self) -> bool:
         return not any(thread.is_alive() for thread in self._threads)
+
+    @property
+    def expected(self) -> int:
+        """How many have to be accepted in the end."""
+        return self.total + self.probes
+
+    def probe(self) -> float:
+        """Submit now; how many seconds it takes until that is accepted, however often it has to be tried."""
+        begun = time.monotonic()
+        dice = random.Random(self.seed * 1000 + 999 - self.probes)
+        self.probes += 1
+        self._hand_in(self.tokens[self.probes % len(self.tokens)], self.kernels[0], dice.getrandbits(64))
+        return time.monotonic() - begun
 
     def _student(self, token: str, number: int, dice: random.Random) -> None:
         begin = time.monotonic()

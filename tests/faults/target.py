@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +11,8 @@ from server.database.engine import Sessions
 
 LEASE_SECONDS = 4.0
 REPUBLISH_SECONDS = 2.0
+
+PARTS = ("portal", "dispatcher", "recorder", "worker")
 
 SETTINGS = {
     "TILELAB_LEASE_SECONDS": str(LEASE_SECONDS),
@@ -25,6 +28,7 @@ class Target(Protocol):
 
     tokens: of the students, by which they hand in
     temporary: where the workers' processes have their folders; disk_is_small: whether that can be filled
+    restarts_hanging: whether something here restarts a part that is alive and does nothing
     """
 
     folder: Path
@@ -32,13 +36,14 @@ class Target(Protocol):
     sessions: Sessions
     temporary: Path
     disk_is_small: bool
+    restarts_hanging: bool
 
     @property
     def url(self) -> str:
         """Of the portal."""
 
     def pid(self, name: str) -> int | None:
-        """The process of `portal`, `dispatcher`, `recorder` or `worker`; None where it is about to be started."""
+        """The process of `portal`, `dispatcher`, `recorder`, `worker` or `Redis`; None where it is to be started."""
 
     def workers(self) -> Sequence[int]:
         """The processes below which students' files are run."""
@@ -51,6 +56,21 @@ class Target(Protocol):
 
     def kill_postgres(self, seconds: float) -> bool:
         """Kill PostgreSQL; it is back after about so long. False where there is none."""
+
+    def database_read_only(self) -> AbstractContextManager[object]:
+        """Nothing can be written to the database for a while."""
+
+    def database_locked(self) -> AbstractContextManager[object]:
+        """Another program holds the lock that every submission needs."""
+
+    def database_full(self) -> AbstractContextManager[object] | None:
+        """The disk of the database is full for a while; None where none can be filled."""
+
+    def clock_off_by(self, seconds: int) -> AbstractContextManager[object]:
+        """The time of day of all parts is wrong for a while."""
+
+    def lose_power(self) -> bool:
+        """Kill all parts at once and drop what none of them has synced. False where that can't be shown."""
 
     def resume_workers(self) -> None:
         """What an operator does for workers that took themselves out."""

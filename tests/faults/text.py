@@ -17,6 +17,8 @@ def text_of(outcome: Outcome) -> str:
 def _lines(outcome: Outcome) -> Iterator[str]:
     found = outcome.account
     yield f"faults          {outcome.faults.total()}: {_counts(outcome.faults)}"
+    for name, seconds in sorted(outcome.recovered.items()):
+        yield f"after {name}: accepted again within {max(seconds):.1f} s, {len(seconds)} times"
     yield f"accepted        {found.accepted} submissions, in {outcome.tries} requests"
     yield f"one verdict     {found.done}: {_counts(found.verdicts)}"
     yield f"without         {len(found.lost)}"
