@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types client check format docs screenshots lock fuzz fuzz-api faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test lint types client check format docs screenshots lock fuzz fuzz-api races race-faults rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -64,6 +64,18 @@ fuzz: ## grade N mutated sources and PTX texts (N=100000): no crash, no hang
 fuzz-api: ## make up N requests from the API's own description (N=20000): no violation of it, no fault
 	@bin/setup dev
 	@$(PY) -m tests.fuzz_api $(if $(filter command line environment,$(origin N)),$(N)) $(T)
+
+races: ## judge N generated kernels (N=20000) by the CPU device and by an oracle for data races (SEED=0)
+	@bin/setup dev
+	@$(PY) -m tests.races $(if $(filter command line environment,$(origin N)),$(N)) $(if $(SEED),--seed $(SEED)) $(T)
+
+race-faults: ## put known faults into the race detection: the short run of `races` must find each (T="--search 2000")
+	@bin/setup dev
+	@$(PY) -m tests.races.faults $(T)
+
+rights: ## try N random acts of staff, students and strangers (N=20000): nobody gets what is not theirs (T="--seed 7")
+	@bin/setup dev
+	@$(PY) -m tests.rights $(if $(filter command line environment,$(origin N)),$(N)) $(T)
 
 faults: ## hand in 500 kernels while every part dies 300 times: nothing may be lost (T="--seed 1 --submissions 100")
 	@bin/setup dev

@@ -76,10 +76,10 @@ def bare_course(course: ACourse) -> None:
                 session.add(
                     Membership(course_id=where.id, person_id=course.people[name], role=role, created_at=NOW)
                 )
-        digest = session.get_one(Assignment, course.assignment).exercise_digest
-        _set(session, made, "tiled", digest)
-        _set(session, made, "older", _another(session, digest))
-        frozen = _set(session, made, "frozen", digest)
+        exercise = session.get_one(Assignment, course.assignment).exercise
+        _set(session, made, "tiled", exercise)
+        _set(session, made, "older", _another(session, exercise))
+        frozen = _set(session, made, "frozen", exercise)
         session.get_one(Person, course.people["root"]).admin = True
         note(session, None, "worker.drained", "worker gpu-1")
     ranked(replace(course, assignment=frozen), "eve", 1_500.0)
@@ -87,9 +87,9 @@ def bare_course(course: ACourse) -> None:
         freeze(session, session.get_one(Assignment, frozen), later(3600))
 
 
-def _set(session: Session, course: Course, slug: str, digest: str) -> int:
+def _set(session: Session, course: Course, slug: str, exercise: Exercise) -> int:
     made = Assignment(
-        course_id=course.id, exercise_digest=digest, title=slug.capitalize(), created_at=NOW, slug=slug,
+        course_id=course.id, exercise=exercise, title=slug.capitalize(), created_at=NOW, slug=slug,
         device_class="h200", arch="sm_90",
     )  # fmt: skip
     session.add(made)
@@ -97,11 +97,11 @@ def _set(session: Session, course: Course, slug: str, digest: str) -> int:
     return made.id
 
 
-def _another(session: Session, digest: str) -> str:
+def _another(session: Session, like: Exercise) -> Exercise:
     """The same exercise as another judge would set it."""
-    like = session.get_one(Exercise, digest)
     made = Exercise(
-        digest="0" * 64, name=like.name, title=like.title, definition=like.definition, added_at=NOW
-    )
+        name=like.name, version="0" * 64, digest="0" * 64, title=like.title, definition=like.definition,
+        added_at=NOW,
+    )  # fmt: skip
     session.add(made)
-    return made.digest
+    return made

@@ -18,6 +18,7 @@ __global__ void scale(float* a, int n) {
 }
 """
 RACE = {"line": 6, "kind": "data_race", "message": "Reads what thread 3 writes.", "severity": "error"}
+GAP = {"line": 5, "column": 30, "kind": "compile_error", "message": "A `;` is missing.", "severity": "error"}
 SLOW = {"line": 4, "kind": "", "message": "Not coalesced.", "severity": "warning"}
 FORM = """<form method="post" action="/handed-in" class="form"><div class="field">
 <label for="source">Your kernel</label>
@@ -67,6 +68,14 @@ def test_what_is_typed_is_handed_in(page, bench):
     assert handed_in(page, bench) == SOURCE + "// mine"
 
 
+def test_typing_over_the_whole_text_keeps_to_the_policy(page, bench):
+    page.goto(lay_out(bench))
+    editor(page).focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("void f();")
+    assert handed_in(page, bench) == "void f();"
+
+
 def test_without_scripts_it_is_a_text_area(browser, bench):
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
@@ -91,6 +100,23 @@ def test_words_of_cuda_stand_out_but_not_in_a_comment(page, bench):
     page.goto(lay_out(bench))
     shown = page.locator(".cm-cuda").all_inner_texts()
     assert shown[:5] == ["__global__", "__shared__", "blockIdx", "blockDim", "threadIdx"]
+
+
+def test_a_mark_at_the_end_of_a_line_is_on_its_last_character_and_shows_code_as_code(page, bench):
+    page.goto(lay_out(bench, marks=json.dumps([GAP])))
+    assert page.locator(".cm-mark-error").all_inner_texts() == [";"]
+    page.locator(".cm-mark-error").hover()
+    expect(page.locator(".cm-tooltip code")).to_have_text(";")
+    expect(page.locator(".cm-tooltip")).not_to_contain_text("`")
+
+
+def test_the_close_button_of_the_search_is_beside_its_fields(page, bench):
+    page.goto(lay_out(bench))
+    editor(page).focus()
+    page.keyboard.press("Control+f")
+    fields = [each.bounding_box() for each in page.locator(".cm-search .cm-textfield").all()]
+    close = page.get_by_role("button", name="close").bounding_box()
+    assert all(field["x"] + field["width"] <= close["x"] for field in fields)
 
 
 def test_marks_stand_on_their_lines_and_say_why(page, bench):
@@ -139,11 +165,18 @@ def test_a_link_to_the_field_goes_to_the_editor_in_its_place(page, bench):
     expect(editor(page)).to_be_focused()
 
 
-def test_tab_indents_and_after_escape_leaves(page, bench):
+def test_tab_leaves_until_something_is_typed_and_again_after_escape(page, bench):
     page.goto(lay_out(bench, text=""))
-    editor(page).focus()
-    page.keyboard.press("Tab")
+    hint, field = page.locator(".editor-hint").bounding_box(), page.locator(".cm-editor").bounding_box()
+    assert hint["y"] < field["y"]
+    for _ in range(2):  # passing by changes nothing, however often
+        editor(page).focus()
+        page.keyboard.press("Tab")
+        expect(page.get_by_label("From a file")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(editor(page)).to_be_focused()
     page.keyboard.type("x")
+    page.keyboard.press("Tab")
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     expect(page.get_by_label("From a file")).to_be_focused()
@@ -161,6 +194,16 @@ def test_a_draft_comes_back_and_can_be_given_up(page, bench):
     expect(editor(page)).not_to_contain_text("// mine")
     page.reload()
     expect(editor(page)).not_to_contain_text("// mine")
+
+
+def test_blank_text_is_no_draft(page, bench):
+    address = lay_out(bench, draft_key="demo")
+    page.goto(address)
+    editor(page).focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.goto(address)
+    expect(editor(page)).to_contain_text("scale(")
 
 
 def test_a_draft_ends_where_it_was_handed_in(page, bench):
@@ -259,11 +302,12 @@ def test_a_file_that_falls_beside_it_is_not_taken_and_leaves_the_page_there(page
 @pytest.mark.parametrize(
     ("content", "told"),
     [
+        (b"", "odd is empty"),
         (b"x" * 65537, "65,537 bytes"),
         (b"\xff\xfe\x00", "not text in UTF-8"),
         (b"\x00\x01", "characters that no source has"),
     ],
-    ids=["large", "other-text", "binary"],
+    ids=["empty", "large", "other-text", "binary"],
 )
 def test_a_file_that_is_no_source_is_refused_in_words(page, bench, content, told):
     page.goto(lay_out(bench))

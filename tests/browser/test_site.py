@@ -6,6 +6,8 @@ import time
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.viewports import NARROW
+
 
 def test_a_text_is_copied_and_the_button_says_so(page, context, bench):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -24,6 +26,26 @@ def test_a_text_is_copied_and_the_button_says_so(page, context, bench):
     page.get_by_role("button").click()
     page.clock.run_for(3_000)
     expect(page.get_by_role("button")).to_have_text("Copy")
+
+
+@pytest.mark.parametrize("viewport", [NARROW], ids=["narrow"])
+def test_on_a_phone_links_to_lines_can_be_hit_and_figures_scroll_on_their_own_ground(page, bench):
+    page.goto(
+        bench.page(
+            '<div class="before"><ul class="told"><li><a href="#L3">Line 3</a> data race</li></ul></div>'
+            '<p>See <a class="to" href="#L4">line 4</a>.</p>'
+            '<table class="table rows"><tr><td><a href="#">Edit again</a></td></tr></table>'
+            '<div class="card"><div class="scroll">a</div></div>'
+            '<div class="stage"><div class="scroll">b</div></div>'
+        )
+    )
+    heights = [each.bounding_box()["height"] for each in page.locator("main a").all()]
+    assert min(heights) >= 24
+    card, stage = (
+        page.locator(f"{each} > .scroll").evaluate("each => getComputedStyle(each).backgroundImage")
+        for each in (".card", ".stage")
+    )
+    assert stage == card
 
 
 @pytest.mark.parametrize("agreed", [True, False], ids=["yes", "no"])

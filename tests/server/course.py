@@ -16,10 +16,11 @@ from kernels.plan import make_plan
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.accounts.models import Person
+from server.courses.exercises import Content, installed_content, keep
 from server.courses.models import Assignment, Course, Membership, Role
 from server.database.engine import Sessions
 from server.grading.attempts import ticket_of
-from server.grading.models import Exercise, Job, Result, Step
+from server.grading.models import Job, Result, Step
 from server.submissions.models import Mode, Submission
 from server.submissions.service import Accepted, HandedIn, accept
 from worker.gpu.messages import MeasureRequest
@@ -46,14 +47,12 @@ class ACourse:
     @classmethod
     def make(cls, sessions: Sessions, **assignment: Any) -> ACourse:
         with sessions.begin() as session:
-            exercise = _exercise()
-            session.add(Exercise(**exercise))
             course = Course(slug="gpu", title="GPU", created_at=NOW)
             session.add(course)
             session.flush()
             given: dict[str, Any] = {"slug": "tiled", "device_class": "h200", "arch": "sm_90"}
             set_one = Assignment(
-                course_id=course.id, exercise_digest=exercise["digest"], title="Tiled", created_at=NOW,
+                course_id=course.id, exercise_id=keep(session, _tiled(), None, NOW).id, title="Tiled", created_at=NOW,
                 **(given | assignment),
             )  # fmt: skip
             session.add(set_one)
@@ -100,13 +99,8 @@ class ACourse:
 
 
 @cache
-def _exercise() -> dict[str, Any]:
-    exercise = find_exercise("tiled")
-    definition = (exercise.root / "exercise.toml").read_text("utf-8")
-    return {
-        "digest": exercise.digest, "name": exercise.name, "title": exercise.title, "definition": definition,
-        "added_at": NOW,
-    }  # fmt: skip
+def _tiled() -> Content:
+    return installed_content("tiled")
 
 
 def step_of(session: Session, job: int, kind: StepKind = StepKind.CHECK) -> Step:

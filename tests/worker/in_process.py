@@ -6,13 +6,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from kernels.compile import Compilation, compile_source
+from kernels.evaluate import evaluate
 from kernels.exercise import Exercise, load_exercise
 from kernels.report import Report
+from kernels.source.names import Evaluated
 from kernels.verdict import Finding
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.gpu.messages import MeasureRequest, MeasureResponse
 from worker.grading import Job, grade
-from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.compiling import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembling import Disassembly
 from worker.steps import CheckRequest, CheckResponse, check
 
@@ -27,6 +29,9 @@ class Here:
         self.compilations.append(dict(request.defines))
         return compile_source(**asdict(request))
 
+    def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
+        return evaluate(**asdict(request))
+
     def check(self, request: CheckRequest) -> CheckResponse:
         return check(request)
 
@@ -36,7 +41,7 @@ class Here:
     def disassembly(self) -> Disassembly:
         return Disassembly(None, "not here")
 
-    def prepare_compilers(self, number: int) -> None:
+    def start_compiling(self, request: CompileRequest) -> None:
         pass
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from kernels.compile import Compilation
+from kernels.source.names import Evaluated
 from kernels.verdict import Finding
-from worker.sandbox.compiling import CompileRequest, compile_in
+from worker.sandbox.compiling import CompileRequest, EvaluateRequest, compile_in, evaluate_in
 from worker.sandbox.limits import Limits
 from worker.sandbox.process import Child
 from worker.stages import COMPILE_LIMITS, SandboxedStages
@@ -39,7 +40,15 @@ class KeptStages(SandboxedStages):
             self._compilers[0] = self._start("compile", COMPILE_LIMITS)
         return made
 
-    def prepare_compilers(self, number: int) -> None:
+    def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
+        child = self._compilers[0]
+        values = evaluate_in(child, request)
+        if not child.alive():
+            child.close()
+            self._compilers[0] = self._start("compile", COMPILE_LIMITS)
+        return values
+
+    def start_compiling(self, request: CompileRequest) -> None:
         """One does for all."""
 
     def whole(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +10,12 @@ import pytest
 from kernels.compile import Compilation
 from kernels.diagnostics import Resources
 from kernels.exercise import find_exercise
+from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.gpu.messages import MeasureRequest, MeasureResponse
 from worker.grading import HeadersUnavailable, Job, NoSuchCase, grade
-from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.compiling import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembling import Disassembly
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps import CheckRequest, CheckResponse
@@ -39,6 +40,9 @@ class FakeStages:
             raise self.compiled
         return self.compiled
 
+    def evaluate(self, request: EvaluateRequest) -> Evaluated | tuple[Finding, ...]:
+        raise NotImplementedError
+
     def check(self, request: CheckRequest) -> CheckResponse:
         self.requests.append(request)
         if isinstance(self.checked, SandboxFailure):
@@ -51,7 +55,7 @@ class FakeStages:
     def disassembly(self) -> Disassembly:
         return Disassembly(None, "not here")
 
-    def prepare_compilers(self, number: int) -> None:
+    def start_compiling(self, request: CompileRequest) -> None:
         pass
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
@@ -172,7 +176,7 @@ def test_a_launch_comment_that_is_not_read_is_a_warning_beside_whatever_is_found
     assert [finding.line for finding in report.findings if finding.severity is Severity.WARNING] == [1]
 
 
-@pytest.mark.parametrize("stage", ["prepare_compilers", "start_disassembly", "disassembly", "analyse"])
+@pytest.mark.parametrize("stage", ["start_compiling", "start_disassembly", "disassembly", "analyse"])
 @pytest.mark.parametrize("error", [SandboxFailure(Failure.TIME), ValueError("a fault of ours")])
 def test_evidence_that_fails_never_fails_a_grade(monkeypatch, caplog, stage, error):
     def fail(*_: object) -> None:
@@ -180,7 +184,7 @@ def test_evidence_that_fails_never_fails_a_grade(monkeypatch, caplog, stage, err
 
     stages = FakeStages()
     monkeypatch.setattr(stages, stage, fail)
-    report = grade(job(evidence=True), stages)
+    report = grade(job(KERNEL + b"// TILE_WIDTH", evidence=True), stages)
     assert report.verdict is Verdict.ACCEPTED
     assert report.evidence.extent is None
     (told,) = caplog.records
@@ -194,3 +198,19 @@ def test_a_grade_says_why_there_is_no_evidence():
     report = grade(job(evidence=True), stages)  # its analysis is not implemented
     assert report.verdict is Verdict.ACCEPTED
     assert "The verdict does not depend on it" in report.evidence.notes[0]
+
+
+ERRORS = tuple(kind for kind in Verdict if kind not in {Verdict.ACCEPTED, Verdict.UNSUPPORTED})
+
+
+@pytest.mark.parametrize(
+    "kinds", [*((kind,) for kind in ERRORS), *((Verdict.UNSUPPORTED, kind) for kind in ERRORS)]
+)
+def test_what_the_cpu_device_finds_wrong_never_reaches_a_gpu(kinds):
+    findings = tuple(Finding(kind, "wrong", 3) for kind in kinds)
+    stages = FakeStages(checked=replace(NOTHING_FOUND, findings=findings))
+
+    report = grade(job(gpu="h200"), stages)  # it cannot measure
+
+    assert report.verdict in kinds
+    assert report.device == "cpu"

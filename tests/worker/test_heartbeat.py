@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from worker.heartbeat import Heartbeat, main, silence
 
 
@@ -25,6 +27,30 @@ def test_a_beat_is_healthy_and_silence_is_not(tmp_path):
     assert done.returncode == 1
     assert done.stderr.startswith("no heartbeat for 100 s") or done.stderr.startswith("no heartbeat for 10")
     assert main([str(file), "--seconds", "1000"]) == 0
+
+
+def test_a_supervisor_hears_beats_until_a_round_takes_too_long(monkeypatch):
+    monkeypatch.setattr("worker.heartbeat.STUCK_SECONDS", 2.0)
+    monkeypatch.setattr("worker.heartbeat.EVERY_SECONDS", 0.1)
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    try:
+        heartbeat = Heartbeat(None, tell=writing)
+        for _ in range(6):  # longer than a round may take, in rounds
+            time.sleep(0.5)
+            heartbeat.beat()
+            assert set(os.read(reading, 100)) == set(b"\n")
+        time.sleep(2.5)
+        os.read(reading, 100)
+        time.sleep(0.5)
+        with pytest.raises(BlockingIOError):
+            os.read(reading, 100)
+        heartbeat.beat()
+        time.sleep(0.5)
+        assert os.read(reading, 100)
+    finally:
+        os.close(reading)
+        # the thread keeps the other end
 
 
 def test_no_file_is_no_heartbeat(tmp_path):

@@ -55,7 +55,10 @@ def test_a_lost_barrier_is_a_race_between_two_lines_on_every_run(tmp_path):
     finding = report["findings"][0]
     assert finding["line"] != finding["other_line"]
     assert len(finding["example"]["threads"]) == 2
-    assert "With one warp run after the other, P[" in finding["message"]
+    between_warps = [
+        each for each in report["findings"] if "If warps run one at a time, P[" in each["message"]
+    ]
+    assert [each["kind"] for each in between_warps] == ["data_race"]
 
 
 def test_a_failing_case_can_be_replayed_exactly(tmp_path):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from kernels import device
 from kernels.compile import Compilation, compile_source
 from kernels.exercise import find_exercise
 from kernels.plan import make_plan, select_cases
@@ -77,3 +78,21 @@ def test_an_unknown_instruction_is_named_with_its_line():
     (finding,) = response.findings
     assert (finding.kind, finding.line) == (Verdict.UNSUPPORTED, 2)
     assert "cp.async.bulk" in finding.message
+
+
+def test_a_race_in_one_run_counts_though_a_later_run_cannot_be_made(monkeypatch):
+    racing = request_for(TILED.solution.read_text("utf-8").replace("__syncthreads();", ""), "Width=17")
+    real, runs = device.run, []
+
+    def second_fails(*given, **named):
+        runs.append(given)
+        if len(runs) == 2:
+            raise device.Unsupported("an instruction", 7)
+        return real(*given, **named)
+
+    monkeypatch.setattr(device, "run", second_fails)
+    response = check(racing)
+
+    kinds = [finding.kind for finding in response.findings]
+    assert (kinds[0], set(kinds[1:])) == (Verdict.UNSUPPORTED, {Verdict.DATA_RACE})
+    assert len({(finding.line, finding.other_line) for finding in response.findings}) == len(kinds)

@@ -14,7 +14,7 @@ import pytest
 
 from kernels.measurement import Measurement
 from kernels.report import Report, to_json
-from kernels.verdict import Verdict
+from kernels.verdict import Finding, Verdict
 from tests.marks import linux
 from tests.worker.gpu import runners
 from tests.worker.workplaces import (
@@ -180,6 +180,10 @@ def test_judge_kernels_that_cannot_be_made_are_a_fault_and_no_crash(place, check
     ("changes", "words"),
     [
         ({"verdict": Verdict.DATA_RACE}, "the check ended with data_race"),
+        (
+            {"verdict": Verdict.UNSUPPORTED, "findings": (Finding(Verdict.DATA_RACE, "a race"),)},
+            "the check ended with unsupported",
+        ),
         ({"arch": "sm_120"}, "compiled for sm_120, and this slot's GPU takes sm_90"),
     ],
 )

@@ -53,6 +53,13 @@ def test_signing_out_ends_the_session_itself(portal, ada):
     assert client.post_form("/sign-out").status_code == 303
 
 
+def test_a_long_email_is_refused_before_anything_looks_at_it(portal, monkeypatch):
+    monkeypatch.setattr(entering, "sign_in", None)
+    answer = sign_in(stranger(portal), email="a" * 255)
+    assert answer.status_code == 422
+    assert "254 characters" in answer.get_data(as_text=True)
+
+
 def test_every_failure_is_told_alike(portal, ada):
     with portal.course.sessions.begin() as session:
         shut_out = session.get_one(Person, portal.course.person("bob"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -187,6 +189,19 @@ def test_a_backup_is_restored_elsewhere(
     assert json.loads(done("restore", file, "--json"))["rows"] == told["rows"]
     assert "ada@example.edu" in done("user", "list")
     assert "cannot be written" in refused(Exit.WRONG_USE, "backup", str(tmp_path / "none" / "backup.zip"))
+
+
+def test_a_backup_to_standard_output_makes_no_file(
+    ready: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    made = run("backup", "-", "--json")
+    assert made.exit_code == 0, made.stderr
+    with zipfile.ZipFile(io.BytesIO(made.stdout_bytes)) as archive:
+        assert archive.testzip() is None
+    assert json.loads(made.stderr)["rows"] > 0
+    assert set(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Counts, Extension
 from server.database.engine import Sessions, connect, sessions
 from server.grading.models import Job, JobKind
+from server.staff.setting import Setting
 from tests.server.course import ACourse
 from tests.server.staff.graded import handed_in
 from worker.commands.root import Exit, tilelab
@@ -97,6 +98,18 @@ def test_a_roster_with_a_mistake_changes_nothing(course: ACourse) -> None:
     assert run("roster", "import", "gpu", "-", stdin="x\n").exit_code == Exit.WRONG_USE
     assert run("roster", "export", "nowhere").exit_code == Exit.WRONG_USE
     assert json.loads(done("roster", "export", "gpu", "--json")) == []
+
+
+@pytest.mark.parametrize("name", ["nonsense", "v100", "v100-sxm2"])
+def test_a_device_class_that_nothing_can_measure_on_is_refused(course: ACourse, name: str) -> None:
+    wrong = run("assignment", "set", "gpu", "naive", "--device-class", name)
+    assert (wrong.exit_code, re.findall(r" (--[a-z-]+): ", wrong.stderr)) == (2, ["--device-class"])
+
+
+def test_a_new_assignment_has_the_points_of_the_form_in_the_portal(course: ACourse) -> None:
+    assert (
+        json.loads(done("assignment", "set", "gpu", "naive", "--json"))["points"] == Setting().points == 10.0
+    )
 
 
 def test_an_assignment_is_set_changed_and_extended(course: ACourse, made: Sessions) -> None:

@@ -9,15 +9,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from kernels.exercise import BUILT_IN, ExerciseError, read_exercise, schema
+from kernels.exercise import ExerciseError, read_exercise, schema
 from kernels.exercise.model import JUDGE_VERSION
 from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
+from server.courses.exercises import material_of
 from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.grading.dispatch import message_of, take
 from server.grading.models import Job, Step, StepState
+from server.staff.updating import is_judged
 from server.standings.service import board
+from tests.server.commands.own_exercises import matvec
 from tests.server.commands.test_admin_staff import course, done, made, run
 from tests.server.course import AFTER_ANY_PAUSE, ACourse
 from tests.server.staff.graded import handed_in
@@ -81,7 +84,7 @@ def test_boards_begin_anew_and_a_regrade_fills_them(course: ACourse, made: Sessi
     assert sent(made) == [""]
     with made.begin() as session:
         jobs = session.scalars(select(Job).order_by(Job.id)).all()
-        assert jobs[0].exercise_digest != jobs[1].exercise_digest
+        assert jobs[0].exercise.digest != jobs[1].exercise.digest
         assert jobs[0].verdict is Verdict.ACCEPTED
 
 
@@ -94,31 +97,56 @@ def test_what_ended_in_a_fault_by_another_judge_is_retried_by_the_new_one(
     assert sent(made) == [""]
 
 
-def test_what_cannot_be_updated_is_told_and_keeps_none_of_the_others(
-    course: ACourse, made: Sessions, newer: None, tmp_path: Path
+def test_a_course_s_own_exercise_is_judged_by_the_new_judge_without_its_folder(
+    course: ACourse, made: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(BUILT_IN / "naive", tmp_path / "mine")
-    own = ["--exercises", str(tmp_path)]
-    done("assignment", "set", "gpu", "mine", *own)
+    matvec(tmp_path / "mine")
+    done("assignment", "set", "gpu", str(tmp_path / "mine"))
+    shutil.rmtree(tmp_path / "mine")
+    monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
+    assert "gpu/mine: judged by" in done("assignment", "update", "--all")
+    with made.begin() as session:
+        mine = session.scalars(select(Assignment).where(Assignment.slug == "mine")).one().exercise
+        assert is_judged(mine)
+        given = material_of(session, mine)
+        assert given is not None
+        assert given.starter == "// Write MatVec here.\n"
+
+
+def test_what_cannot_be_updated_is_told_and_keeps_none_of_the_others(
+    course: ACourse, made: Sessions, newer: None
+) -> None:
+    done("assignment", "set", "gpu", "naive")
+    done("assignment", "set", "gpu", "tiled", "--name", "other")
     with made.begin() as session:
         session.scalars(select(Assignment).where(Assignment.slug == "tiled")).one().tile = 7
-        mine = session.scalars(select(Assignment).where(Assignment.slug == "mine")).one()
-        was = mine.exercise_digest
-    text = (tmp_path / "mine" / "exercise.toml").read_text()
-    (tmp_path / "mine" / "exercise.toml").write_text(text.replace("fmad = false", "") + "# as before\n")
+        naive = session.scalars(select(Assignment).where(Assignment.slug == "naive")).one()
+        naive.exercise.name = "gone"
     result = run("assignment", "update", "--all")
     assert result.exit_code == Exit.WRONG_USE
-    assert result.stdout == ""
+    assert result.stdout == "gpu/other: it is up to date.\n"
     first, second = sorted(result.stderr.splitlines())
-    assert "gpu/mine: " in first
+    assert "gpu/naive: " in first
     assert "no such exercise" in first
     assert "gpu/tiled: The exercise tiled has no tile 7 any more" in second
-    assert "gpu/mine: it is up to date." in done("assignment", "update", "gpu/mine", *own)
-    (tmp_path / "mine" / "exercise.toml").write_text(text.replace("largest_on_cpu = ", "largest_on_cpu = 1"))
-    assert "gpu/mine: judged by" in done("assignment", "update", "gpu/mine", *own)
-    with made.begin() as session:
-        assert (
-            session.scalars(select(Assignment).where(Assignment.slug == "mine")).one().exercise_digest != was
-        )
-    for words in ([], ["gpu/tiled", "--all"], ["gpu/none"]):
+    for words in ([], ["gpu/tiled", "--all"], ["gpu/none"], ["--all", "--exercises", "x"]):
         assert run("assignment", "update", *words).exit_code == Exit.WRONG_USE
+
+
+def test_other_files_for_students_change_neither_verdicts_nor_boards(
+    course: ACourse, made: Sessions, tmp_path: Path
+) -> None:
+    matvec(tmp_path / "mine")
+    done("assignment", "set", "gpu", str(tmp_path / "mine"))
+    with made.begin() as session:
+        course.assignment = session.scalars(select(Assignment.id).where(Assignment.slug == "mine")).one()
+    handed_in(course, "ada", source=b"// 1")
+    course.hand_in("bob", source=b"// 2")
+    (tmp_path / "mine" / "handout.md").write_text("# Without a typo\n")
+    assert "it judges as before" in done("assignment", "update", "gpu/mine", "--exercises", str(tmp_path))
+    with made.begin() as session:
+        assert len(board(session, course.assignment, "").rows) == 1
+        given = material_of(session, session.get_one(Assignment, course.assignment).exercise)
+        assert given is not None
+        assert given.handout == "# Without a typo\n"
+    assert sent(made) == [""]

@@ -10,10 +10,11 @@ import pytest
 from sqlalchemy import func, select
 
 from kernels.devices import devices
-from kernels.exercise import find_exercise, read_exercise
+from kernels.exercise import ExerciseError, find_exercise, load_exercise, read_exercise
 from server.accounts.models import Person
 from server.accounts.service import create_person
 from server.courses import service
+from server.courses.exercises import Content, read_content
 from server.courses.models import Course, Membership, Role
 from server.courses.service import CourseError, Terms
 from server.database.engine import Sessions
@@ -98,18 +99,61 @@ def test_an_assignment_holds_the_exercise_as_it_is(made: Sessions, course: Cours
         assert service.find_assignment(session, "gpu") is None
 
 
-def test_an_exercise_that_is_only_described_anew_is_the_same_row(
+def test_an_exercise_that_changed_is_another_version_that_judges_alike(
     made: Sessions, course: Course, tmp_path: Path
 ) -> None:
-    shutil.copytree(find_exercise("tiled").root, tmp_path / "tiled")
+    folder = shutil.copytree(find_exercise("tiled").root, tmp_path / "tiled")
     with made.begin() as session:
-        service.create_assignment(session, course, "tiled", Terms(slug="one"))
-    definition = tmp_path / "tiled" / "exercise.toml"
-    definition.write_text(definition.read_text().replace("title = ", 'title = "Anew" #', 1))
+        service.assign(session, course, content_of(folder), Terms(slug="one"))
+    (folder / "handout.md").write_text("# Tiled\n\nWithout a typo.\n")
     with made.begin() as session:
-        service.create_assignment(session, course, "tiled", Terms(slug="two"), folders=(tmp_path,))
+        for slug in ("two", "three"):
+            service.assign(session, course, content_of(folder), Terms(slug=slug))
     with made.begin() as session:
-        assert session.scalars(select(Exercise.title)).all() == ["Anew"]
+        one, two = session.scalars(select(Exercise).order_by(Exercise.id))
+        assert one.version != two.version
+        assert (
+            (one.course_id, one.digest)
+            == (two.course_id, two.digest)
+            == (course.id, find_exercise("tiled").digest)
+        )
+
+
+def test_equal_folders_of_two_courses_and_of_tilelab_are_three_exercises(
+    made: Sessions, course: Course, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(find_exercise("tiled").root, tmp_path / "tiled")
+    with made.begin() as session:
+        other = service.create_course(session, "other", "Other")
+        for each in (course, other):
+            service.assign(session, each, content_of(folder), Terms(slug="own"))
+            service.create_assignment(session, each, "tiled")
+    with made.begin() as session:
+        found = session.scalars(
+            select(Exercise).order_by(Exercise.course_id.is_not(None), Exercise.course_id)
+        ).all()
+        assert [each.course_id for each in found] == [None, course.id, other.id]
+        assert len({each.version for each in found}) == 1
+
+
+def content_of(folder: Path) -> Content:
+    return read_content(load_exercise(folder))
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("handout.md", b"\xff", "not UTF-8"),
+        ("starter.cu", b"/" * (2**16 + 1), "64 KiB"),
+        ("big.svg", b" " * (2**22 + 1), "4,096 KiB"),
+    ],
+)
+def test_files_that_cannot_be_kept(tmp_path: Path, file: str, content: bytes, words: str) -> None:
+    folder = shutil.copytree(find_exercise("tiled").root, tmp_path / "tiled")
+    (folder / file).write_bytes(content)
+    with pytest.raises(ExerciseError, match=words) as told:
+        content_of(folder)
+    assert told.value.path == folder / file
 
 
 @pytest.mark.parametrize("device", [name for name, it in devices().items() if it.cc != "7.0"])

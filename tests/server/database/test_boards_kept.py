@@ -19,7 +19,7 @@ def test_lines_stay_and_draw_lots(empty: Engine) -> None:
     for name, gflops in (("ada", 500.0), ("ben", 700.0), ("cem", 600.0)):
         ranked(course, name, gflops)
     config = schema._config()
-    with empty.begin() as connection:
+    with schema._alone(empty) as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0005")
     upgrade(empty)

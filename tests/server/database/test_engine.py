@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,13 +15,15 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, func, insert, select, text, update
-from sqlalchemy.exc import IntegrityError, StatementError
+from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
 from server.accounts.models import Person
 from server.accounts.service import create_person
 from server.audit.models import AuditEvent
 from server.audit.service import note
-from server.database.engine import connect, readers, sessions
+from server.database.engine import DatabaseUnavailable, connect, hasty, leave_unsynced, readers, sessions
+from server.database.faults import Outlook, outlook
+from server.database.storage import prove_write
 from server.grading.models import QueueClock
 from server.models import Base
 
@@ -137,3 +140,63 @@ def test_what_a_statement_was_given_is_in_no_error_and_so_in_no_log(made, caplog
     assert caplog.text.count("refused") == 2
     assert "people" in caplog.text
     assert secret not in caplog.text
+
+
+def test_a_commit_waits_until_it_is_on_the_disk(engine: Engine) -> None:
+    setting = "PRAGMA synchronous" if engine.dialect.name == "sqlite" else "SHOW synchronous_commit"
+    with engine.connect() as connection:
+        assert str(connection.execute(text(setting)).scalar()) in {"2", "on"}
+
+
+def test_what_may_be_lost_with_the_power_is_said_for_one_transaction_alone(sqlite_url: str) -> None:
+    engine = connect(sqlite_url)
+    levels = []
+    for needless in (False, True, False, True):
+        with sessions(engine).begin() as session:
+            if needless:
+                leave_unsynced(session)
+            levels.append(session.scalar(text("PRAGMA synchronous")))
+    with hasty(engine, 1.0).begin() as session:
+        levels.append(session.scalar(text("PRAGMA synchronous")))
+    assert levels == [2, 1, 2, 1, 2]
+    engine.dispose()
+
+
+def test_a_hasty_writer_waits_for_no_other(made, engine: Engine) -> None:
+    with made.begin() as session:
+        person = create_person(session, email="ada@example.edu", name="Ada").id
+    with made.begin() as session:
+        session.execute(update(Person).values(name="Augusta"))
+        began = time.monotonic()
+        with pytest.raises(DBAPIError) as refused, hasty(engine, 0.05).begin() as other:
+            other.execute(update(Person).where(Person.id == person).values(name="Eve"))
+        assert time.monotonic() - began < 5.0
+        assert outlook(refused.value) is Outlook.PASSES
+    # and its connection waits again as any other does
+    with hasty(engine, 0.05).begin() as session:
+        session.execute(update(Person).values(name="Eve"))
+    if engine.dialect.name == "sqlite":
+        with engine.connect() as connection:
+            assert connection.execute(text("PRAGMA busy_timeout")).scalar() == 60_000
+
+
+def test_a_write_is_proved_on_either_database_and_leaves_no_row(engine: Engine) -> None:
+    log = Path(f"{engine.url.database}-wal")
+    sizes: list[int] = []
+    for _ in range(2):
+        prove_write(engine)
+        sizes.append(log.stat().st_size if engine.dialect.name == "sqlite" else len(sizes))
+    assert sizes[0] < sizes[1], "it was written"
+    with readers(engine).begin() as session:
+        assert session.scalar(select(func.count()).select_from(QueueClock)) == 0
+
+
+def test_a_connection_to_what_became_a_standby_is_dropped(migrated_url: str) -> None:
+    engine = connect(migrated_url)
+    with engine.connect() as connection:
+        connection.execute(text("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"))
+        connection.commit()
+    with pytest.raises(DatabaseUnavailable):
+        prove_write(engine)
+    prove_write(engine)
+    engine.dispose()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from kernels.wire import to_plain
 from server.database.engine import Sessions
 from server.fleet.models import Worker
+from server.fleet.service import HEARD
 from server.grading import queue
 from server.grading.attempts import claimed
 from server.grading.dispatch import take
 from server.grading.models import Job, Step, StepState
-from server.grading.queue import Place, place_of
+from server.grading.places import OpenStep, places
+from server.grading.queue import PROMPT, Place, place_of, waits_since
 from tests.server.course import NOW, WORKER, ACourse, step_of
 from worker.fleet import SlotRecord, WorkerRecord, WorkerState
 from worker.messages import CPU_QUEUE
@@ -23,24 +27,31 @@ def course(made: Sessions) -> ACourse:
     return ACourse.make(made)
 
 
-def place(made: Sessions, job: int) -> Place:
+def place(made: Sessions, job: int, now: datetime = NOW) -> Place:
     with made.begin() as session:
-        return place_of(session, session.get_one(Job, job), NOW)
+        alone = place_of(session, session.get_one(Job, job), now)
+        step = session.scalar(select(Step).where(Step.job_id == job, Step.state != StepState.DONE))
+        if step is not None:
+            since = waits_since(step.queued_at, step.sent_at)
+            assert places(session, [OpenStep(step.id, step.queue, step.state, since)], now) == {
+                step.id: alone
+            }
+        return alone
 
 
-def workers(made: Sessions, slots: int) -> None:
+def workers(made: Sessions, slots: int, beat: datetime = NOW) -> None:
     told = tuple(SlotRecord(f"cpu-{i}", CPU_QUEUE, "", WorkerState.IDLE) for i in range(slots))
     record = WorkerRecord("w", "host", 1, WorkerState.IDLE, told, 0.0)
     with made.begin() as session:
         session.add(
-            Worker(id="w", host="h", state="idle", record=to_plain(record), first_seen=NOW, last_beat=NOW)
+            Worker(id="w", host="h", state="idle", record=to_plain(record), first_seen=NOW, last_beat=beat)
         )
 
 
-def ended(made: Sessions, job: int, seconds: float) -> None:
+def ended(made: Sessions, job: int, seconds: float, at: datetime = NOW) -> None:
     with made.begin() as session:
         session.execute(
-            update(Step).where(Step.job_id == job).values(state=StepState.DONE, seconds=seconds, ended_at=NOW)
+            update(Step).where(Step.job_id == job).values(state=StepState.DONE, seconds=seconds, ended_at=at)
         )
 
 
@@ -68,6 +79,27 @@ def test_a_free_slot_takes_it_at_once(course, made):
     assert place(made, course.job("ada")) == Place(1, 0.0)
 
 
+def test_nothing_starts_at_once_that_a_free_slot_has_left_for_long(course, made):
+    job = course.job("ada")
+    later = NOW + PROMPT + timedelta(seconds=1)
+    workers(made, 2, beat=later)
+    found = place(made, job, later)
+    assert (found.position, found.seconds) == (1, None)
+    assert found.reason
+    ended(made, course.job("ben"), 1.0, later)
+    assert place(made, job, later) == Place(1, 0.0)
+
+
+def test_silent_workers_promise_nothing(course, made):
+    workers(made, 2)
+    job = course.job("ada")
+    with made.begin() as session:
+        session.execute(update(Step).values(queued_at=NOW + HEARD))
+    found = place(made, job, NOW + HEARD)
+    assert (found.position, found.seconds) == (1, None)
+    assert "not been heard from" in found.reason
+
+
 def test_where_no_worker_lives_nobody_can_tell(course, made):
     job = course.job("ada")
     with made.begin() as session:
@@ -87,6 +119,7 @@ def test_where_nothing_was_graded_yet_nobody_can_tell(course, made):
 
 def test_counting_ends_somewhere(course, made, monkeypatch):
     monkeypatch.setattr(queue, "COUNTED", 2)
+    monkeypatch.setattr("server.grading.places.COUNTED", 2)
     workers(made, 1)
     jobs = [course.job(f"p{i}") for i in range(5)]
     assert place(made, jobs[2]).text == "more than 2 are before it" or place(made, jobs[2]).position == 3

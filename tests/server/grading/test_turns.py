@@ -30,7 +30,7 @@ def queued(made: Sessions, person: int, count: int, priority: Priority = Priorit
         for job in range(first_job, first_job + count):
             jobs.append({
                 "id": job, "kind": JobKind.SUBMISSION, "submission_id": submission, "person_id": person,
-                "source_digest": course.source, "exercise_digest": course.exercise, "device_class": "",
+                "source_digest": course.source, "exercise_id": course.exercise, "device_class": "",
                 "arch": "sm_90", "seed": "5eed", "priority": priority, "queued_at": NOW,
             })  # fmt: skip
             steps.append({
@@ -49,7 +49,7 @@ class Course:
         with course.sessions.begin() as session:
             self.source = session.scalars(select(Source.digest)).one()
             job = session.scalars(select(Job)).one()
-            self.exercise = job.exercise_digest
+            self.exercise = job.exercise_id
             session.delete(session.scalars(select(Step)).one())
             session.delete(job)
 
@@ -233,7 +233,7 @@ def test_a_long_queue_is_neither_scanned_nor_sorted(postgres_engine: Engine):
 
 
 _MANY_JOBS = """
-INSERT INTO jobs (id, kind, submission_id, person_id, source_digest, exercise_digest, device_class, arch, seed,
+INSERT INTO jobs (id, kind, submission_id, person_id, source_digest, exercise_id, device_class, arch, seed,
                   priority, state, queued_at)
 SELECT n, 'submission', submissions.id, :person, submissions.source_digest, :exercise, '', 'sm_90', '5eed', 2,
        'queued', now()

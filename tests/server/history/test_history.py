@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from datetime import UTC, datetime, timedelta
 
 from kernels.verdict import Finding, Verdict
@@ -10,7 +11,7 @@ from server.courses.models import Assignment, Counts, Extension, Role
 from server.grading.changes import retry
 from server.grading.models import Job, Result
 from server.grading.record import record
-from server.history import chart
+from server.history import chart, views
 from server.history.attempts import history_of
 from server.standings.service import freeze
 from server.submissions.models import Mode
@@ -28,6 +29,10 @@ HISTORY = "/courses/gpu/tiled/history"
 
 def rows(page: str) -> list[str]:
     return [line for line in lines(page[page.index('class="table attempts') :]) if line]
+
+
+def drawn(page: str) -> str:
+    return page[page.index("<svg") : page.rindex("</svg>")]
 
 
 def set_terms(portal: Portal, **terms) -> None:
@@ -90,7 +95,7 @@ def test_the_chart_leads_to_every_attempt(portal):
     ]
     checked(portal.course, portal.course.job("ada", source=b"// x", now=later(9)), Verdict.WRONG_ANSWER)
     page = client_of(portal, "ada").page(HISTORY)
-    chart = page[page.index("<svg") : page.index("</svg>")]
+    chart = drawn(page)
     assert re.findall(r'href="/submissions/(\w+)"', chart)[:3] == ids
     assert "Attempt 4: wrong answer" in chart
     assert "Attempt 3: 700" in chart
@@ -100,7 +105,7 @@ def test_the_chart_tells_what_waits_from_what_is_wrong(portal):
     ranked(portal.course, "ada", 500.0)
     portal.course.job("ada", source=b"// waits", now=later(1))
     page = client_of(portal, "ada").page(HISTORY)
-    chart = page[page.index("<svg") : page.index("</svg>")]
+    chart = drawn(page)
     assert "Attempt 2: no verdict yet" in chart
     assert "point open" in chart
     assert "cross" not in chart
@@ -111,10 +116,10 @@ def test_a_long_chart_has_the_last_attempts_and_the_best_of_before(portal, monke
     for i, gflops in enumerate((900.0, 500.0, 700.0)):
         ranked(portal.course, "ada", gflops, source=b"// %d" % i, now=later(i))
     page = client_of(portal, "ada").page(HISTORY)
-    drawn = page[page.index("<svg") : page.index("</svg>")]
-    assert "Attempt 1:" not in drawn
-    assert "Attempt 2: 500" in drawn
-    (line,) = re.findall(r'class="roof" points="([^"]*)"', drawn)
+    chart_of_two = drawn(page)
+    assert "Attempt 1:" not in chart_of_two
+    assert "Attempt 2: 500" in chart_of_two
+    (line,) = re.findall(r'class="roof" points="([^"]*)"', chart_of_two)
     assert len({point.partition(",")[2] for point in line.split()}) == 1
 
 
@@ -189,9 +194,10 @@ def test_the_owner_chooses_what_counts_until_it_is_closed(portal):
     checks = public_id(portal.course, portal.course.job("ada", source=b"// 3", mode=Mode.CHECK, now=later(3)))
     waits = public_id(portal.course, portal.course.job("ada", source=b"// 4", now=later(4)))
     client = client_of(portal, "ada")
-    best = rows(client.page(HISTORY))[2]
+    best, slower = rows(client.page(HISTORY))[2:]
     assert "this one counts" in best
-    assert "Let this count" in best
+    assert "Let this count" not in best
+    assert "Let this count" in slower
     answer = client.post_form(f"/submissions/{slow}/choose")
     assert answer.headers["Location"] == f"{HISTORY}?notice=chosen"
     best, chosen = rows(client.page(HISTORY))[2:]
@@ -211,6 +217,17 @@ def test_the_owner_chooses_what_counts_until_it_is_closed(portal):
     assert "closed" in refused.get_data(as_text=True)
     set_terms(portal, closes_at=None, counts=Counts.BEST)
     assert client.post_form(f"/submissions/{slow}/choose").status_code == 409
+
+
+def test_a_submission_that_failed_cannot_be_chosen(portal):
+    set_terms(portal, counts=Counts.CHOSEN, points=5.0)
+    ranked(portal.course, "ada", 500.0, now=later(1))
+    races = portal.course.job("ada", source=b"// 2", now=later(2))
+    checked(portal.course, races, Verdict.DATA_RACE)
+    client = client_of(portal, "ada")
+    assert "Let this count" not in client.page(HISTORY)
+    answer = client.post_form(f"/submissions/{public_id(portal.course, races)}/choose")
+    assert answer.status_code == 409
 
 
 def test_two_attempts_beside_each_other(portal):
@@ -282,6 +299,20 @@ def test_a_speed_on_another_device_says_so_and_is_not_the_best_so_far(portal):
     assert [(one.shown, one.value) for one in history.attempts] == [
         ("500\N{NO-BREAK SPACE}GFLOPS", 500.0), ("900\N{NO-BREAK SPACE}GFLOPS on A100", None),
     ]  # fmt: skip
+
+
+def test_a_comparison_ends_when_whoever_asked_for_it_is_gone(portal, monkeypatch):
+    jobs = [portal.course.job("ada", source=f"// {n}\n".encode(), now=later(n)) for n in (1, 2)]
+    left, right = (public_id(portal.course, job) for job in jobs)
+    monkeypatch.setattr(views, "source_diff", None)
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with ours:
+        answer = client_of(portal, "ada").get(
+            f"/courses/gpu/tiled/compare?left={left}&right={right}",
+            environ_overrides={"gunicorn.socket": ours},
+        )
+    assert answer.status_code == 499
 
 
 def test_speeds_of_two_devices_are_not_compared(portal):

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from server.history import line_pairs
 from server.history.alike import blocks
-from server.history.source_diff import MOST_LINES, Row, Side, source_diff
+from server.history.source_diff import MOST_LINES, MOST_MARKED, Row, Side, source_diff
 
 
 def sides(rows: tuple[Row, ...]) -> list[tuple[str | None, str | None]]:
@@ -28,10 +29,61 @@ def test_a_changed_line_has_its_changed_words_marked():
     ]  # fmt: skip
 
 
-def test_lines_with_little_in_common_are_marked_as_a_whole():
-    (row,) = source_diff("alpha(beta);", "return 1 ? x : y;").rows
-    assert row.left is not None
-    assert len(row.left.pieces) == 1
+def test_lines_with_little_in_common_stand_alone():
+    assert sides(source_diff("alpha(beta);", "return 1 ? x : y;").rows) == [
+        ("alpha(beta);", None), (None, "return 1 ? x : y;"),
+    ]  # fmt: skip
+
+
+LOADS = """int Row = blockIdx.y * TILE_WIDTH + threadIdx.y;
+Mds[ty][tx] = M[Row * Width + ph * TILE_WIDTH + tx];
+Nds[ty][tx] = N[(ph * TILE_WIDTH + ty) * Width + Col];
+"""
+GUARDED = """int mCol = ph * TILE_WIDTH + tx;
+int nRow = ph * TILE_WIDTH + ty;
+int Row = blockIdx.y * TILE_WIDTH + threadIdx.y;
+Mds[ty][tx] = Row < Width && mCol < Width ? M[Row * Width + mCol] : 0.0f;
+Nds[ty][tx] = nRow < Width && Col < Width ? N[nRow * Width + Col] : 0.0f;
+"""
+
+
+def test_a_changed_line_stands_beside_the_one_most_like_it():
+    before, after = LOADS.replace("int Row", "const int Row").splitlines(), GUARDED.splitlines()
+    assert sides(source_diff("\n".join(before), GUARDED).rows) == [
+        (None, after[0]), (None, after[1]), *zip(before, after[2:], strict=True),
+    ]  # fmt: skip
+
+
+def test_where_too_much_changed_lines_are_not_paired(monkeypatch):
+    monkeypatch.setattr(line_pairs, "MOST_CELLS", 3)
+    found = source_diff("int a = 1;\nint b = 1;", "int a = 2;\nint b = 2;")
+    assert [(row.left is None, row.right is None) for row in found.rows] == [(False, True)] * 2 + [
+        (True, False)
+    ] * 2
+
+
+def test_of_crafted_sources_few_words_are_compared_and_all_lines_shown():
+    chance = random.Random(1)
+    left, right = (
+        "\n".join("a" + "".join(chance.choices("+-*/", k=290)) for _ in range(90)) for _ in range(2)
+    )
+    found = source_diff(left, right)
+    shown = [side for row in found.rows for side in (row.left, row.right) if side is not None]
+    assert sum(len(side.pieces) for side in shown) < MOST_MARKED + 500
+    assert "\n".join(text for text, _ in sides(found.rows) if text is not None) == left
+
+
+def test_a_comparison_ends_between_its_pieces_where_nobody_waits_for_it():
+    left, right = ("\n".join(f"{word} {number}" for number in range(1_000)) for word in "ab")
+    asked: list[int] = []
+    source_diff(left, right, go_on=lambda: asked.append(1))
+    assert len(asked) > 10
+    with pytest.raises(TimeoutError):
+        source_diff(left, right, go_on=left_already)
+
+
+def left_already() -> None:
+    raise TimeoutError
 
 
 def test_what_was_added_and_removed_stands_alone():
@@ -42,7 +94,7 @@ def test_what_was_added_and_removed_stands_alone():
 
 def test_long_stretches_that_are_alike_are_folded_unless_all_is_wanted():
     lines = [f"line {i}" for i in range(100)]
-    changed = [*lines[:50], "new", *lines[51:]]
+    changed = [*lines[:50], "line new", *lines[51:]]
     found = source_diff("\n".join(lines), "\n".join(changed))
     assert [row.hidden for row in found.rows if row.hidden] == [46, 45]
     assert len(source_diff("\n".join(lines), "\n".join(changed), whole=True).rows) == 100

@@ -57,7 +57,7 @@ def full_course(made: Sessions) -> ACourse:
         session.add(experiment)
         session.flush()
         kept = keep_source(session, source("teacher"), NOW)
-        exercise = step_of(session, 1).job.exercise_digest
+        exercise = step_of(session, 1).job.exercise_id
         queue_job(session, Work(JobKind.EXPERIMENT, Priority.EXPERIMENT, teacher, kept, exercise, "sm_90",
                                 experiment=experiment.id), NOW)  # fmt: skip
         session.add(Worker(id="host-1", host="host", state="idle", record={"slots": [1, 2.5, None, "ü"]},

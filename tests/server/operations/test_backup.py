@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from server.audit.service import note
 from server.database.engine import connect, sessions
 from server.models import Base
 from server.operations import archive
-from server.operations.backup import back_up
+from server.operations.backup import BackupRefused, back_up, stream
 from server.operations.restore import RestoreRefused, restore
 from tests.server.operations.a_full_course import full_course
 
@@ -63,6 +64,72 @@ def opened(url: str) -> Iterator[Engine]:
     engine = connect(url)
     yield engine
     engine.dispose()
+
+
+def made_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def made_link(path: Path) -> None:
+    path.with_name("target").write_bytes(b"")
+    path.symlink_to("target")
+
+
+def made_file(path: Path) -> None:
+    path.write_text("somebody's", "utf-8")
+
+
+def made_other_archive(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("letter.txt", "somebody's")
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("make", [made_pipe, made_link, Path.mkdir, made_file, made_other_archive])
+def test_only_an_earlier_backup_is_replaced_unless_it_is_asked_for(
+    full: Engine, tmp_path: Path, make: Callable[[Path], None], replace: bool
+) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    place = folder / "backup.zip"
+    make(place)
+    was = place.lstat()
+    if stat.S_ISREG(was.st_mode) and replace:
+        back_up(full, place, replace=True)
+        assert zipfile.is_zipfile(place)
+        return
+    with pytest.raises(BackupRefused):
+        back_up(full, place, replace=replace)
+    assert (place.lstat().st_ino, place.lstat().st_mode) == (was.st_ino, was.st_mode)
+    assert {each.name for each in folder.iterdir()} <= {"backup.zip", "target"}
+
+
+def test_an_earlier_backup_and_an_empty_file_are_replaced(full: Engine, tmp_path: Path) -> None:
+    place = tmp_path / "backup.zip"
+    place.touch()
+    for _ in range(2):
+        back_up(full, place)
+        with place.open("rb") as file, archive.ArchiveReader(file) as reader:
+            assert reader.manifest.rows > 0
+
+
+def test_what_comes_meanwhile_is_not_replaced_either(full: Engine, tmp_path: Path) -> None:
+    place = tmp_path / "backup.zip"
+    with pytest.raises(BackupRefused):
+        back_up(full, place, lambda _: None if place.exists() else place.mkdir())
+    assert place.is_dir()
+
+
+def test_a_backup_through_a_pipe_is_restored(full: Engine, other: Engine, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as read, (tmp_path / "came.zip").open("wb") as came:
+        copying = threading.Thread(target=shutil.copyfileobj, args=(read, came))
+        copying.start()
+        with os.fdopen(writing, "wb") as file:
+            manifest = stream(full, file)
+        copying.join()
+    assert restore(other, tmp_path / "came.zip").rows == manifest.rows
+    assert rows_of(other) == rows_of(full)
 
 
 def rows_of(engine: Engine) -> dict[str, list[dict[str, Any]]]:

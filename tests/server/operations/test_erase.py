@@ -67,7 +67,7 @@ def numbers(made: Sessions) -> dict[str, Any]:
                        Result.ranked, Result.device_class, Result.recorded_at).order_by(Result.job_id)
             ).all(),
             "times": session.execute(
-                select(Job.id, Job.queued_at, Job.started_at, Job.exercise_digest).order_by(Job.id)
+                select(Job.id, Job.queued_at, Job.started_at, Job.exercise_id).order_by(Job.id)
             ).all(),
             "steps": session.execute(
                 select(Step.id, Step.seconds, Step.queued_at, Step.attempt).order_by(Step.id)

@@ -27,10 +27,11 @@ _OURS = re.compile(r"TILELAB_|XDG_|DATABASE_URL|REDIS_URL|.*_proxy$", re.IGNOREC
 
 @dataclass
 class Server:
-    """It can be ended and started again, at the same address."""
+    """It can be ended and started again, at the same address. environment: more of it."""
 
     database_url: str
     log: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
     course: ACourse = field(init=False)
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
@@ -45,6 +46,7 @@ class Server:
 
     def start(self) -> None:
         settings = [f"DATABASE_URL={self.database_url}", f"REDIS_URL={NOBODY}"]
+        settings += [f"{name}={value}" for name, value in self.environment.items()]
         words = ["serve", "web", "--port", str(self.port), "--processes", "1"]
         self.process = start(["/usr/bin/env", *settings, *COMMAND, *words], self.log)
         wait_until(self._answers, self.process, self.log, _SECONDS)

@@ -115,7 +115,7 @@ def test_handing_in_says_where_it_is(server: Server, ada: Student, kernel: str):
     told = json.loads(ada.tilelab("submit", kernel, "--check", "--json", "-a", "tiled").out)
     assert told["page"] == f"{server.url}/submissions/{told['id']}"
     listed = ada.tilelab("status").out
-    assert [line.split()[2] for line in listed.splitlines()[1:]] == ["check", "rank"]
+    assert [line.split()[2] for line in listed.splitlines()[1:]] == ["check", "submission"]
     assert len(json.loads(ada.tilelab("status", "--json", "--limit", "1").out)["submissions"]) == 1
     one = ada.tilelab("status", told["page"])
     assert "gpu/tiled, check" in one.out
@@ -368,7 +368,7 @@ def test_several_open_assignments_have_to_be_told_apart(server: Server, ada: Stu
         first = session.get_one(Assignment, server.course.assignment)
         session.add(
             Assignment(
-                course_id=first.course_id, exercise_digest=first.exercise_digest, slug="again", title="Again",
+                course_id=first.course_id, exercise_id=first.exercise_id, slug="again", title="Again",
                 device_class="", arch="sm_90", created_at=later(0),
             )
         )  # fmt: skip

@@ -9,11 +9,16 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import select
 
+from kernels.wire import to_plain
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Counts, Course, Extension, Role
+from server.fleet.models import Worker
+from server.fleet.service import GONE
+from tests.server.course import NOW
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
+from worker.fleet import WorkerRecord, WorkerState
 
 pytestmark = ON_POSTGRESQL
 
@@ -68,7 +73,8 @@ def test_an_exercise_is_switched_on(portal: Portal, ina: BrowserClient) -> None:
     [
         ("exercise", "nothing"), ("slug", "Not A Slug"), ("slug", "tiled"), ("slug", "total"),
         ("arch", "sm_1"), ("tile", "7"), ("tile", "x"),
-        ("device_class", "H 200"), ("points", "-1"), ("points", "nan"), ("points", "1e9"), ("points", "many"),
+        ("device_class", "H 200"), ("device_class", "nonsense"), ("device_class", "v100"),
+        ("device_class", "v100-sxm2"), ("points", "-1"), ("points", "nan"), ("points", "1e9"), ("points", "many"),
         ("points", "1,000"),
         ("due_at", "tomorrow"), ("due_at", "1066-10-14T09:00"), ("opens_at", "2026-06-01T00:00"),
         ("closes_at", "2026-04-01T00:00"), ("late_percent_per_day", "101"), ("attempts", "0"),
@@ -95,6 +101,20 @@ def test_what_is_wrong_stands_beside_its_field(
     assert "<h2>This could not be saved</h2>" in page
     with portal.course.sessions.begin() as session:
         assert len(session.scalars(select(Assignment)).all()) == 1
+
+
+def test_only_classes_that_can_be_measured_are_offered(portal: Portal, ina: BrowserClient) -> None:
+    page = ina.page(f"{PAGE}/new")
+    assert 'value="h200"' in page
+    assert 'value="v100"' not in page
+    record = WorkerRecord("w", "host", 1, WorkerState.IDLE, (), 0.0, device_classes={"gb999": "sm_120"})
+    with portal.course.sessions.begin() as session:
+        session.add(
+            Worker(id="w", host="h", state=GONE, record=to_plain(record), first_seen=NOW, last_beat=NOW)
+        )
+    assert 'value="gb999"' in ina.page(f"{PAGE}/new")
+    given = RIGHT | {"exercise": "naive", "slug": "own", "device_class": "gb999", "arch": "", "tile": ""}
+    assert ina.post_form(PAGE, **given).status_code == 303
 
 
 def test_all_that_is_wrong_is_told_at_once(ina: BrowserClient) -> None:

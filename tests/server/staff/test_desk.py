@@ -8,10 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from kernels.verdict import Verdict
-from server.accounts.models import Person
+from server.accounts.models import ApiToken, Person
+from server.accounts.service import create_token
 from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Role
@@ -20,6 +21,9 @@ from server.fleet.looking import NoSuchWorker, look, tell
 from server.grading.attempts import claimed
 from server.grading.dispatch import take
 from server.grading.models import Step
+from server.staff.attention import attention
+from server.staff.roster import Wanted as WantedMembers
+from server.staff.roster import roster
 from tests.server.course import AFTER_ANY_PAUSE, NOW
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
@@ -127,6 +131,29 @@ def test_the_overview_names_who_has_handed_in_nothing_and_what_is_our_fault(port
     assert "<td>bob</td>" in page
     assert "No worker lives" in page
     assert Verdict.ACCEPTED.value in page
+
+
+def test_the_overview_counts_who_never_came_with_a_browser_or_a_program(portal: Portal) -> None:
+    def never_here() -> tuple[int, int]:
+        with portal.course.sessions.begin() as session:
+            found = attention(session, portal.course.course, NOW)
+            seen = roster(session, portal.course.course, WantedMembers(role=Role.STUDENT.value))
+            assert sum(not one.was_here for one in seen) == found.never_here
+            return found.students, found.never_here
+
+    ina = client_of(portal, "ina", Role.INSTRUCTOR)
+    assert never_here() == (0, 0)
+    assert "all have signed in" not in ina.page("/staff/gpu/")
+    for name in ("ada", "bob", "eve"):
+        portal.course.person(name)
+    assert never_here() == (3, 3)
+    with portal.course.sessions.begin() as session:
+        for name in ("ada", "bob"):
+            create_token(session, session.get_one(Person, portal.course.people[name]), "own", now=NOW)
+        session.execute(
+            update(ApiToken).where(ApiToken.person_id == portal.course.people["ada"]).values(used_at=NOW)
+        )
+    assert never_here() == (3, 2)
 
 
 def test_the_course_s_settings_are_changed(portal: Portal) -> None:

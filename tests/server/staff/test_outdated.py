@@ -11,7 +11,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
 from server.grading.dispatch import take
 from server.grading.models import Step, StepState
-from server.staff.updating import is_judged, update_exercise
+from server.staff.updating import Updated, is_judged, update_exercise
 from tests.server.course import AFTER_ANY_PAUSE
 from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.staff.graded import handed_in
@@ -30,8 +30,8 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
     assert UPDATE not in ina.page(PAGE)
     assert "brought up to date" not in ina.page("/staff/gpu/assignments") + ina.page("/staff/gpu/")
     with monkeypatch.context() as another:
-        another.setattr("server.staff.assignment_views._is_outdated", lambda _: True)
-        assert "is judged as it was set until" in ina.page(PAGE)
+        another.setattr("server.staff.assignment_views.is_outdated", lambda *_: True)
+        assert "stays as it was set until" in ina.page(PAGE)
     monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
     shown = ina.page(PAGE)
     assert "cannot be graded until" in shown
@@ -44,7 +44,9 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
     with portal.course.sessions.begin() as session:
         take(session, CPU_QUEUE, slots=1, cap=1, now=AFTER_ANY_PAUSE)
     with portal.course.sessions.begin() as session:
-        assert update_exercise(session, session.scalars(select(Assignment)).one(), None) == 2
+        assert update_exercise(session, session.scalars(select(Assignment)).one(), None) == Updated(
+            judges=True, waiting=2
+        )
     with portal.course.sessions.begin() as session:
         assert {step.state for step in session.scalars(select(Step))} == {StepState.QUEUED}
     assert UPDATE not in ina.page(PAGE)
@@ -59,7 +61,7 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
         session.scalars(select(Assignment)).one().device_class = ""
     handed_in(course, "ada")
     course.hand_in("bob")
-    assert "as it is installed" in ina.page(UPDATE)
+    assert "up to date." in ina.page(UPDATE)
     assert "notice" not in ina.post_form(UPDATE).headers["Location"]
     monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
     page = ina.page(UPDATE)
@@ -75,7 +77,7 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
         deed = session.scalars(select(AuditEvent)).one()
         assert (deed.action, deed.actor_id) == ("assignment.updated", course.people["ina"])
         assert deed.detail == {
-            "exercise": [deed.detail["exercise"][0], found.exercise_digest[:12]],
+            "exercise": [deed.detail["exercise"][0], found.exercise.version[:12]],
             "waiting": 1,
         }
         assert deed.detail["exercise"][0] in page
@@ -84,14 +86,18 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
 
 
 @ON_POSTGRESQL
-def test_what_cannot_be_brought_up_to_date_says_why(portal: Portal) -> None:
+@pytest.mark.parametrize("own", [False, True])
+def test_what_cannot_be_brought_up_to_date_says_why(portal: Portal, own: bool) -> None:
     ina = client_of(portal, "ina", Role.INSTRUCTOR)
     with portal.course.sessions.begin() as session:
-        session.scalars(select(Assignment)).one().exercise.name = "my_own"
-    assert "--exercises FOLDER" in ina.page(UPDATE)
+        exercise = session.scalars(select(Assignment)).one().exercise
+        exercise.name = "gone"
+        if own:
+            exercise.course_id, exercise.definition = portal.course.course, "of an older Tilelab"
+    assert ("--exercises FOLDER" in ina.page(UPDATE)) is own
     answer = ina.post_form(UPDATE)
     assert answer.status_code == 409
-    assert "my_own" in answer.get_data(as_text=True)
+    assert "gone" in answer.get_data(as_text=True)
 
 
 @ON_SQLITE

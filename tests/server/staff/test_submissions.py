@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import timedelta
 from typing import Any
@@ -75,6 +76,23 @@ def test_each_filter_takes_its_part(portal: Portal, tom: BrowserClient) -> None:
     assert first in page
     assert late not in page
     assert f'name="one" type="text" autocomplete="off" value="{first}"' in tom.page(f"{PAGE}?one={first}")
+
+
+def test_all_by_one_person_leaves_out_those_of_the_same_name(portal: Portal, tom: BrowserClient) -> None:
+    course = portal.course
+    mine = handed_in(course, "emile", source=b"// 1")
+    handed_in(course, "other-emile", source=b"// 2")
+    with course.sessions.begin() as session:
+        for name in ("emile", "other-emile"):
+            session.get_one(Person, course.people[name]).name = "Émile"
+    assert len(listed(course, student="émile")) == 2
+    assert listed(course, student="emile@example.edu") == [mine]
+    link = re.search(r'href="(/staff/gpu/submissions\?[^"]*student=[^"]*)"', tom.page(f"/submissions/{mine}"))
+    assert link
+    query = html.unescape(link[1]).partition("?")[2]
+    page = tom.page(f"{PAGE}?{query}")
+    assert page.count('href="/submissions/') == 1
+    assert "<strong>1 submission will be graded again</strong>" in tom.page(f"{REGRADE}?{query}")
 
 
 def test_they_are_found_by_what_they_are_measured_on(portal: Portal, tom: BrowserClient) -> None:

@@ -17,9 +17,9 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.grading.changes import regrade, retry
-from server.grading.models import Job
+from server.grading.models import Exercise, Job
 from server.grading.queue import place_of
-from server.staff.updating import update_exercise
+from server.staff.updating import Updated, update_exercise
 from tests.server.course import ACourse
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import counted_queries, handed_in, newest_job
@@ -52,8 +52,10 @@ def an_update(course: ACourse, beside: Callable[[], Any]) -> Iterator[Future[Any
 def judges(course: ACourse) -> tuple[str, list[str]]:
     """What the assignment is judged by now, and what each job is, as they came."""
     with course.sessions.begin() as session:
-        found = session.scalars(select(Job.exercise_digest).order_by(Job.id)).all()
-        return session.get_one(Assignment, course.assignment).exercise_digest, list(found)
+        found = session.scalars(
+            select(Exercise.digest).join(Job, Job.exercise_id == Exercise.id).order_by(Job.id)
+        ).all()
+        return session.get_one(Assignment, course.assignment).exercise.digest, list(found)
 
 
 def test_what_is_handed_in_meanwhile_is_judged_by_the_new_judge(course: ACourse) -> None:
@@ -75,7 +77,7 @@ def test_what_is_handed_in_as_it_begins_is_taken_along(
         assert go_on.wait(10)
         return place_of(*given)
 
-    def update() -> int | None:
+    def update() -> Updated | None:
         with course.sessions.begin() as session:
             return update_exercise(session, session.get_one(Assignment, course.assignment), None)
 
@@ -88,7 +90,7 @@ def test_what_is_handed_in_as_it_begins_is_taken_along(
         assert not wait([updating], timeout=A_MOMENT).done
         go_on.set()
         handing_in.result()
-        assert updating.result() == 1
+        assert updating.result() == Updated(judges=True, waiting=1)
     now, (_, after) = judges(course)
     assert after == now
 
@@ -109,7 +111,7 @@ def test_what_is_graded_again_meanwhile_is_judged_by_the_new_judge(course: ACour
 
 
 def test_two_who_bring_it_up_to_date_at_once_do_it_once(course: ACourse) -> None:
-    def update() -> int | None:
+    def update() -> Updated | None:
         with course.sessions.begin() as session:
             return update_exercise(session, session.get_one(Assignment, course.assignment), None)
 

@@ -49,7 +49,7 @@ def again(course: ACourse, job: int) -> int:
     with course.sessions.begin() as session:
         row = session.get_one(Job, job)
         work = Work(
-            JobKind.REGRADE, Priority.REGRADE, row.person_id, row.source_digest, row.exercise_digest, row.arch,
+            JobKind.REGRADE, Priority.REGRADE, row.person_id, row.source_digest, row.exercise_id, row.arch,
             submission=row.submission_id,
         )  # fmt: skip
         queued = queue_job(session, work, NOW)
@@ -151,7 +151,7 @@ def test_what_is_left_out_of_many_never_counts(course, made):
             )
             job = Job(
                 kind=JobKind.SUBMISSION, submission_id=submission.id, person_id=person, seed="0" * 32, priority=2,
-                source_digest=like.source_digest, exercise_digest=like.exercise_digest, arch="sm_90",
+                source_digest=like.source_digest, exercise_id=like.exercise_id, arch="sm_90",
                 device_class="h200", state=JobState.DONE, verdict=verdict, queued_at=NOW, ended_at=NOW,
             )  # fmt: skip
             session.add(job)

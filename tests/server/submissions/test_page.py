@@ -4,6 +4,7 @@ import json
 import re
 import zlib
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -44,10 +45,20 @@ def test_a_submission_that_waits_says_so_and_offers_to_stop(portal, ada):
     name, _ = handed_in(portal.course, "ada")
     page = ada.page(f"/submissions/{name}")
     assert "Waiting to be checked" in page
-    assert "No worker that checks is there" in page
+    assert "No worker that checks is running" in page
     assert f'data-events="/submissions/{name}/events"' in page
     assert "Stop grading" in page
     assert not read(page).wrong
+
+
+REFRESH = '<noscript><meta http-equiv="refresh" content="5"></noscript>'
+
+
+def test_without_a_script_the_page_reloads_until_there_is_a_verdict(portal, ada):
+    name, job = handed_in(portal.course, "ada")
+    assert REFRESH in ada.page(f"/submissions/{name}").partition("</head>")[0]
+    graded(portal.course, job, **RACE)
+    assert REFRESH not in ada.page(f"/submissions/{name}")
 
 
 def test_one_at_work_says_what_is_done(portal, ada):
@@ -64,9 +75,8 @@ def test_a_verdict_stands_in_one_sentence_with_what_to_do_next(portal, ada):
     graded(portal.course, job, **RACE)
     page = ada.page(f"/submissions/{name}")
     text = read(page).text()
-    assert "Two threads use the same memory without a barrier between them." in text
+    assert "Two threads use the same memory, and nothing orders them." in text
     assert "What to try next" in text
-    assert "A tile needs two barriers in each phase" in text
     assert "data-live" not in page
     assert "live.js" not in page
     assert not read(page).wrong
@@ -192,7 +202,7 @@ def test_nobody_else_takes_it_back_but_staff(portal, ada):
     teacher = client_of(portal, "turing", Role.ASSISTANT)
     page = teacher.page(f"/submissions/{name}")
     assert "It costs ada nothing" in page
-    assert "/staff/gpu/submissions?assignment=tiled&amp;student=ada" in page
+    assert "/staff/gpu/submissions?assignment=tiled&amp;student=ada@example.edu" in page
     assert "taken-back" in teacher.post_form(f"/submissions/{name}/cancel").headers["Location"]
     assert "all the same" not in ada.page(f"/submissions/{name}")
 
@@ -322,6 +332,23 @@ def test_the_times_of_the_way_add_up_also_the_wait_for_a_gpu(portal, ada):
         ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("waited for a GPU", "20"), ("measured", "4.0"),
         ("in between", "1.5"), ("in all", "30"),
     ]  # fmt: skip
+
+
+@ON_SQLITE
+def test_a_course_s_own_exercise_has_no_ladder_of_another_with_its_name(portal, ada):
+    name, job = handed_in(portal.course, "ada", Mode.RANK)
+    for kind in (StepKind.CHECK, StepKind.MEASURE):
+        taken(portal.course, job, kind)
+        with portal.course.sessions.begin() as session:
+            make = check_result if kind is StepKind.CHECK else partial(measure_result, gflops=5_000.0)
+            result = make(session, job)
+        record(portal.course.sessions, result, NOW)
+    next_idea = "Next idea"
+    assert next_idea in ada.page(f"/submissions/{name}")
+    with portal.course.sessions.begin() as session:
+        session.get_one(Job, job).exercise.course_id = portal.course.course
+    for page in (f"/submissions/{name}", f"/submissions/{name}/report.html"):
+        assert next_idea not in ada.page(page)
 
 
 @ON_SQLITE

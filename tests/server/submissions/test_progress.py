@@ -15,8 +15,8 @@ from worker.messages import StepKind
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 FIRST = Place(1, 0.0)
-CHECK = StepSeen(1, StepKind.CHECK, StepState.QUEUED, "cpu", 0, NOW, None, None)
-MEASURE = StepSeen(2, StepKind.MEASURE, StepState.QUEUED, "gpu.h200", 0, NOW, None, None)
+CHECK = StepSeen(1, StepKind.CHECK, StepState.QUEUED, "cpu", 0, NOW, None, None, None)
+MEASURE = StepSeen(2, StepKind.MEASURE, StepState.QUEUED, "gpu.h200", 0, NOW, None, None, None)
 JOB = JobSeen(7, JobKind.SUBMISSION, JobState.QUEUED, None, "h200", (CHECK,), FIRST)
 RUNNING = replace(CHECK, state=StepState.RUNNING, attempt=1, started_at=NOW + timedelta(seconds=4))
 CHECKED = replace(RUNNING, state=StepState.DONE, seconds=5.0)
@@ -57,8 +57,8 @@ def test_in_the_queue_its_place_and_the_wait_are_told():
 
 
 def test_where_nobody_can_tell_it_says_why():
-    progress = progress_of(replace(JOB, place=Place(1, None, "No worker that checks is there.")), {})
-    assert progress.explanation == "No worker that checks is there."
+    progress = progress_of(replace(JOB, place=Place(1, None, "No worker that checks is running.")), {})
+    assert progress.explanation == "No worker that checks is running."
 
 
 @pytest.mark.parametrize(

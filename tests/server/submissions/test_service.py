@@ -180,5 +180,5 @@ def test_the_assignment_says_what_is_graded(made):
     with made.begin() as session:
         job = latest_job(session, accepted.submission.id)
         assignment = session.get_one(Assignment, course.assignment)
-        assert (job.tile, job.device_class, job.exercise_digest) == (8, "", assignment.exercise_digest)
+        assert (job.tile, job.device_class, job.exercise_id) == (8, "", assignment.exercise_id)
         assert job.priority == Priority.DEADLINE

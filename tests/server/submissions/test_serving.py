@@ -19,7 +19,7 @@ import pytest
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import Person
-from server.web.bounded import PLACES
+from server.web.bounded import READ_PLACES
 from server.web.serving import listen
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.graded import graded, handed_in
@@ -121,7 +121,7 @@ def test_many_streams_lose_nothing_and_leave_room_for_others(portal, database_ur
         for stream in streams:
             while not stream.states:
                 assert stream.read_on()
-        for number in range(2 * PLACES):
+        for number in range(2 * READ_PLACES):
             open_ones.enter_context(
                 half_sent(port, "Content-Length: 500" if number % 2 else "Transfer-Encoding: chunked")
             )

@@ -235,5 +235,5 @@ def test_places_are_those_that_are_told_one_by_one(portal):
         begin(session, sent, NOW)
     with portal.course.sessions.begin() as session:
         steps = [step_of(session, job) for job in jobs]
-        together = places(session, [OpenStep(step.id, step.queue, step.state) for step in steps], NOW)
+        together = places(session, [OpenStep(step.id, step.queue, step.state, NOW) for step in steps], NOW)
         assert {step.id: place_of(session, step.job, NOW) for step in steps} == dict(together)

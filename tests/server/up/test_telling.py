@@ -42,10 +42,29 @@ def test_logs_are_for_their_owner_alone_whoever_made_them(tmp_path, monkeypatch)
     assert {mode(each) for each in kept} == {0o600}
 
 
-def test_a_log_that_cannot_be_written_is_not_told_of(tmp_path, capfd):
-    log = log_to(tmp_path / "missing" / "tilelab.log")
-    log.info("a line")
-    assert capfd.readouterr() == ("", "")
+def test_a_log_that_cannot_be_written_warns_once_and_goes_on_at_standard_error(tmp_path, capsys):
+    file = tmp_path / "missing" / "tilelab.log"
+    log = log_to(file)
+    log.info("one")
+    log.info("two")
+    out, err = capsys.readouterr()
+    warning, first, second = err.splitlines()
+    assert out == ""
+    assert "warning" in warning
+    assert str(file) in warning
+    assert (first[-3:], second[-3:]) == ("one", "two")
+    file.parent.mkdir()
+    log.info("three")
+    log.handlers[0].close()
+    assert file.read_text("utf-8").endswith("three\n")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_part_that_hung_is_told_as_such():
+    lines: list[str] = []
+    event = Event("web", What.DIED, 7, -signal.SIGKILL, 0.2, silent_seconds=30.4)
+    Teller(lines.append, logging.getLogger("test")).event(event, waited_for=True)
+    assert "hung (30 s without a beat)" in lines[0]
 
 
 @pytest.mark.parametrize(

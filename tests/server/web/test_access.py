@@ -65,6 +65,13 @@ class House:
 
     def ask(self, role: str, method: str, path: str) -> int:
         """The status of what that role is answered."""
+        return self._answer(role, method, path)[0]
+
+    def told(self, role: str, method: str, path: str) -> str:
+        """What that role reads there."""
+        return self._answer(role, method, path)[1]
+
+    def _answer(self, role: str, method: str, path: str) -> tuple[int, str]:
         path = self.named(path)
         if path.startswith("/api/"):
             headers = {"Authorization": f"Bearer {self.tokens[role]}"} if role in self.tokens else {}
@@ -73,9 +80,9 @@ class House:
         else:
             browser = self.browser(role)
             answer = browser.get(path) if method == "GET" else browser.post_form(path)
-        answer.get_data()
+        text = answer.get_data(as_text=True)
         answer.close()
-        return answer.status_code
+        return answer.status_code, text
 
     def named(self, path: str) -> str:
         """The address with what is there in it."""
@@ -111,17 +118,20 @@ def house(portal: Portal) -> House:
         "instructor": ("ina", Role.INSTRUCTOR),
         "admin": ("adm", None),
     }
-    names = people | {role: name for role, (name, _) in staff.items()} | {"disabled": "dis"}
+    foreign = {"foreign_assistant": ("fay", Role.ASSISTANT), "foreign_instructor": ("flo", Role.INSTRUCTOR)}
+    names = people | {role: name for role, (name, _) in (staff | foreign).items()} | {"disabled": "dis"}
     for name in ("ada", "ben", "dan", "zed"):
         course.person(name)
     course.person("eve", None)
     for name, role in staff.values():
         course.person(name, role)
+    for name, _ in foreign.values():
+        course.person(name, None)
     course.person("dis", Role.INSTRUCTOR)
     submission = course.hand_in("ada").submission.public_id
     course.hand_in("dan")
     grade(course, Verdict.ACCEPTED)
-    _change(course)
+    _change(course, {"eve": Role.STUDENT} | dict(foreign.values()))
     tokens = {role: portal.token(name) for role, name in names.items() if role != "disabled"}
     with course.sessions.begin() as session:
         owner = session.get_one(Person, course.person("ada"))
@@ -144,15 +154,16 @@ def house(portal: Portal) -> House:
     return House(portal, names | {"expired": "ada", "revoked": "ada"}, there, tokens)
 
 
-def _change(course: ACourse) -> None:
+def _change(course: ACourse, elsewhere: Mapping[str, Role]) -> None:
     """Let people be where they are: in another course, gone, at the head of all."""
     with course.sessions.begin() as session:
         other = Course(slug="other", title="Other", created_at=NOW)
         session.add(other)
         session.flush()
-        session.add(
-            Membership(course_id=other.id, person_id=course.person("eve"), role=Role.STUDENT, created_at=NOW)
-        )
+        for name, role in elsewhere.items():
+            session.add(
+                Membership(course_id=other.id, person_id=course.person(name), role=role, created_at=NOW)
+            )
         dan = session.scalars(select(Membership).where(Membership.person_id == course.person("dan"))).one()
         dan.dropped_at = NOW
         session.get_one(Person, course.person("adm")).admin = True
@@ -200,17 +211,35 @@ def test_a_token_opens_no_page_and_a_session_no_api(house: House):
 
 def test_nothing_of_another_student_is_told(house: House):
     """No source, no id, no name, no email of the others on anything that a student can read."""
-    with house.portal.course.sessions.begin() as session:
-        others = {
-            found.public_id for found in session.scalars(select(Submission)) if found.person.name != "ben"
-        }
-        seeds = set(session.scalars(select(Job.seed)))
-    strange = {*others, *seeds, "ada@example.edu", "dan@example.edu"}
+    strange = {*of_others(house, "ben"), "ada@example.edu", "dan@example.edu"}
     for path, text in everything(house, "student"):
         assert not [word for word in strange if word in text], path
     mine = dict(everything(house, "owner"))
+    with house.portal.course.sessions.begin() as session:
+        seeds = set(session.scalars(select(Job.seed)))
     assert not [path for path, text in mine.items() if any(seed in text for seed in seeds)]
     assert "secret" not in "".join(mine.values())
+
+
+@pytest.mark.parametrize("role", ["foreign_assistant", "foreign_instructor"])
+def test_the_staff_of_another_course_are_told_nothing_of_this_one(house: House, role: str):
+    """Neither where everyone looks, nor at their own desk with the numbers of what is here."""
+    members = ("ada", "ben", "dan", "zed", "asa", "ina")
+    strange = {*of_others(house, house.names[role]), *(f"{name}@example.edu" for name in members)}
+    asked = 0
+    for method, address, _, _ in routes():
+        for path in {address, address.replace("/gpu", "/other")}:
+            text = house.told(role, method, path)
+            assert not [word for word in strange if word in text], (method, path)
+            asked += 1
+    assert asked > len(list(routes()))
+
+
+def of_others(house: House, name: str) -> set[str]:
+    """What names a submission of anybody else, and the seeds of all."""
+    with house.portal.course.sessions.begin() as session:
+        found = {one.public_id for one in session.scalars(select(Submission)) if one.person.name != name}
+        return {*found, *session.scalars(select(Job.seed))}
 
 
 def everything(house: House, role: str) -> Iterator[tuple[str, str]]:

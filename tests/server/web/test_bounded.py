@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from server.web.bounded import LARGE_BODIES, PLACES, Bounded
+from server.web.bounded import READ_PLACES, WRITE_PLACES, Bounded
+from server.web.places import Asker, Outcome, Places
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.course_pages import DAY, FORM, KERNEL, PAGE, change, handed_in, now, words
@@ -35,13 +36,22 @@ def ada(portal: Portal) -> BrowserClient:
 @contextmanager
 def nothing_free(bounded: Bounded) -> Iterator[None]:
     bounded._wait_seconds = 0.01
-    for _ in range(PLACES):
-        assert bounded._places.acquire(blocking=False)
-    try:
+    with all_taken(bounded.reads, READ_PLACES), all_taken(bounded.writes, WRITE_PLACES):
         yield
-    finally:
-        for _ in range(PLACES):
-            bounded._places.release()
+
+
+@contextmanager
+def all_taken(places: Places, most: int) -> Iterator[None]:
+    askers = [Asker(number, 1, 0) for number in range(most)]
+    for asker in askers:
+        assert places.take(asker, 0, stays) is Outcome.TAKEN
+    yield
+    for asker in askers:
+        places.give_back(asker)
+
+
+def stays() -> bool:
+    return False
 
 
 def test_who_finds_no_place_is_told_so_as_a_page_or_as_a_problem(portal, bounded, ada):
@@ -61,30 +71,44 @@ def test_who_finds_no_place_is_told_so_as_a_page_or_as_a_problem(portal, bounded
     assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
 
 
-def half_sent(bounded: Bounded, path: str, **headers: str) -> tuple[str, str]:
-    """The answer to a request whose sender goes on no more."""
+def test_pages_are_read_while_a_writer_waits_for_the_database(portal, bounded, ada):
+    bounded._wait_seconds = 0.05
+    assert ada.get(PAGE).status_code == 200
+    with portal.course.sessions.begin(), all_taken(bounded.writes, WRITE_PLACES):
+        for _ in range(READ_PLACES + 1):
+            assert ada.get(PAGE).status_code == 200
+        assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 503
+
+
+def test_a_person_has_few_places_from_whatever_browser(portal, bounded, ada):
+    bounded._wait_seconds = 0.05
+    again, ben = client_of(portal, "ada"), client_of(portal, "ben")
+    for client in (ada, again, ben):
+        assert client.get(PAGE).status_code == 200
+    taken = {bounded.people.find(token) for token in (ada.session_token, again.session_token)}
+    assert len(taken) == 1
+    person = Asker(("person", taken.pop()), 2, 16)
+    for _ in range(2):
+        assert bounded.reads.take(person, 0, stays) is Outcome.TAKEN
+    assert [client.get(PAGE).status_code for client in (ada, again, ben)] == [503, 503, 200]
+
+
+def test_whoever_left_takes_no_place(bounded):
     ours, theirs = socket.socketpair()
-    begun: dict[str, Any] = {}
-    with ours, theirs, ours.makefile("rb") as body:
-        theirs.sendall(b"source=")
-        environ = {
-            "REQUEST_METHOD": "POST", "PATH_INFO": path, "SERVER_NAME": "test", "SERVER_PORT": "80",
-            "wsgi.url_scheme": "http", "wsgi.input": body, "wsgi.input_terminated": True, "gunicorn.socket": ours,
-            "wsgi.errors": io.StringIO(), **headers,
+    theirs.close()
+    told: list[str] = []
+    with ours, nothing_free(bounded):
+        bounded._wait_seconds = 10
+        environ: dict[str, Any] = {
+            "REQUEST_METHOD": "GET", "PATH_INFO": PAGE, "wsgi.input": io.BytesIO(), "gunicorn.socket": ours,
         }  # fmt: skip
-        pieces = bounded(environ, lambda status, _headers, *_: begun.update(status=status))  # type: ignore[arg-type]
-        return begun["status"], b"".join(pieces).decode()
+        assert list(bounded(environ, lambda status, *_: told.append(status))) == []
+    assert told == ["499 Client Left"]
 
 
-@pytest.mark.parametrize(
-    "headers", [{"CONTENT_LENGTH": "5000"}, {"HTTP_TRANSFER_ENCODING": "chunked"}], ids=["length", "pieces"]
-)
-def test_who_stops_sending_keeps_no_place_and_is_told(bounded, headers):
-    bounded._body_seconds = 0.05
-    with nothing_free(bounded):
-        status, told = half_sent(bounded, FORM, **headers)
-    assert status.startswith("408")
-    assert "did not arrive in time" in words(told)
+def test_a_form_of_an_account_is_refused_by_its_length(ada, monkeypatch):
+    monkeypatch.setattr("werkzeug.formparser.FormDataParser._parse_urlencoded", None)
+    assert ada.post("/sign-in", data={"email": "\u0301" * 10_000, "password": "x"}).status_code == 413
 
 
 def test_a_body_that_ends_early_is_not_taken_for_a_whole_one(ada):
@@ -94,16 +118,6 @@ def test_a_body_that_ends_early_is_not_taken_for_a_whole_one(ada):
     )  # fmt: skip
     assert answer.status_code == 400
     assert "did not arrive whole" in words(answer.get_data(as_text=True))
-
-
-def test_few_large_bodies_are_held_at_once(bounded, ada):
-    for _ in range(LARGE_BODIES):
-        assert bounded._large.acquire(blocking=False)
-    large = {"source": "x" * 300_000, "mode": "rank"}
-    assert ada.post_form(FORM, **large).status_code == 503
-    assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
-    bounded._large.release()
-    assert ada.post_form(FORM, **large).status_code == 422
 
 
 def test_one_in_pieces_is_no_larger_than_others(ada):
@@ -121,18 +135,18 @@ class _Slow:
     def __init__(self, portal: Portal) -> None:
         self._portal = portal
 
-    def acquire(self, **_: float) -> bool:
+    def take(self, *_: object) -> Outcome:
         change(self._portal, closes_at=now(), due_at=now() - DAY)
-        return True
+        return Outcome.TAKEN
 
-    def release(self) -> None:
+    def give_back(self, _asker: Asker) -> None:
         pass
 
 
 @pytest.mark.parametrize("by", ["form", "program"])
 def test_what_came_in_time_is_in_time_however_long_it_waits(portal, bounded, ada, by):
     portal.token("ada")
-    bounded._places = _Slow(portal)
+    bounded.writes = _Slow(portal)
     if by == "form":
         assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
     else:

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from io import BytesIO
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
+from server.courses.exercises import installed_content, keep
 from server.courses.models import Assignment, Course, Extension, Membership, Role
+from server.grading.models import ExerciseFile
 from server.web.numbers import day
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
@@ -34,6 +36,13 @@ from tests.server.web.signed_in import BrowserClient, client_of, stranger
 @pytest.fixture
 def ada(portal: Portal) -> BrowserClient:
     return client_of(portal, "ada")
+
+
+def has_exercise(portal: Portal, name: str) -> None:
+    """The course's assignment, with another exercise."""
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.exercise = keep(session, installed_content(name), None, now())
 
 
 def test_nobody_is_told_of_a_course_and_a_stranger_no_more(portal: Portal):
@@ -132,10 +141,7 @@ def test_a_speed_is_told_by_what_the_exercise_compares(portal: Portal, ada: Brow
     ada.post_form(FORM, source=KERNEL, mode="rank")
     end(portal, Verdict.ACCEPTED, gflops=5.0, gbps=2_345.0, ms_median=3.4, ranked=True)
     assert "5 GFLOPS" in words(ada.page(PAGE))
-    exercise = find_exercise("coalescing")
-    with portal.course.sessions.begin() as session:
-        row = session.get_one(Assignment, portal.course.assignment).exercise
-        row.name, row.definition = exercise.name, (exercise.root / "exercise.toml").read_text()
+    has_exercise(portal, "coalescing")
     page = words(ada.page(PAGE))
     assert "2,345 GB/s" in page
     assert "GFLOPS" not in page
@@ -222,19 +228,16 @@ def test_the_starter_comes_as_a_file_and_stands_in_the_form(portal: Portal, ada:
 def test_only_figures_of_the_exercise_are_served(portal: Portal, ada: BrowserClient):
     for name in ("x.svg", "..%2fexercise.toml", "exercise.toml", "solution.cu", "%00", "handout.md", "..svg"):
         assert ada.get(f"{PAGE}figures/{name}").status_code == 404, name
-    exercise = find_exercise("bank-conflicts")
-    with portal.course.sessions.begin() as session:
-        row = session.get_one(Assignment, portal.course.assignment).exercise
-        row.name, row.definition = exercise.name, (exercise.root / "exercise.toml").read_text()
+    has_exercise(portal, "bank-conflicts")
     page = ada.page(PAGE)
     assert f'src="{PAGE}figures/bank-conflicts.svg"' in page
     answer = ada.get(f"{PAGE}figures/bank-conflicts.svg")
     assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml")
 
 
-def test_an_exercise_whose_folder_is_elsewhere_leaves_a_page_that_works(portal: Portal, ada: BrowserClient):
+def test_an_exercise_without_files_leaves_a_page_that_works(portal: Portal, ada: BrowserClient):
     with portal.course.sessions.begin() as session:
-        session.get_one(Assignment, portal.course.assignment).exercise.name = "of-a-teacher"
+        session.execute(delete(ExerciseFile))
     assert "not on this server" in words(ada.page(PAGE))
     assert ada.get(f"{PAGE}starter.cu").status_code == 404
     assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from io import BytesIO
 
@@ -147,6 +148,8 @@ def test_what_was_handed_in_stands_in_the_form_the_next_time(portal: Portal, ada
     assert typed(ada.page(PAGE)) == "// second\n"
     page = ada.page(f"{PAGE}?from={first}")
     assert typed(page) == "// first\n"
+    # a draft may take the text's place, and then a sentence about the text would be wrong
+    assert "editor" not in words(page.partition('class="before"')[2].partition("<form")[0])
     assert "wrong answer" in words(page)
     assert f'href="/submissions/{first}"' in page
     assert "data-draft-offered" in page
@@ -179,7 +182,7 @@ def test_nobody_takes_up_what_somebody_else_handed_in(portal: Portal, ada: Brows
 def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: BrowserClient):
     ada.post_form(FORM, source="int a;\nint <b>;\nint c;\n", mode="check")
     race = Finding(Verdict.DATA_RACE, "Reads what 'thread' 3 <i> writes.", line=2, other_line=1)
-    nowhere = Finding(Verdict.WRONG_ANSWER, "P[3] is 5, and should be 7.")
+    nowhere = Finding(Verdict.WRONG_ANSWER, "P[3] is 5, not 7.")
     with portal.course.sessions.begin() as session:
         job = session.scalars(select(Job)).one()
         job.state, job.verdict, job.ended_at = JobState.DONE, Verdict.DATA_RACE, now()
@@ -198,3 +201,24 @@ def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: Br
     assert re.search(r'href="/submissions/[0-9a-f]{16}#L2" data-editor-line="2"', page)
     assert f"data race: {race.message}" in words(page)
     assert f"wrong answer: {nowhere.message}" in words(page)
+
+
+@ON_SQLITE
+def test_while_the_disk_is_nearly_full_the_form_comes_back_with_a_sentence(
+    portal: Portal, ada: BrowserClient
+):
+    at = portal.app.extensions["tilelab"]
+    first = portal.post("ada", key="once")
+    portal.app.extensions["tilelab"] = replace(at, settings=replace(at.settings, free_mb=1e9))
+    assert portal.post("ada", key="once").get_json() == first.get_json(), "it was accepted: that stays true"
+    refused = ada.post_form(FORM, source=KERNEL, mode="rank")
+    page = refused.get_data(as_text=True)
+    assert refused.status_code == 503
+    assert int(refused.headers["Retry-After"]) > 0
+    assert typed(page) == KERNEL
+    assert "almost no disk space left" in words(page)
+    answer = portal.post("ada")
+    assert (answer.status_code, answer.get_json(force=True)["code"]) == (503, "disk_full")
+    assert portal.client.get("/readyz").get_json(force=True)["code"] == "disk_full"
+    portal.app.extensions["tilelab"] = at
+    assert portal.post("ada").status_code == 202

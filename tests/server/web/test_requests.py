@@ -13,7 +13,7 @@ from hypothesis import settings as trying
 from hypothesis import strategies as st
 
 from server.submissions.handing_in import read_new_submission
-from server.web.app import REQUEST_BYTES
+from server.web.arrival import REQUEST_BYTES
 from server.web.problems import Refused
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal

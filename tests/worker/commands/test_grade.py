@@ -115,7 +115,7 @@ def test_without_a_compiler_it_says_what_to_do_instead(monkeypatch, tmp_path):
         raise NVRTCUnavailable("libnvrtc.so.13 was not found")
 
     monkeypatch.setattr("kernels.nvrtc.library_folder", nowhere)
-    monkeypatch.setattr("worker.sandbox.process.Child.request", lambda *_: broken())
+    monkeypatch.setattr("worker.sandbox.process.Child.request", lambda *_, **__: broken())
     result = run(str(file))
     assert result.exit_code == Exit.SYSTEM_FAULT
     assert "Linux" in one_line(result)

@@ -6,6 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
+
+from worker.commands.root import tilelab
 
 WITHOUT = """
 import sys
@@ -37,6 +40,31 @@ def test_a_verb_of_the_server_says_what_to_install_where_that_is_missing(package
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"tilelab: the package {package} is not installed")
     assert "bin/setup run" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["grad"], "`grade`"),
+        (["worker", "selftst"], "`selftest`"),
+        (["exercises", "tild"], "`tiled`"),
+        (["grade", __file__, "-e", "tild"], "`tiled`"),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_suggested(words: list[str], meant: str):
+    done = CliRunner().invoke(tilelab, words)
+    assert done.exit_code == 2
+    assert f"Did you mean {meant}?" in done.stderr
+
+
+def test_the_help_keeps_students_and_operators_apart():
+    parts = CliRunner().invoke(tilelab, ["--help"]).stdout.split("\n\n")[-3:]
+    commands = [[line.split()[0] for line in part.splitlines()[1:] if line[2] != " "] for part in parts]
+    assert commands == [
+        ["analyze", "exercises", "grade", "occupancy"],
+        ["login", "submit", "status", "log", "cancel", "leaderboard", "open", "logout"],
+        ["up", "serve", "worker", "admin"],
+    ]
 
 
 def test_the_help_loads_nothing_of_the_server():

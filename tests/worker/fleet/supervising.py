@@ -1,6 +1,7 @@
 """A supervisor to be watched from outside, and killed: python -m tests.worker.fleet.supervising JSON.
 
-JSON: a list of parts, each a table of fields of worker.parts.Part; `ready` is a file that has to be there.
+JSON: a list of parts, each a table of fields of worker.parts.Part; `ready` is a file that has to be there, `silent`
+how many seconds without a beat are too many.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from worker.part_output import PartOutput
 from worker.parts import Part
+from worker.pulse import Pulse
 from worker.supervision import Supervisor
 
 
@@ -24,12 +26,13 @@ def main() -> None:
     output.say(f"over: {failure}")
 
 
-def part(output: PartOutput, *, ready: str = "", **table: Any) -> Part:
+def part(output: PartOutput, *, ready: str = "", silent: float = 0.0, **table: Any) -> Part:
     for field in ("command", "after"):
         table[field] = tuple(table.get(field, ()))
     table["critical"] = frozenset(table.get("critical", ()))
     return Part(
         ready=(lambda: Path(ready).exists()) if ready else None,
+        pulse=Pulse(silent) if silent else None,
         told=lambda line: output.say(f"told {line}"),
         **table,
     )

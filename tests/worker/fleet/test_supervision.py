@@ -6,11 +6,13 @@ import re
 import signal
 import sys
 import threading
+import time
 
 import pytest
 
 from tests.marks import linux
 from tests.worker.fleet.watched import Watched, gone, wait_until
+from worker.part_process import TELL
 from worker.parts import Event, Failure, Part, What
 from worker.supervision import Supervisor
 
@@ -46,6 +48,25 @@ def test_a_part_that_dies_starts_again_and_its_lines_bear_its_name():
         watched.process.terminate()
         assert watched.ends() == 0
         assert watched.lines[-3:] == ["tilelab: stopping", "tilelab: one ended", "tilelab: over: None"]
+
+
+BEATS = (
+    "import sys, time; from worker.heartbeat import Heartbeat; beat = Heartbeat(None, tell=int(sys.argv[1]))\n"
+    "while True: beat.beat(); time.sleep(0.1)"
+)
+
+
+def test_a_part_that_stops_beating_is_killed_and_starts_again():
+    command = [*python(BEATS), TELL]
+    with supervising({"name": "one", "command": command, "silent": 3.0}) as watched:
+        first = pid(watched.wait_for("one started"))
+        time.sleep(4.0)  # beats meanwhile, so it stays
+        assert "died" not in watched.text
+        os.kill(first, signal.SIGSTOP)
+        assert "it hung" in watched.wait_for("one died")
+        assert pid(watched.wait_for("one started", 2)) != first
+        assert gone(first)
+        assert "told" not in watched.text
 
 
 def test_the_pauses_grow_while_a_part_keeps_dying():

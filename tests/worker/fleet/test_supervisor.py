@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import time
 
 import pytest
 
@@ -87,6 +88,22 @@ def test_a_slot_that_is_killed_comes_back_and_its_figures_stay(redis_url, board,
         server.send(message("ok", 2))
         assert server.record().ticket.job == 2
         assert board.until(lambda it: it.done == 2).failed == 0
+
+
+def test_a_slot_that_hangs_is_replaced_and_one_at_work_is_not(redis_url, board, server, tmp_path):
+    with working(redis_url, silent=3.0) as watched:
+        server.send(message(f"wait {tmp_path / 'go'}", 1))
+        board.state(WorkerState.BUSY)
+        time.sleep(4.0)
+        (tmp_path / "go").touch()
+        assert server.record().ticket.job == 1
+        process = re.search(r"cpu-0 started \(process (\d+)\)", watched.text)
+        assert process
+        os.kill(int(process[1]), signal.SIGSTOP)
+        assert "it hung" in watched.wait_for("cpu-0 died")
+        assert watched.text.count("cpu-0 died") == 1
+        server.send(message("ok", 2))
+        assert server.record().ticket.job == 2
 
 
 @linux

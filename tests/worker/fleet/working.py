@@ -1,7 +1,7 @@
 """A worker to be watched from outside: python -m tests.worker.fleet.working JSON, with REDIS_URL.
 
-JSON: slots (how many), faults, grace, test ("fit", "unfit", "endless", or "worn": fit the first time alone), command
-(of a slot, if not the real one).
+JSON: slots (how many), faults, grace, silent (seconds), test ("fit", "unfit", "endless", or "worn": fit the first time
+alone), command (of a slot, if not the real one).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def main() -> int:
         asked.get("grace", 30.0),
         asked.get("faults", 5),
         "tests.worker.queue.workplaces:Scripted",
+        silent_seconds=asked.get("silent", 30.0),
     )
 
     tests = iter([True])

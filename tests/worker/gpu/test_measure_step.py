@@ -234,7 +234,7 @@ def test_a_wrong_small_case_is_told_as_by_the_cpu_device():
     response = measured(request_for(kernel(before="  if (Width == 17 && j == 4) sum = 0;\n")))
     (finding,) = response.findings
     assert finding.kind is Verdict.WRONG_ANSWER
-    assert "P[0][4] is 0, should be" in finding.message
+    assert "P[0][4] is 0, not " in finding.message
     assert response.measurement is None
 
 

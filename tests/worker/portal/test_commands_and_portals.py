@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from kernels.report import Report, to_json
+from kernels.verdict import Verdict
 from tests.worker.portal.test_hostile_portal import FOUND, PROBLEM, Hostile, hostile
 from worker.commands.root import tilelab
 from worker.portal import portal as asking
@@ -146,6 +149,31 @@ def test_what_was_stopped_has_no_report(hostile: Hostile) -> None:
     assert "--watch` waits for it" in line_of(run("log", "a1"), 2)
     hostile.says({**FOUND, "result": {"message": "So it is."}})
     assert json.loads(run("log", "a1", "--json").stdout)["result"] == {"message": "So it is."}
+
+
+def test_a_log_names_its_submission(hostile: Hostile) -> None:
+    report = Report(Verdict.ACCEPTED, "Correct.", "tiled", "cpu", "sm_90", 16)
+    hostile.by_path["/api/v1/submissions/a1"] = (
+        200, "application/json", json.dumps({**FOUND, "result": to_json(report)}).encode(), {},
+    )  # fmt: skip
+    hostile.by_path["/api/v1/submissions/a1/source"] = (200, "text/plain", b"// a kernel\n", {})
+    assert run("log", "a1").stdout.splitlines()[0] == "a1  gpu/tiled, submission"
+
+
+def test_a_list_has_words_for_modes_and_the_zone_of_its_times(
+    hostile: Hostile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    listed = {**FOUND, "created_at": "2026-03-01T12:00:00+00:00"}
+    says(hostile, MINE, {"submissions": [listed, {**listed, "mode": "check"}]})
+    try:
+        _, submitted, checked = run("status").stdout.splitlines()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert submitted.split() == ["a1", "gpu/tiled", "submission", "2026-03-01", "13:00", "CET", "accepted"]
+    assert checked.split()[2] == "check"
 
 
 def test_stopping_says_what_became_of_it_and_what_it_cost(hostile: Hostile) -> None:

@@ -1,4 +1,4 @@
-"""A process that takes messages and beats by a file; `stick` is a task that never ends."""
+"""A process that takes messages and beats by a file; its task `stick` never ends, `touch` leaves a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def main(url: str, folder: Path) -> None:
         while True:
             time.sleep(1)
 
+    def touch(*_: object) -> None:
+        (folder / "touched").touch()
+
     app.task(name="stick")(stick)
+    app.task(name="touch")(touch)
     consume(app, "sticky", "a consumer", Heartbeat(folder / "beat").beat)
 
 

@@ -67,7 +67,7 @@ class Slot:
         except BlockingIOError:
             pass
         *lines, self._text = self._text.split("\n")
-        self.records += [from_plain(SlotRecord, json.loads(line)) for line in lines]
+        self.records += [from_plain(SlotRecord, json.loads(line)) for line in lines if line]
         return self.records[-1] if self.records else None
 
     def wait(self, holds: Callable[[SlotRecord], bool]) -> SlotRecord:

@@ -14,6 +14,7 @@ from worker.broker import (
     BrokerUnavailable,
     BrokerUrlError,
     ResultSender,
+    broker_errors,
     celery_app,
     connect_redis,
     queue_length,
@@ -76,6 +77,21 @@ def test_a_wrong_password_is_said_in_one_line(tmp_path):
                 with pytest.raises(BrokerUnavailable, match="wants another password") as caught:
                     act()
                 assert "other-word" not in str(caught.value)
+
+
+def test_a_redis_that_is_full_is_called_so_and_goes_on_with_more_memory(tmp_path):
+    with RedisServer(tmp_path) as server, connect_redis(server.url) as client:
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", "1")
+        sender = ResultSender(celery_app(server.url))
+        with pytest.raises(BrokerUnavailable, match="is full"):
+            sender.send("x")
+        with pytest.raises(BrokerUnavailable, match="is full"), broker_errors(client):
+            client.set("x", "x")
+        client.config_set("maxmemory", "0")
+        sender.send("x")
+        assert queue_length(client, "results") == 1
+        sender.close()
 
 
 @pytest.mark.parametrize(

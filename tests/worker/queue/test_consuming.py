@@ -58,6 +58,15 @@ def test_it_beats_idle_and_while_the_broker_is_away(server, consumer):
     beats_on(consumer)
 
 
+@pytest.mark.parametrize("name", ["celery.map", "celery.starmap"])
+def test_tasks_that_celery_brings_along_are_not_run(server, consumer, tmp_path, name):
+    app = celery_app(server.url)
+    app.send_task(name, ({"task": "touch"}, [[]]), queue="sticky")
+    app.send_task("stick", queue="sticky")
+    until((tmp_path / "stuck").exists)
+    assert not (tmp_path / "touched").exists()
+
+
 def test_one_that_is_stuck_falls_silent(server, consumer, tmp_path):
     beats_on(consumer)
     app = celery_app(server.url)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +45,30 @@ def _exhaust():
     os.abort()
 
 
+def _share():
+    """Take memory that other processes could share, which the system does not count as the process's own data."""
+    pieces = []
+    try:
+        while True:
+            pieces.append(mmap.mmap(-1, 2**26))
+    except OSError:
+        return len(pieces) * 2**26
+
+
+def _open_reserved(size):
+    """Make addresses writable that were reserved before the lock."""
+    libc = ctypes.CDLL(None)
+    reserved = ctypes.c_void_p(sys.modules["__main__"].kept[1])
+    return libc.mprotect(reserved, ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_WRITE)
+
+
+def _loaded(name):
+    """Whether this process has loaded a library."""
+    libc = ctypes.CDLL(None)
+    libc.dlopen.restype = ctypes.c_void_p
+    return libc.dlopen(name.encode(), ctypes.c_int(os.RTLD_NOLOAD | os.RTLD_LAZY)) is not None
+
+
 def _spin():
     while True:
         pass
@@ -72,6 +98,9 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "kill": lambda pid: _tried(lambda: os.kill(pid, 9)),
     "allocate": _allocate,
     "exhaust": _exhaust,
+    "share": _share,
+    "open_reserved": _open_reserved,
+    "loaded": _loaded,
     "spin": _spin,
     "sleep": time.sleep,
     "talk": _talk,

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -13,10 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from kernels import nvrtc
+from kernels.exercise import find_exercise
+from kernels.verdict import Verdict
 from tests.marks import linux
-from worker.sandbox.folder import OwnFolder, sweep
+from tests.worker.sandbox.reserving import RESERVE, ReservingStages
+from worker.grading import Job, grade
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
 from worker.sandbox.process import Child
+from worker.sandbox.starting import ENVIRONMENT
 
 pytestmark = linux
 
@@ -48,9 +53,9 @@ def ask(action, *arguments, limits=LIMITS, change=""):
         return child.request({"action": action, "arguments": arguments})["result"]
 
 
-def failure(action, *arguments, limits=LIMITS) -> Failure:
+def failure(action, *arguments, limits=LIMITS, change="") -> Failure:
     with pytest.raises(SandboxFailure) as raised:
-        ask(action, *arguments, limits=limits)
+        ask(action, *arguments, limits=limits, change=change)
     return raised.value.kind
 
 
@@ -143,6 +148,40 @@ def test_every_end_has_its_kind(action, arguments, limits, kind):
 
     assert failure(action, *arguments, limits=limits) is kind
     assert time.monotonic() - started < 5
+
+
+def test_memory_is_bounded_by_what_can_be_written_and_not_by_what_is_reserved():
+    most = LIMITS.memory_bytes
+    assert failure("exhaust", change=RESERVE) is Failure.MEMORY
+    assert ask("allocate", most // 2, change=RESERVE) == most // 2
+    assert most // 2 < ask("share", change=RESERVE) <= most
+    assert ask("open_reserved", most // 2, change=RESERVE) == 0
+    assert ask("open_reserved", most, change=RESERVE) != 0
+
+
+def test_a_kernel_with_large_headers_is_graded_where_a_driver_reserves_addresses(tmp_path):
+    source = (ROOT / "tests/corpus/right/naive_cooperative_groups.cu").read_bytes()
+    with ReservingStages() as stages:
+        report = grade(Job(source, find_exercise("naive"), "sm_90", "5eed", tmp_path, evidence=True), stages)
+
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.evidence.lines
+
+
+@pytest.mark.parametrize(
+    ("before_the_lock", "loaded"), [("c.warm_up", False), ("lambda: (c.warm_up(), c.rehearse())", True)]
+)
+def test_the_compiler_finds_no_driver_behind_the_lock(before_the_lock, loaded, tmp_path, monkeypatch):
+    """A first compilation loads the driver of a GPU where it finds one; the second row shows that it would."""
+    builtins = next(nvrtc.library_folder().glob("libnvrtc-builtins.so.*"))
+    shutil.copy(builtins, tmp_path / "libcuda.so.1")
+    monkeypatch.setattr(ProbeChild, "environment", {**ENVIRONMENT, "LD_LIBRARY_PATH": str(tmp_path)})
+    change = (
+        "from tests.worker.sandbox import probe; from worker.sandbox import compile_step as c; "
+        f"probe.warm_up, probe.rehearse = {before_the_lock}, c.rehearse; "
+    )
+
+    assert ask("loaded", "libcuda.so.1", change=change) is loaded
 
 
 def test_what_the_parent_uses_is_not_held_against_the_child():
@@ -238,103 +277,3 @@ def test_nothing_is_left_behind(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-
-
-def test_a_child_that_was_never_asked_ends_with_its_parent_and_its_folder_is_swept(monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    code = (
-        "import sys, time; sys.path.insert(0, sys.argv[1]);"
-        "from worker.sandbox.process import Child; child = Child('compile');"
-        "print(child._process.pid, child._folder.path, flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(ROOT)], stdout=subprocess.PIPE, text=True
-    ) as parent:
-        assert parent.stdout is not None
-        pid, folder = parent.stdout.readline().split()
-        sweep()
-        assert Path(folder).is_dir(), "its owner lives"
-        parent.kill()
-    deadline = time.monotonic() + 10
-    while _alive(int(pid)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-
-    assert not _alive(int(pid))
-    assert Path(folder).is_dir()
-    sweep()
-    assert not list(tmp_path.iterdir())
-
-
-def test_sweeping_spares_what_lives_and_what_is_not_ours(monkeypatch, tmp_path):
-    place, elsewhere = tmp_path / "place", tmp_path / "elsewhere"
-    for folder in (place, elsewhere, place / "tilelab-1000", place / "tilelab-sandbox-dead"):
-        folder.mkdir()
-    (elsewhere / "kept").touch()
-    (place / "tilelab-sandbox-link").symlink_to(elsewhere)
-    (place / "tilelab-sandbox-dead" / "link").symlink_to(elsewhere)
-    (place / "tilelab-sandbox-file").touch()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    mine = OwnFolder()
-    before = set(place.iterdir())
-
-    with monkeypatch.context() as somebody_else:
-        somebody_else.setattr(os, "geteuid", lambda: os.getuid() + 1)
-        sweep()
-    assert set(place.iterdir()) == before
-
-    sweep()
-    assert set(place.iterdir()) == before - {place / "tilelab-sandbox-dead"}
-    assert (elsewhere / "kept").exists()
-    mine.close()
-    mine.close()
-    assert not Path(mine.path).exists()
-
-
-def test_a_folder_that_is_swept_before_it_is_locked_is_made_anew(monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    made = tempfile.mkdtemp
-
-    def swept_at_once(**given):
-        monkeypatch.setattr(tempfile, "mkdtemp", made)
-        path = made(**given)
-        sweep()
-        return path
-
-    monkeypatch.setattr(tempfile, "mkdtemp", swept_at_once)
-    folder = OwnFolder()
-    assert Path(folder.path).is_dir()
-    folder.close()
-
-
-def test_folders_within_folders_without_end_stop_nobody(monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    mine, left = OwnFolder(), tmp_path / "tilelab-sandbox-left"
-    left.mkdir()
-    try:
-        for folder in (mine.path, left):
-            _dig(folder, 1200)
-        sweep()
-        mine.close()
-    finally:
-        subprocess.run(["rm", "-rf", mine.path, left], check=True)
-
-
-def _dig(folder: str | Path, depth: int) -> None:
-    """That many folders, each in the one before."""
-    here = os.open(folder, os.O_RDONLY)
-    for _ in range(depth):
-        os.mkdir("d", dir_fd=here)
-        inner = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = inner
-    os.close(here)
-
-
-def _alive(pid: int) -> bool:
-    """Whether a process still runs; one that has ended and waits to be collected does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"

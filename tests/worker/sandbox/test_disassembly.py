@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 from kernels.compile import Compilation, compile_source
 from tests.marks import linux
+from tests.worker.fleet.watched import wait_until
 from worker.sandbox import disassembling
 from worker.sandbox.disassembling import CUBIN_LIMIT, Disassembler, disassemble
 from worker.sandbox.limits import Limits
@@ -103,6 +105,16 @@ def test_the_stages_of_a_job_hand_it_out(cubin):
         assert stages.disassembly().text is None
         stages.start_disassembly(cubin)
         assert stages.disassembly().text == disassemble(cubin).text
+
+
+def test_the_program_may_look_for_its_files_and_has_no_other_right(probe):
+    with Disassembler(b"s", LIMITS, probe) as running:
+        process = Path(f"/proc/{child_of(running)._process.pid}")
+        wait_until(lambda: (process / "cmdline").read_bytes().startswith(bytes(probe)))
+        lines = (process / "status").read_text("ascii").splitlines()
+        found = {name: rest.split() for name, _, rest in (line.partition(":") for line in lines)}
+        assert {int(found[name][0], 16) & ~(1 << 2) for name in ("CapPrm", "CapEff", "CapInh")} == {0}
+        assert int((process / "oom_score_adj").read_text("ascii")) == 1000
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage" * 1000, b"\x7fELF" + bytes(200)])
