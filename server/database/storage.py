@@ -31,7 +31,7 @@ def free_bytes(engine: Engine) -> int | None:
     if engine.dialect.name != "sqlite" or engine.url.database in {None, "", ":memory:"}:
         return None
     try:
-        found = os.statvfs(Path(str(engine.url.database)).absolute().parent)
+        found = os.statvfs(Path(str(engine.url.database)).resolve().parent)
     except OSError:
         return None
     return found.f_bavail * found.f_frsize

@@ -15,7 +15,6 @@ from server.accounts.models import Person
 from server.accounts.returning import own_path
 from server.courses.models import Course, Role
 from server.courses.service import find_course, role_in
-from server.web.bounded import note_person
 from server.web.cookies import session_token
 from server.web.notes import note
 from server.web.problems import Refused
@@ -169,7 +168,6 @@ def _look_up() -> Viewer | None:
         found = browser_sessions.find(session, token)
     if found is None:
         return None
-    note_person(found.person.id)
     if found.stale:
         note(lambda session: browser_sessions.note_use(session, found.session_id))
     return _viewer(found.person, found.session_id)

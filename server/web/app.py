@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from flask import Flask
@@ -27,6 +28,7 @@ from server.web.cookies import attach_form_guard
 from server.web.frame import attach_frame
 from server.web.headers import add_headers
 from server.web.health import health
+from server.web.identity import owner_of
 from server.web.notices import attach_notices
 from server.web.numbers import attach_numbers
 from server.web.openapi import description
@@ -51,8 +53,9 @@ def create_app(settings: Settings) -> Flask:
     app = _Application("server.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    attach_bounds(app, BodySizes())
-    attach_live(app, attach_site(app, settings))
+    site = attach_site(app, settings)
+    attach_bounds(app, BodySizes(), partial(owner_of, site))
+    attach_live(app, site)
     attach_proxies(app, settings)
     answer_errors(app)
     add_headers(app)

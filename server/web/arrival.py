@@ -63,6 +63,11 @@ class Arrival:
         self.waits_for_leave = False
 
     @property
+    def held(self) -> int:
+        """Bytes of a request that isn't whole yet."""
+        return len(self._held)
+
+    @property
     def begun(self) -> bool:
         """Whether anything of a request is here."""
         return self.request is not None or bool(self._held.strip())
@@ -93,6 +98,7 @@ class Arrival:
         reader = self.request.body.reader
         assert isinstance(reader, LengthReader | ChunkedReader)
         self.request.body = MissingBody(reader, why)
+        self._held = bytearray()
         self.request.force_close()
 
     def next(self) -> bool:

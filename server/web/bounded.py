@@ -12,13 +12,13 @@ import re
 import select
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from flask import Flask, Response, current_app, request
+from flask import Flask, Response, request
 from gunicorn.http.errors import ParseException
 
 from server.accounts.limits import network_of
@@ -39,8 +39,11 @@ BODY_SECONDS = 20.0
 OF_PERSON = 2
 """Places of one person, and as many of all at one address who are not known to be signed in."""
 
-OF_PERSON_WAITING, OF_ADDRESS_WAITING = 16, 200
-"""Requests beside these: a whole class may sit behind one address."""
+OF_PERSON_WAITING, OF_ADDRESS_WAITING = 16, 100
+"""Requests beside these: a whole class may sign in behind one address."""
+
+LOOKUPS = 2
+"""Credentials that are looked up at once, one of them for each address."""
 
 SMALL_FORM = 32 * 2**10
 """In bytes: all that a form of an account can hold."""
@@ -49,9 +52,9 @@ _SMALL_FORMS = {"accounts"}
 _READS = {"GET", "HEAD", "OPTIONS"}
 _NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they ask nobody, or one at a time
 _ARRIVED = "tilelab.arrived"
-_KEY = "tilelab-people"
 _SESSION = re.compile(r"(?:^|;\s*)(?:__Host-)?tilelab=([^;]+)")
 _MOST_KNOWN = 8_192
+_LOOKUP_SECONDS = 2.0
 
 
 class ClientLeft(Exception):
@@ -64,10 +67,19 @@ class Bounded:
     A place is held until the answer is made, not until it is sent: a stream holds none while it goes on.
     """
 
-    def __init__(self, app: WSGIApplication, sizes: BodySizes, wait_seconds: float = WAIT_SECONDS) -> None:
-        """Wrap the application, which refuses itself what is larger than it takes."""
+    def __init__(
+        self,
+        app: WSGIApplication,
+        sizes: BodySizes,
+        owner: Callable[[str], int | None],
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        """Wrap the application, which refuses itself what is larger than it takes.
+
+        owner: looks up whose a cookie or an Authorization header is; None for nobody's
+        """
         self._app, self._sizes, self._wait_seconds = app, sizes, wait_seconds
-        self.people = KnownPeople()
+        self.people = KnownPeople(owner)
         self._turned_away = threading.Lock()
         self.reads, self.writes = Places(READ_PLACES), Places(WRITE_PLACES)
 
@@ -110,14 +122,15 @@ class Bounded:
             # from here on it is one whose length is known, and of what is too large more than anything takes
             environ["CONTENT_LENGTH"] = str(self._sizes.large + 1 if too_large else len(body))
             environ.pop("HTTP_TRANSFER_ENCODING", None)
-        environ[_ARRIVED] = datetime.now(UTC)
+        whole_at = getattr(environ.get("gunicorn.socket"), "whole_at", None)
+        environ[_ARRIVED] = whole_at or datetime.now(UTC)
         return why
 
     def _asker(self, environ: WSGIEnvironment) -> Asker:
-        person = self.people.find(_credential(environ))
+        address = network_of(environ.get("REMOTE_ADDR", ""))
+        person = self.people.find(_credential(environ), address)
         if person is not None:
             return Asker(("person", person), OF_PERSON, OF_PERSON_WAITING)
-        address = network_of(environ.get("REMOTE_ADDR", ""))
         return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING)
 
     def _turn_away(
@@ -133,37 +146,55 @@ class Bounded:
 
 
 class KnownPeople:
-    """Whose a cookie or a token was when it was last looked up; forgets those not seen for long."""
+    """Whose a cookie or a token was when it was looked up; forgets those not seen for long.
 
-    def __init__(self) -> None:
+    A look costs one short read and waits for no place but its own, so that who is signed in never queues behind
+    strangers of the same address. It decides about places alone: the application looks again.
+    """
+
+    def __init__(self, owner: Callable[[str], int | None]) -> None:
+        self._owner = owner
+        self._lookups = Places(LOOKUPS)
         self._lock = threading.Lock()
         self._known: OrderedDict[bytes, int] = OrderedDict()
 
-    def find(self, credential: str) -> int | None:
+    def find(self, credential: str, address: str) -> int | None:
+        """Return whose it is; None for nobody's, and where that isn't known in time."""
+        if not credential:
+            return None
+        hashed = _hashed(credential)
+        person = self._kept(hashed)
+        return self._look_up(credential, hashed, address) if person is None else person
+
+    def _kept(self, hashed: bytes) -> int | None:
         with self._lock:
-            return self._known.get(_hashed(credential)) if credential else None
+            person = self._known.get(hashed)
+            if person is not None:
+                self._known.move_to_end(hashed)
+            return person
 
-    def note(self, credential: str, person: int) -> None:
-        with self._lock:
-            self._known[_hashed(credential)] = person
-            self._known.move_to_end(_hashed(credential))
-            while len(self._known) > _MOST_KNOWN:
-                self._known.popitem(last=False)
+    def _look_up(self, credential: str, hashed: bytes, address: str) -> int | None:
+        asker = Asker(address, 1, OF_ADDRESS_WAITING)
+        if self._lookups.take(asker, _LOOKUP_SECONDS, _never) is not Outcome.TAKEN:
+            return None
+        try:
+            person = self._owner(credential)
+        finally:
+            self._lookups.give_back(asker)
+        if person is not None:
+            with self._lock:
+                self._known[hashed] = person
+                if len(self._known) > _MOST_KNOWN:
+                    self._known.popitem(last=False)
+        return person
 
 
-def attach_bounds(app: Flask, sizes: BodySizes) -> None:
-    """Let so many requests in at once. Comes before all else that looks at a request."""
+def attach_bounds(app: Flask, sizes: BodySizes, owner: Callable[[str], int | None]) -> None:
+    """Let so many requests in at once. Comes before all else that looks at a request. owner: as of Bounded."""
     app.before_request(_refuse_what_was_not_taken)
     app.before_request(_keep_small_forms_small)
     app.register_error_handler(ClientLeft, lambda _error: Response(status=499))
-    bounded = Bounded(app.wsgi_app, sizes)
-    app.extensions[_KEY] = bounded.people
-    app.wsgi_app = bounded  # type: ignore[method-assign]
-
-
-def note_person(person: int) -> None:
-    """Say whose the present request is: from now on theirs count together, from whatever browser they come."""
-    cast("KnownPeople", current_app.extensions[_KEY]).note(_credential(request.environ), person)
+    app.wsgi_app = Bounded(app.wsgi_app, sizes, owner)  # type: ignore[method-assign]
 
 
 def arrived() -> datetime:
@@ -255,6 +286,6 @@ def _refuse_what_was_not_taken() -> None:
             )  # fmt: skip
         case "broken":
             raise Refused(
-                400, "bad_request", "The request cannot be read", "Its body ends too early, or is no HTTP.",
+                400, "bad_request", "The request cannot be read", "Its body ends too early, or isn't HTTP.",
                 {}, "Nothing was stored: what you sent did not arrive whole. Go back, and send it again.",
             )  # fmt: skip

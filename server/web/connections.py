@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import time
 from collections import defaultdict
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
@@ -24,6 +25,9 @@ _NEW_SECONDS = 0.5  # an idle connection's first request may be on its way
 
 class PiecewiseSocket(socket.socket):
     """A connection's socket, whose timeout bounds each 64 KiB of an answer instead of all of it."""
+
+    whole_at: datetime | None = None
+    """When all of the present request was here."""
 
     @classmethod
     def taking_over(cls, accepted: socket.socket) -> PiecewiseSocket:
@@ -49,15 +53,17 @@ class Phase(Enum):
 class Connection:
     """One browser's or program's.
 
+    held: bytes of an unfinished request, as they were last counted
     since, timeout: when its phase began, and when it has waited long enough in it, by the monotonic clock
     """
 
     def __init__(
-        self, cfg: Config, sock: socket.socket, client: tuple[str, int], server: object, sizes: BodySizes
+        self, cfg: Config, sock: PiecewiseSocket, client: tuple[str, int], server: object, sizes: BodySizes
     ) -> None:
         self.sock, self.client, self.server = sock, client, server
         self.address = network_of(client[0]) if client else ""
         self.arrival = Arrival(cfg, client, sizes)
+        self.held = 0
         self.phase = Phase.IDLE
         self.since = self.timeout = 0.0
 
@@ -80,16 +86,26 @@ class Connection:
 
 
 class WaitingConnections:
-    """Those that wait, each address's in the order in which they began to."""
+    """Those that wait, each address's in the order in which they began to. held: bytes of their requests so far."""
 
     def __init__(self, most: int, most_of_address: int) -> None:
         """most_of_address: 0 where all come over a proxy of ours, so that their addresses say nothing."""
         self._most, self._most_of_address = most, most_of_address or most
         self._by_address: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
         self._count = 0
+        self.held = 0
 
     def __len__(self) -> int:
         return self._count
+
+    def count_held(self, connection: Connection) -> None:
+        """More of its request may be here."""
+        self.held += connection.arrival.held - connection.held
+        connection.held = connection.arrival.held
+
+    def largest(self) -> Connection:
+        """Return the one of which the most bytes are held."""
+        return max(self.all(), key=lambda each: each.held)
 
     def add(self, connection: Connection) -> Connection | None:
         """One more waits. Returns the one that has to end for it."""
@@ -111,6 +127,8 @@ class WaitingConnections:
 
     def remove(self, connection: Connection) -> None:
         """It waits no more."""
+        self.held -= connection.held
+        connection.held = 0
         own = self._by_address[connection.address]
         if own.pop(connection, connection) is None:
             self._count -= 1

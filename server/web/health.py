@@ -23,6 +23,7 @@ health = Blueprint("health", __name__)
 
 _ASK_SECONDS = 1.0
 _HOLDS_SECONDS = 1.0
+_HANGS_SECONDS = 10.0
 _KEY = "tilelab-ready"
 _UNUSABLE = Problem(
     503, "not_ready", "The database cannot be used",
@@ -45,21 +46,31 @@ class Found:
 
 
 class Ready:
-    """What was found when it was last looked, by one at a time and at most once a second, however many ask."""
+    """What was found when it was last looked, by one at a time and at most once a second, however many ask.
+
+    Nobody waits for a look of another's. Where one hangs, the rest are told the earlier finding, and soon that of a
+    hang.
+    """
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._turn = threading.Lock()
-        self._looked_at = float("-inf")
+        self._began_at = self._looked_at = float("-inf")
         self._found = Found(_UNUSABLE)
 
     def found(self) -> Found:
         """The latest."""
-        with self._turn:
-            if time.monotonic() - self._looked_at >= _HOLDS_SECONDS:
+        now = time.monotonic()
+        if not self._turn.acquire(blocking=False):
+            return self._found if now - self._began_at < _HANGS_SECONDS else Found(_UNUSABLE)
+        try:
+            if now - self._looked_at >= _HOLDS_SECONDS:
+                self._began_at = now
                 self._found = self._look()
                 self._looked_at = time.monotonic()
             return self._found
+        finally:
+            self._turn.release()
 
     def _look(self) -> Found:
         engine, settings = self._site.engine, self._site.settings

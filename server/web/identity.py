@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 
 from flask import request
+from sqlalchemy.exc import SQLAlchemyError
 
-from server.accounts import limits
+from server.accounts import browser_sessions, limits
 from server.accounts.limits import Limit, TooOften
 from server.accounts.models import Person
 from server.accounts.service import find_token, note_token_use
 from server.courses.models import Role
-from server.web.bounded import note_person
 from server.web.notes import note
 from server.web.problems import Refused
-from server.web.site import site
+from server.web.site import Site, site
 
 _LONGEST_TOKEN = 200
 
@@ -34,15 +34,32 @@ def person_asking() -> Person:
     if found is None:
         counted(BAD_TOKENS, limits.by_address(request.remote_addr or ""))
         raise _not_signed_in(_NOT_GOOD)
-    note_person(found.person.id)
     if found.stale:
         note(lambda session: note_token_use(session, found.token_id))
     return found.person
 
 
+def owner_of(site: Site, credential: str) -> int | None:
+    """Whose a cookie or an Authorization header is; None for nobody's, and where the database can't say."""
+    token = _bearer(credential)
+    looked_up = token or credential
+    if not looked_up.isascii() or len(looked_up) > _LONGEST_TOKEN:
+        return None
+    try:
+        with site.readers.begin() as session:
+            found = find_token(session, token) if token else browser_sessions.find(session, credential)
+    except SQLAlchemyError:
+        return None
+    return None if found is None else found.person.id
+
+
 def token_shown() -> str:
     """The token that the request came with; "" for none."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return _bearer(request.headers.get("Authorization", ""))
+
+
+def _bearer(header: str) -> str:
+    scheme, _, token = header.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 

@@ -13,6 +13,7 @@ from collections import Counter
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from selectors import EVENT_READ
 from typing import Any
@@ -47,6 +48,7 @@ class Bounds:
 
     waiting, of_address: connections that no thread works for, of all and of one address; 0 for no limit per address
     open_of_address: all connections of one address, those in a thread too; 0 for no limit per address
+    held: bytes of all requests that aren't whole yet; above it the largest is given up, and a usual one is small
     answer_seconds: for each piece of an answer
     """
 
@@ -54,6 +56,7 @@ class Bounds:
     waiting: int = 1_000
     of_address: int = 500
     open_of_address: int = 1_000
+    held: int = 64 * 2**20
     head_seconds: float = HEAD_SECONDS
     body_seconds: float = BODY_SECONDS
     answer_seconds: float = 20.0
@@ -182,12 +185,17 @@ class WebWorker(ThreadWorker):
                 self._wait_for_rest(connection)
 
     def _wait_for_rest(self, connection: Connection) -> None:
+        self._waiting.count_held(connection)
+        while self._waiting.held > self.bounds.held:
+            largest = self._waiting.largest()
+            self._give_up(largest)
+            if largest is connection:
+                return
         arrival = connection.arrival
         if arrival.request is not None and connection.phase is not Phase.BODY:
             connection.wait(Phase.BODY, self.bounds.body_seconds)
             if arrival.large and len(self._large) >= LARGE_BODIES:
-                arrival.cut("busy")
-                self._answer(connection)
+                self._give_up(connection)
                 return
             if arrival.large:
                 self._large.add(connection)
@@ -196,8 +204,17 @@ class WebWorker(ThreadWorker):
         elif arrival.begun and connection.phase is Phase.IDLE:
             connection.wait(Phase.HEAD, self.bounds.head_seconds)
 
+    def _give_up(self, connection: Connection) -> None:
+        """Let go of what is here of a request, and say so where it is known for which address it was."""
+        if connection.arrival.request is None:
+            self._end(connection)
+            return
+        connection.arrival.cut("busy")
+        self._answer(connection)
+
     def _answer(self, connection: Connection) -> None:
         self._leave(connection)
+        connection.sock.whole_at = datetime.now(UTC)
         connection.sock.settimeout(self.bounds.answer_seconds)
         if self.nr_conns > _CROWDED * self.worker_connections and connection.arrival.request:
             connection.arrival.request.force_close()

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import psycopg
+
 from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
 from tests.faults.course import ROOT, furnish
@@ -24,6 +26,17 @@ from tests.services.redis_server import RedisServer, free_port
 
 STAND_IN = "cpu"
 """What the CPU device in a GPU's place calls its class."""
+
+
+def _locked(connection: psycopg.Connection) -> bool:
+    """Begin a transaction that locks what is written most; False where it met another halfway and had to give way."""
+    connection.execute("BEGIN")
+    try:
+        connection.execute("LOCK TABLE submissions, jobs, steps IN EXCLUSIVE MODE")
+    except psycopg.errors.DeadlockDetected:
+        connection.execute("ROLLBACK")
+        return False
+    return True
 
 
 class House:
@@ -116,9 +129,11 @@ class House:
 
     @contextmanager
     def database_locked(self) -> Iterator[None]:
-        with self.postgres.connect("tilelab") as connection, connection.transaction():
-            connection.execute("LOCK TABLE submissions, jobs, steps IN EXCLUSIVE MODE")
+        with self.postgres.connect("tilelab") as connection:
+            while not _locked(connection):
+                pass
             yield
+            connection.execute("ROLLBACK")
 
     def database_full(self) -> AbstractContextManager[None] | None:
         return self._full() if self._database_disk_is_small else None

@@ -85,12 +85,22 @@ def test_a_person_has_few_places_from_whatever_browser(portal, bounded, ada):
     again, ben = client_of(portal, "ada"), client_of(portal, "ben")
     for client in (ada, again, ben):
         assert client.get(PAGE).status_code == 200
-    taken = {bounded.people.find(token) for token in (ada.session_token, again.session_token)}
+    taken = {bounded.people.find(each.session_token, "127.0.0.1") for each in (ada, again)}
     assert len(taken) == 1
     person = Asker(("person", taken.pop()), 2, 16)
     for _ in range(2):
         assert bounded.reads.take(person, 0, stays) is Outcome.TAKEN
     assert [client.get(PAGE).status_code for client in (ada, again, ben)] == [503, 503, 200]
+
+
+def test_who_is_signed_in_never_waits_behind_strangers_of_the_address(portal, bounded, ada):
+    bounded._wait_seconds = 0.05
+    strangers = Asker(("address", "127.0.0.1"), 2, 0)
+    for _ in range(2):
+        assert bounded.reads.take(strangers, 0, stays) is Outcome.TAKEN
+    assert ada.get(PAGE).status_code == 200
+    assert portal.get("ben", "/api/v1/submissions").status_code == 200
+    assert portal.client.get("/sign-in").status_code == 503
 
 
 def test_whoever_left_takes_no_place(bounded):

@@ -6,6 +6,7 @@ import gzip
 import re
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from sqlalchemy import Engine, text
@@ -106,6 +107,28 @@ def test_it_is_looked_at_once_however_often_it_is_asked(portal: Portal, monkeypa
     answers = [portal.client.get("/readyz").get_json() for _ in range(3)]
     assert answers == [answers[0]] * 3
     assert len(looks) == 1
+
+
+def test_nobody_waits_for_a_look_that_hangs(portal: Portal, monkeypatch: pytest.MonkeyPatch):
+    hanging, over = Event(), Event()
+    monkeypatch.setattr("server.web.health._HOLDS_SECONDS", 0.0)
+    assert portal.client.get("/readyz").status_code == 200
+
+    def hang(_engine: Engine) -> None:
+        hanging.set()
+        over.wait(60)
+
+    monkeypatch.setattr("server.web.health.check", hang)
+    first = Thread(target=portal.app.test_client().get, args=("/readyz",))
+    first.start()
+    try:
+        assert hanging.wait(10)
+        assert portal.client.get("/readyz").status_code == 200
+        monkeypatch.setattr("server.web.health._HANGS_SECONDS", 0.0)
+        assert portal.client.get("/readyz").status_code == 503
+    finally:
+        over.set()
+        first.join()
 
 
 def test_a_fault_of_ours_is_told_as_one_and_gives_nothing_away(

@@ -18,7 +18,7 @@ import pytest
 from gunicorn.config import Config
 
 from server.web.arrival import BodySizes
-from server.web.connections import Connection, Phase, WaitingConnections
+from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingConnections
 from server.web.web_worker import ACCEPT_PAUSE_SECONDS, WebWorker
 from tests.services.redis_server import free_port
 from tests.services.tethered import start, wait_until
@@ -29,6 +29,7 @@ OPEN_OF_ADDRESS = 8
 CONNECTIONS = 12
 SHORT = 0.4
 LARGE = 8 * 2**20
+HELD = 100_000
 _BARE = f"""
 import sys
 import time
@@ -51,7 +52,7 @@ class Bare(serving._Gunicorn):
 
 def bound(worker):
     worker.bounds = replace(
-        worker.bounds, of_address={OF_ADDRESS}, open_of_address={OPEN_OF_ADDRESS},
+        worker.bounds, held={HELD}, of_address={OF_ADDRESS}, open_of_address={OPEN_OF_ADDRESS},
         head_seconds={SHORT}, body_seconds={SHORT}, answer_seconds=2)
 
 def answer(environ, start_response):
@@ -113,7 +114,7 @@ def test_an_address_has_so_many_connections_that_wait_and_the_oldest_end(port):
 def test_idle_connections_end_first_then_heads_then_bodies():
     waiting = WaitingConnections(3, 3)
     phases = [Phase.BODY, Phase.HEAD, Phase.IDLE, Phase.IDLE]
-    with socket.socket() as unused:
+    with PiecewiseSocket() as unused:
         body, head, idle, new = each = [
             Connection(Config(), unused, ("127.0.0.1", 1), None, BodySizes()) for _ in phases
         ]
@@ -126,6 +127,16 @@ def test_idle_connections_end_first_then_heads_then_bodies():
         waiting.remove(first)
         ended.append(first)
     assert ended == [idle, head, body]
+
+
+def test_of_too_many_bytes_that_wait_the_largest_request_is_given_up(port):
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
+    with _sent(port, head % 11 + b"small ") as small, ExitStack() as opened:
+        large = [opened.enter_context(_sent(port, head % HELD + b"x" * (HELD // 2 + 1))) for _ in range(2)]
+        small.sendall(b"again")
+        told = [_all(each) for each in (*large, small)]
+    assert sorted(b"busy" in each for each in told[:2]) == [False, True]
+    assert b"small again" in told[2]
 
 
 def test_whoever_keeps_a_closed_connection_open_holds_nobody_up(port):
