@@ -29,10 +29,10 @@ MOST = 2.0
 """Times that a page may take beside such clients."""
 
 _STUDENTS = 50
-_PAUSE_SECONDS = 2.0
+_PAUSE_SECONDS = 6.0
 _PATIENCE_SECONDS = 20.0
 _SETTLE_SECONDS = 2.0
-_SPAN_SECONDS = 8.0
+_SPAN_SECONDS = 12.0
 _ROUNDS = 3
 _PAGES = ("/", f"/courses/{COURSE}/", f"/courses/{COURSE}/tiled-own/")
 

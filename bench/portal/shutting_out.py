@@ -68,9 +68,9 @@ async def _comparisons(target: Target) -> None:
     await _together(30, lambda: _ask(target.port, head.encode()))
 
 
-async def _sign_in_pages(target: Target) -> None:
+def _sign_in_pages(number: int) -> Callable[[Target], Awaitable[None]]:
     head = f"GET /sign-in HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
-    await _together(30, lambda: _ask(target.port, head.encode()))
+    return lambda target: _together(number, lambda: _ask(target.port, head.encode()))
 
 
 _FORM = "Content-Type: application/x-www-form-urlencoded\r\n"
@@ -79,7 +79,8 @@ CLIENTS: Mapping[str, Callable[[Target], Awaitable[None]]] = {
     "1,000 slow bodies": _slow_bodies,
     "100 oversized sign-ins a second": _large_sign_ins,
     "30 crafted comparisons at once": _comparisons,
-    "30 clients that read without pause": _sign_in_pages,
+    "30 clients that read without pause": _sign_in_pages(30),
+    "1,000 clients that read without pause": _sign_in_pages(1_000),
 }
 
 
