@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels import device
-from kernels.compile import DEFAULT_ARCH, Compilation, compile_source
+from kernels.compile.compilation import DEFAULT_ARCH, Compilation, compile_source
 from kernels.exercise import find_exercise
 from kernels.launch import Launch
 

@@ -189,7 +189,7 @@ def test_imports_point_one_way(package, allowed):
 
 def of_one_place(path: Path) -> set[str]:
     """What a single place may import: the page's templates their engine, and what a GPU needs where it is driven."""
-    if path.parent == ROOT / "kernels" / "page":
+    if path.parent == ROOT / "kernels" / "rendering" / "page":
         return {"jinja2", "markupsafe"}
     return {
         "worker/gpu/cupy_backend.py": {"cupy", "cupy_backends"},
@@ -198,7 +198,7 @@ def of_one_place(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["worker.commands", "worker.grading", "worker.gpu.nvml", "worker.gpu.device_class"]
+    "module", ["worker.commands", "worker.steps.grading", "worker.gpu.nvml", "worker.gpu.device_class"]
 )
 def test_nothing_of_a_gpu_is_loaded_before_it_is_needed(module):
     loaded = subprocess.run(

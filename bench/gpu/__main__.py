@@ -30,7 +30,7 @@ from bench.gpu import (
 )
 from bench.gpu.machine import NotRun, find_machine
 from bench.gpu.section import Run, Section
-from kernels.nvrtc import NVRTCUnavailable
+from kernels.compile.nvrtc import NVRTCUnavailable
 from worker.gpu.nvml import NoGPU
 
 ROOT = Path(__file__).resolve().parent.parent.parent

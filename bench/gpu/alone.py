@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from bench.gpu.machine import Machine, Unchecked
 from bench.gpu.subjects import Subject
 from kernels.report import Report
-from worker.backlog import cores
-from worker.gpu.messages import MeasureRequest, MeasureResponse
+from worker.bench.backlog import cores
+from worker.bench.lanes import Lanes
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.gpu.spares import Spares
-from worker.grading import grade
-from worker.lanes import Lanes
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.steps.grading import grade
 
 
 @dataclass(frozen=True, slots=True)

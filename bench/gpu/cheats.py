@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.gpu.alone import Outcome, judge_alone
 from bench.gpu.section import Data, Run, table
 from bench.gpu.subjects import Cheat, cheats
-from worker.backlog import Graded, work_off
+from worker.bench.backlog import Graded, work_off
 
 _TEXT = """\
 `tests/cheats` holds kernels that try to get an answer accepted which they did not compute, to reach the judge, or to

@@ -72,7 +72,7 @@ def _subjects() -> list[Subject]:
 
 
 def _write(folder: Path, number: int, subject: Subject, made: object) -> None:
-    from kernels.compile import Compilation
+    from kernels.compile.compilation import Compilation
 
     assert isinstance(made, Compilation)
     (folder / f"{number}.cubin").write_bytes(made.cubin)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from kernels.exercise import find_exercise
-from kernels.judge import arguments
-from kernels.plan import plan_at
+from kernels.judging.judge import arguments
+from kernels.judging.plan import plan_at
 from kernels.source import Source, read_source
 from tests.gpu.driver import GPU
 

@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import TypeVar
 
 from bench.gpu.subjects import Subject
-from kernels import nvrtc
-from kernels.compile import Compilation
+from kernels.compile import nvrtc
+from kernels.compile.compilation import Compilation
 from kernels.exercise import Exercise, find_exercise
 from kernels.measurement import Measurement
 from kernels.report import Report
 from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding
-from worker.analysis_step import AnalysisRequest, AnalysisResponse
-from worker.digest import digest
+from worker.contract.digest import digest
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare
 from worker.gpu.judge_code import preparation
-from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare
 from worker.gpu.nvml import NoGPU, gpus
 from worker.gpu.spares import Runner, Spares
-from worker.grading import Job, grade
 from worker.sandbox.compiling import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembling import Disassembly
-from worker.stages import SandboxedStages
-from worker.steps import CheckRequest, CheckResponse
+from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
+from worker.steps.check_step import CheckRequest, CheckResponse
+from worker.steps.grading import Job, grade
+from worker.steps.stages import SandboxedStages
 
 Measure = Callable[[MeasureRequest], MeasureResponse]
 T = TypeVar("T")

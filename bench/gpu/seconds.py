@@ -15,7 +15,7 @@ from bench.gpu.section import Data, Run, table
 from bench.gpu.subjects import KERNELS, Subject, ladder
 from kernels.exercise import find_exercise
 from worker.gpu.spares import Spares
-from worker.grading import grade
+from worker.steps.grading import grade
 
 ROUNDS = 5
 COLD_ROUNDS = 3

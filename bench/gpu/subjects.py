@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernels.exercise import find_exercise
-from worker.bench import ladder as known_kernels
+from worker.bench.rounds import ladder as known_kernels
 
 HERE = Path(__file__).parent
 KERNELS = HERE / "kernels"

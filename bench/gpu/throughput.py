@@ -11,8 +11,8 @@ from dataclasses import asdict
 
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import MIXTURE, Subject, backlog
-from worker.backlog import Backlog, Graded, work_off
-from worker.throughput import binds, throughput
+from worker.bench.backlog import Backlog, Graded, work_off
+from worker.bench.throughput import binds, throughput
 
 SUBMISSIONS = 300
 AHEAD = 4

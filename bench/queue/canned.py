@@ -7,8 +7,8 @@ import threading
 
 from kernels.report import Report
 from kernels.verdict import Verdict
-from worker.messages import StepKind, StepMessage, StepResult
-from worker.workplace import Progress
+from worker.contract.messages import StepKind, StepMessage, StepResult
+from worker.workplaces.workplace import Progress
 
 SECONDS = "BENCH_STEP_SECONDS"
 

@@ -30,10 +30,10 @@ from server.settings import Settings
 from server.standings.service import board
 from server.submissions.models import Mode
 from server.submissions.service import HandedIn, accept
-from worker.fleet import SlotRecord, WorkerRecord, WorkerState
-from worker.heartbeat import Heartbeat
-from worker.messages import CPU_QUEUE, StepResult, encode
-from worker.redis_claims import RedisClaims
+from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
+from worker.contract.messages import CPU_QUEUE, StepResult, encode
+from worker.contract.redis_claims import RedisClaims
+from worker.supervision.heartbeat import Heartbeat
 
 PEOPLE = 200
 SLOTS = 8

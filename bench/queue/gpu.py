@@ -1,7 +1,7 @@
 """The same backlog through the whole queue and through the bare worker, on one machine, in one run.
 
 One machine with a GPU does for all: SQLite, a Redis of its own, dispatcher, recorder, a worker with its slots. What the
-bare worker does is worker.backlog, which knows no queue. They take turns, so that neither has the warmer GPU.
+bare worker does is worker.bench.backlog, which knows no queue. They take turns, so that neither has the warmer GPU.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from bench.table import table
 from server.grading.models import Job, Step
 from server.submissions.models import Submission
 from server.submissions.service import HandedIn, accept
-from worker.backlog import cores, work_off
-from worker.messages import StepKind
-from worker.throughput import binds, throughput
+from worker.bench.backlog import cores, work_off
+from worker.bench.throughput import binds, throughput
+from worker.contract.messages import StepKind
 
 AT_LEAST = 0.9
 SUBMISSIONS, ROUNDS, AHEAD = 200, 2, 4

@@ -28,9 +28,9 @@ from server.grading.models import Result
 from tests.services import tethered
 from tests.services.processes import children_of
 from tests.services.redis_server import RedisServer
-from worker.broker import connect_redis
-from worker.fleet import WorkerState
-from worker.redis_fleet import RedisFleet
+from worker.contract.broker import connect_redis
+from worker.contract.fleet import WorkerState
+from worker.contract.redis_fleet import RedisFleet
 
 if TYPE_CHECKING:
     from tests.services.postgres_server import PostgresServer

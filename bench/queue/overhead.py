@@ -26,7 +26,7 @@ from server.grading.models import Job, Result, Step
 from server.grading.running import TICK_SECONDS
 from server.submissions.models import Submission
 from tests.services.redis_server import free_port
-from worker.messages import encode
+from worker.contract.messages import encode
 
 _LOOK_SECONDS = 0.004
 SOURCE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{}}\n// {number}\n"

@@ -7,14 +7,14 @@ import os
 import sys
 from pathlib import Path
 
-from worker.broker import connect_redis
-from worker.fitness import Fitness
-from worker.messages import CPU_QUEUE, gpu_queue
-from worker.part_output import PartOutput
-from worker.redis_fleet import RedisFleet
-from worker.selftest import Progress
-from worker.slot_plan import Slot
-from worker.supervisor import Options, WorkerParent, slot_command
+from worker.contract.broker import connect_redis
+from worker.contract.messages import CPU_QUEUE, gpu_queue
+from worker.contract.redis_fleet import RedisFleet
+from worker.selftest.selftest import Progress
+from worker.slots.fitness import Fitness
+from worker.slots.plan import Slot
+from worker.slots.supervisor import Options, WorkerParent, slot_command
+from worker.supervision.output import PartOutput
 
 STAND_IN = "cpu"
 """The device class that the CPU device measures as, in a GPU's place."""

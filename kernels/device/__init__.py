@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kernels.device.executor import Budget, Execution, check, run
-from kernels.device.expansion import load_program
-from kernels.device.placement import Buffer
-from kernels.device.program import Program
-from kernels.device.ptx import Malformed, Unsupported
-from kernels.device.schedule import Schedule
+from kernels.device.execution.executor import Budget, Execution, check, run
+from kernels.device.execution.schedule import Schedule
+from kernels.device.memory.placement import Buffer
+from kernels.device.ptx.expansion import load_program
+from kernels.device.ptx.module import Malformed, Unsupported
+from kernels.device.ptx.program import Program
 
 __all__ = [
     "Budget",

@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from kernels.device.program import Program
-from kernels.device.provenance import Coordinates, Factor, Term, Trace, TracedFetch
-from kernels.device.ptx import Malformed, Unsupported
-from kernels.device.tracing import trace
-from kernels.evidence import Accumulation, BlockPhase, Fetch, Phase, PhaseTable
+from kernels.analysis.evidence import Accumulation, BlockPhase, Fetch, Phase, PhaseTable
+from kernels.device.ptx.module import Malformed, Unsupported
+from kernels.device.ptx.program import Program
+from kernels.device.tracing.provenance import Coordinates, Factor, Term, Trace, TracedFetch
+from kernels.device.tracing.tracing import trace
 from kernels.exercise import Layout
-from kernels.inputs import make_inputs
-from kernels.judge import arguments, buffers
+from kernels.judging.inputs import make_inputs
+from kernels.judging.judge import arguments, buffers
+from kernels.judging.plan import CasePlan, MatrixPlan, Plan
 from kernels.phases.cells import PADDING, cell_place
-from kernels.plan import CasePlan, MatrixPlan, Plan
 
 _MOST_TERMS = 8
 _FIRST_TERMS = 4
@@ -45,7 +45,7 @@ def phase_table(
 ) -> PhaseTable | None:
     """The phases of one small case of the plan, from a run of the kernel; never raises for the kernel's sake.
 
-    case: of at most `kernels.device.tracing.MOST_THREADS` threads, else there is only a note; None without a launch
+    case: of no more threads than `kernels.device.tracing` follows, else there is only a note; None without a launch
     symbols, state: which matrices module variables are, and what the others hold, as `kernels.device.run` takes them
     """
     if case.launch is None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernels.diagnostics import Diagnostic, Resources
-from kernels.evidence import Evidence
+from kernels.analysis.evidence import Evidence
+from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.exercise.model import InputKind
 from kernels.launch import Launch
 from kernels.measurement import Environment, Measurement

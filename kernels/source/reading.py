@@ -12,24 +12,24 @@ from dataclasses import dataclass, field
 
 from kernels.exercise import Exercise
 from kernels.expression import Expression, ExpressionError
-from kernels.headers import HEADERS, HeaderKind, header_text
 from kernels.launch import LaunchOverride
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import seen_items
 from kernels.source.constants import Macro, declaration_line, doubtful_names, find_constants, find_macros
 from kernels.source.globals import check_globals, global_lines
+from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.source.kernel import Kernel, check_kernel, find_kernels
-from kernels.source.launch_comment import (
+from kernels.source.launched.comment import (
     check_names,
     find_launch_comment,
     unread_launch_comments,
     unread_names,
 )
-from kernels.source.launch_grid import unread_steps, with_grid
+from kernels.source.launched.grid import unread_steps, with_grid
+from kernels.source.launched.tile import Tile, find_tile
 from kernels.source.names import Evaluations, Given, Names, names_of
 from kernels.source.rules import check_blanks, check_host_code, check_includes, check_lines
 from kernels.source.text import Comment, Token, scan
-from kernels.source.tile import Tile, find_tile
 from kernels.verdict import Finding, Verdict
 
 __all__ = ["HEADERS", "LARGEST_SOURCE", "HeaderKind", "Source", "header_text", "read_source"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from kernels.headers import HEADERS
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import Seen
+from kernels.source.headers import HEADERS
 from kernels.source.text import Directive, Kind, Token
 from kernels.verdict import Finding, Verdict
 

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from kernels.table import table
-from kernels.text_safety import safe
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import safe
 from server.audit.models import AREAS
 from server.audit.reading import Deed, deeds
 from server.commands.asking import course_named, person_named

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
-from kernels.text_safety import safe
+from kernels.rendering.text_safety import safe
 from server.accounts.service import find_person
 from server.audit.service import note
 from server.commands.admin_assignment import set_exercise

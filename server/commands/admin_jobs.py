@@ -23,7 +23,7 @@ from server.grading.models import Job, JobState
 from server.staff.regrading import begin, plan
 from server.staff.submissions import Asked
 from worker.commands.root import Exit, WrongUse, leave
-from worker.messages import Ticket
+from worker.contract.messages import Ticket
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _NUMBER = click.IntRange(1, 2**63 - 1)

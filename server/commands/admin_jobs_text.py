@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.table import table
-from kernels.text_safety import safe
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import safe
 from server.grading.listing import JobLine
 
 

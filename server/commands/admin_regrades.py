@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 import click
 from sqlalchemy.orm import Session
 
-from kernels.table import table
-from kernels.text_safety import safe
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import safe
 from server.commands.asking import course_named
 from server.commands.database import database_in_use
 from server.commands.moments import clock_text, zone_of

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 import click
 from sqlalchemy import select
 
-from kernels.table import table
-from kernels.text_safety import safe
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import safe
 from server.commands.asking import assignment_named, course_named
 from server.commands.database import database_in_use
 from server.commands.filtering import filter_options, filtered

@@ -8,7 +8,7 @@ from server.audit.service import note
 from server.commands.database import database_in_use
 from worker.commands.broker import redis_option
 from worker.commands.wanting import EXITS, tell_workers, telling_options
-from worker.fleet import Wanted
+from worker.contract.fleet import Wanted
 
 
 @click.group()

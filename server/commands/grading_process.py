@@ -16,7 +16,7 @@ def database_from(process: str) -> tuple[Settings, Engine]:
     """The settings and the database of this process; raises SystemFault for a setting that cannot be used."""
     from server.database.engine import DatabaseUnavailable, connect
     from server.settings import SettingError, read_settings
-    from worker.logging import LogSettingError, configure, name_process
+    from worker.contract.logging import LogSettingError, configure, name_process
 
     try:
         settings = read_settings()
@@ -30,7 +30,7 @@ def database_from(process: str) -> tuple[Settings, Engine]:
 
 def redis_address(settings: Settings) -> str:
     """REDIS_URL, read once to see that it can be; raises SystemFault."""
-    from worker.broker import BrokerUrlError, celery_app
+    from worker.contract.broker import BrokerUrlError, celery_app
 
     try:
         celery_app(settings.redis_url)

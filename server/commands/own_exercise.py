@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kernels.exercise import Exercise, ExerciseError, find_exercise, load_exercise
+from kernels.rendering.text_safety import safe
 from kernels.report import Report
 from kernels.report.model import first_error
-from kernels.text_safety import safe
 from kernels.verdict import Verdict
 from server.courses.exercises import SOLUTION, Content, read_content
 from worker.commands.root import SystemFault, WrongUse
@@ -50,9 +50,9 @@ def check_solution(content: Content, arch: str, tile: int | None, *, measured: b
 
 
 def _graded(content: Content, arch: str, tile: int | None) -> Report:
-    from kernels.nvrtc import NVRTCUnavailable
-    from worker.grading import HeadersUnavailable, Job, grade
-    from worker.stages import SandboxedStages
+    from kernels.compile.nvrtc import NVRTCUnavailable
+    from worker.steps.grading import HeadersUnavailable, Job, grade
+    from worker.steps.stages import SandboxedStages
 
     job = Job(content.files[SOLUTION], content.exercise, arch, os.urandom(16).hex(), cache_folder(), tile)
     try:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from worker.messages import Ticket
+from worker.contract.messages import Ticket
 
 
 def revoke(tickets: Sequence[Ticket]) -> None:
@@ -17,8 +17,8 @@ def revoke(tickets: Sequence[Ticket]) -> None:
     """
     if not tickets:
         return
-    from worker.broker import BrokerUrlError, connect_redis, read_redis_url
-    from worker.redis_claims import RedisClaims
+    from worker.contract.broker import BrokerUrlError, connect_redis, read_redis_url
+    from worker.contract.redis_claims import RedisClaims
 
     with suppress(BrokerUrlError, ConnectionError), connect_redis(read_redis_url(os.environ)) as client:
         claims = RedisClaims(client)

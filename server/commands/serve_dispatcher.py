@@ -38,8 +38,8 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     from server.grading.running import CannotGoOn, Rounds, on_signals
     from server.grading.wires import wires_to
     from server.operations.presence import Presence
-    from worker.broker import connect_redis
-    from worker.heartbeat import Heartbeat
+    from worker.contract.broker import connect_redis
+    from worker.supervision.heartbeat import Heartbeat
 
     settings, engine = database_from("dispatcher")
     address = redis_address(settings)

@@ -40,11 +40,11 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
     from server.grading.recorder import Recorder
     from server.grading.running import wait_for_database
     from server.operations.presence import Presence
-    from worker.broker import celery_app, connect_redis
-    from worker.consuming import consume, stop_consuming
-    from worker.heartbeat import Heartbeat
-    from worker.messages import RESULTS_QUEUE
-    from worker.redis_claims import RedisClaims
+    from worker.contract.broker import celery_app, connect_redis
+    from worker.contract.consuming import consume, stop_consuming
+    from worker.contract.messages import RESULTS_QUEUE
+    from worker.contract.redis_claims import RedisClaims
+    from worker.supervision.heartbeat import Heartbeat
 
     settings, engine = database_from("recorder")
     address = redis_address(settings)

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from sqlalchemy import ColumnElement, Select, and_, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from kernels.devices import devices
+from kernels.analysis.devices import devices
 from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError
 from server.accounts.models import Person
 from server.courses.exercises import Content, installed_content, keep
 from server.courses.models import Assignment, Course, Membership, Role
 from server.text import composed
-from worker.architectures import ARCHES
+from worker.contract.architectures import ARCHES
 
 DEFAULT_ARCH = "sm_90"
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")

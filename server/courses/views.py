@@ -11,7 +11,7 @@ from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup
 from sqlalchemy.orm import Session
 
-from kernels.page.linked import linked
+from kernels.rendering.page.linked import linked
 from server.accounts import limits
 from server.courses.assignment_page import assignment_page
 from server.courses.exercises import figure_of, material_of

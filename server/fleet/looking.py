@@ -13,10 +13,10 @@ from server.fleet.models import Worker
 from server.fleet.service import GONE, known_workers, slots
 from server.grading.models import Job, Step, StepState
 from server.grading.turns import IN_FLIGHT, QUEUED
-from worker.broker import BrokerUnavailable, BrokerUrlError, connect_redis
-from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
-from worker.messages import CPU_QUEUE
-from worker.redis_fleet import RedisFleet
+from worker.contract.broker import BrokerUnavailable, BrokerUrlError, connect_redis
+from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.contract.messages import CPU_QUEUE
+from worker.contract.redis_fleet import RedisFleet
 
 SILENT_SECONDS = 15.0
 _ANSWER_SECONDS = 2.0

@@ -14,8 +14,8 @@ from server.database.base import Base
 class Worker(Base):
     """One worker: a machine, or a part of one.
 
-    state: as in worker.fleet.WorkerState, and "gone" for one that has stopped or been silent for long
-    record: all that it told, as worker.fleet.WorkerRecord
+    state: as in worker.contract.fleet.WorkerState, and "gone" for one that has stopped or been silent for long
+    record: all that it told, as worker.contract.fleet.WorkerRecord
     """
 
     __tablename__ = "workers"

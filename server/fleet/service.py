@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from kernels.wire import WireError, from_plain, to_plain
 from server.database.upsert import insert_into
 from server.fleet.models import Worker
-from worker.fleet import WorkerRecord, WorkerState
+from worker.contract.fleet import WorkerRecord, WorkerState
 
 GIVEN_UP_SECONDS = 30.0
 """A worker that has told nothing for so long is not counted on."""

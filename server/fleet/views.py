@@ -17,8 +17,8 @@ from server.web.access import Viewer, admin, viewer
 from server.web.forms import number_of
 from server.web.problems import Refused
 from server.web.site import site
-from worker.broker import BrokerUnavailable, BrokerUrlError
-from worker.fleet import Wanted
+from worker.contract.broker import BrokerUnavailable, BrokerUrlError
+from worker.contract.fleet import Wanted
 
 fleet = Blueprint("fleet_pages", __name__, template_folder="templates")
 

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from server.database.upsert import insert_into
 from server.grading.models import Job, JobKind, Priority, Source, Step
 from server.grading.turns import Turns
-from worker.messages import CPU_QUEUE, StepKind
+from worker.contract.messages import CPU_QUEUE, StepKind
 
 DEADLINE_NEAR = timedelta(hours=2)
 

@@ -26,7 +26,7 @@ from server.grading.models import (
     StepState,
 )
 from server.grading.reports import pack
-from worker.messages import StepKind, Ticket
+from worker.contract.messages import StepKind, Ticket
 
 AGAIN_AFTER = (timedelta(seconds=5), timedelta(seconds=20))
 """After a first and a second fault. What befell a worker, a full disk say, mostly lasts a moment, and one that fails at

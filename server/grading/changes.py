@@ -19,7 +19,7 @@ from server.grading.attempts import cancelled, locked_job, locked_step
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.turns import Turns, in_state
 from server.submissions.models import Submission
-from worker.messages import CPU_QUEUE, StepKind, Ticket
+from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
 
 _OVER = frozenset({JobState.DONE, JobState.CANCELLED})
 _AT_ONCE = 1_000

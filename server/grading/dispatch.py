@@ -16,7 +16,15 @@ from server.grading.attempts import begin, ticket_of
 from server.grading.choosing import choose
 from server.grading.models import Step, StepState
 from server.grading.turns import IN_FLIGHT, QUEUED, advance
-from worker.messages import CheckWork, ExerciseText, MeasureWork, MessageError, StepKind, StepMessage, decode
+from worker.contract.messages import (
+    CheckWork,
+    ExerciseText,
+    MeasureWork,
+    MessageError,
+    StepKind,
+    StepMessage,
+    decode,
+)
 
 WITHOUT_WORKERS = 2
 """Messages that lie in a queue for which no worker is known: one may be there whose record is lost."""

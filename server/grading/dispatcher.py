@@ -26,8 +26,8 @@ from server.grading.reap import UnderWay, Watch
 from server.grading.turns import IN_FLIGHT, queues_waiting
 from server.grading.wires import Wires
 from server.settings import Settings
-from worker.logging import about
-from worker.messages import MessageError, StepMessage, Ticket
+from worker.contract.logging import about
+from worker.contract.messages import MessageError, StepMessage, Ticket
 
 FLEET_SECONDS = 1.0
 COPY_SECONDS = 5.0

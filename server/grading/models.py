@@ -25,7 +25,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from kernels.verdict import Verdict
 from server.database.base import Base, BigId, choice
-from worker.messages import StepKind
+from worker.contract.messages import StepKind
 
 MAX_ATTEMPTS = 3
 SOURCE_BYTES = 64 * 2**10
@@ -196,7 +196,7 @@ class Step(Base):
     attempt: how often it was given to a worker with a token of its own; a message sent anew with the same token
         counts once
     token: of the present attempt; a result with another is dropped
-    work: what a worker needs beyond the job itself: for measure steps, worker.messages.encode(MeasureWork)
+    work: what a worker needs beyond the job itself: for measure steps, worker.contract.messages.encode(MeasureWork)
     not_before: until when it stays queued, after a fault
     fault: why the last attempt failed, in words for staff
     """

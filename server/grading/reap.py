@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from worker.claims import Claim, Stand
-from worker.messages import Ticket
+from worker.contract.claims import Claim, Stand
+from worker.contract.messages import Ticket
 
 EMPTY_SECONDS = 2.0
 """After which a message that should lie in an empty queue is taken for lost."""

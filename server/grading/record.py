@@ -30,8 +30,8 @@ from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
 from server.grading.refusal import Refusal, check_result
 from server.grading.turns import Turns
 from server.standings.service import stand
-from worker.logging import about
-from worker.messages import (
+from worker.contract.logging import about
+from worker.contract.messages import (
     MeasureWork,
     MessageError,
     OtherVersionError,

@@ -24,10 +24,10 @@ from server.database.engine import DatabaseUnavailable, Sessions, sessions
 from server.database.faults import Outlook, explained, outlook
 from server.grading.record import Recorded, Unread, give_back, read_result, record, record_fault
 from server.grading.running import Outage, hope_of, named
-from worker.broker import RECORD_TASK
-from worker.claims import Claims
-from worker.heartbeat import Heartbeat
-from worker.messages import MessageError, StepKind, StepResult, Ticket
+from worker.contract.broker import RECORD_TASK
+from worker.contract.claims import Claims
+from worker.contract.messages import MessageError, StepKind, StepResult, Ticket
+from worker.supervision.heartbeat import Heartbeat
 
 SETTLE_TRIES = 3
 _BETWEEN_SECONDS = 0.25

@@ -9,7 +9,7 @@ from kernels.report import Report, to_json
 from kernels.verdict import Verdict
 from server.grading.models import Job, Step
 from server.standings.metric import metric_of
-from worker.messages import MeasureWork, MessageError, StepKind, StepResult, decode
+from worker.contract.messages import MeasureWork, MessageError, StepKind, StepResult, decode
 
 # With an instruction that the CPU device does not know, a GPU goes on alone.
 _GOES_ON = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})

@@ -15,7 +15,7 @@ from server.database.engine import DatabaseUnavailable
 from server.database.faults import Outlook, outlook
 from server.database.schema import check
 from server.grading.dispatcher import Dispatcher
-from worker.heartbeat import Heartbeat
+from worker.supervision.heartbeat import Heartbeat
 
 TICK_SECONDS = 0.1
 BUSY_SECONDS = 0.02

@@ -9,12 +9,12 @@ from typing import Protocol
 import redis
 from celery import Celery
 
-from worker.broker import StepSender, broker_errors, celery_app, connect_redis
-from worker.claims import Claims
-from worker.fleet import Fleet
-from worker.messages import StepMessage
-from worker.redis_claims import RedisClaims
-from worker.redis_fleet import RedisFleet
+from worker.contract.broker import StepSender, broker_errors, celery_app, connect_redis
+from worker.contract.claims import Claims
+from worker.contract.fleet import Fleet
+from worker.contract.messages import StepMessage
+from worker.contract.redis_claims import RedisClaims
+from worker.contract.redis_fleet import RedisFleet
 
 
 class Sends(Protocol):
@@ -45,11 +45,11 @@ class RedisBroker:
     """Redis as a broker."""
 
     def __init__(self, client: redis.Redis) -> None:
-        """client: from worker.broker.connect_redis."""
+        """client: from worker.contract.broker.connect_redis."""
         self._client = client
 
     def state(self, queues: Sequence[str]) -> tuple[str, Mapping[str, int]]:
-        """In one round trip; raises worker.broker.BrokerUnavailable."""
+        """In one round trip; raises worker.contract.broker.BrokerUnavailable."""
         with broker_errors(self._client), self._client.pipeline(transaction=False) as together:
             together.info("server")
             for queue in queues:

@@ -11,8 +11,8 @@ from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
-from kernels.measurement.numbers import ms_text, speed_text
-from kernels.page import numbers
+from kernels.rendering.measured_numbers import ms_text, speed_text
+from kernels.rendering.page import numbers
 from kernels.verdict import Verdict
 from server.courses.counting import Counted, Deadlines, Entry, counted, due_for, late_days
 from server.courses.models import Assignment, Counts, Extension

@@ -9,8 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
-from kernels.page import numbers
-from kernels.page.marks import title_of
+from kernels.rendering.page import numbers
+from kernels.rendering.page.marks import title_of
 from kernels.report import Report
 from kernels.verdict import Severity
 from server.grading.models import Result, Source

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kernels.text_safety import safe_lines
+from kernels.rendering.text_safety import safe_lines
 from server.history import line_pairs
 from server.history.alike import Block, blocks
 

@@ -14,7 +14,7 @@ from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis, look
 from server.web.problems import Refused
 from server.web.site import Site, site
-from worker.broker import BrokerUnavailable, BrokerUrlError, connect_redis
+from worker.contract.broker import BrokerUnavailable, BrokerUrlError, connect_redis
 
 metrics = Blueprint("metrics", __name__)
 

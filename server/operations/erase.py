@@ -26,7 +26,7 @@ from server.operations.mentions import erase_mentions, mentions
 from server.operations.numbers import only_numbers
 from server.standings.service import forget
 from server.submissions.models import Submission
-from worker.messages import Ticket
+from worker.contract.messages import Ticket
 
 ERASED_NAME = "erased"
 _REMOVED = "removed with the person"

@@ -32,9 +32,9 @@ from server.grading.turns import IN_FLIGHT, QUEUED
 from server.operations.presence import InRedis
 from server.operations.totals import BUCKETS, Total, failures, step_seconds, verdicts
 from server.settings import FREE_MB
-from worker.broker import BrokerUnavailable
-from worker.fleet import WorkerRecord, WorkerState
-from worker.messages import CPU_QUEUE, gpu_queue
+from worker.contract.broker import BrokerUnavailable
+from worker.contract.fleet import WorkerRecord, WorkerState
+from worker.contract.messages import CPU_QUEUE, gpu_queue
 
 PROCESSES = ("dispatcher", "recorder")
 _NOT_BEGUN = (StepState.QUEUED, StepState.SENT)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import redis
 
-from worker.broker import BrokerUnavailable, broker_errors
-from worker.messages import RESULTS_QUEUE
+from worker.contract.broker import BrokerUnavailable, broker_errors
+from worker.contract.messages import RESULTS_QUEUE
 
 EVERY_SECONDS = 5.0
 SILENT_SECONDS = 30.0

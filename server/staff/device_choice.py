@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from kernels.devices import devices
+from kernels.analysis.devices import devices
 from server.courses.service import arch_of, is_device_class
 from server.fleet.models import Worker
-from worker.architectures import ARCHES
+from worker.contract.architectures import ARCHES
 
 _MOST_WORKERS = 1_000
 

@@ -20,7 +20,7 @@ from server.grading.changes import NotPossible, cancel, regrade
 from server.grading.models import Job, JobKind, JobState
 from server.staff.submissions import Asked, Chosen, chosen
 from server.submissions.models import Submission
-from worker.messages import Ticket
+from worker.contract.messages import Ticket
 
 MOST = 5_000
 """How many are graded again at one request."""

@@ -22,7 +22,7 @@ from server.grading.turns import in_state
 from server.standings.models import Standing
 from server.standings.service import rebuild
 from server.submissions.models import Submission
-from worker.messages import StepKind
+from worker.contract.messages import StepKind
 
 
 @dataclass(frozen=True, slots=True)

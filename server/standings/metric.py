@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kernels.exercise import read_exercise
 from kernels.exercise.model import Metric
-from kernels.measurement import numbers
+from kernels.rendering import measured_numbers as numbers
 from server.grading.models import Exercise, Result
 
 UNITS: Mapping[str, str] = {**numbers.UNITS, Metric.TIME: "ms"}

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
-from kernels.devices import devices
+from kernels.analysis.devices import devices
 from kernels.exercise.model import Metric
-from kernels.measurement.numbers import ms_text, speed_text
-from kernels.page import numbers
+from kernels.rendering.measured_numbers import ms_text, speed_text
+from kernels.rendering.page import numbers
 from server.courses.models import Assignment
 from server.standings.asking import Query, mark_of, position_at
 from server.standings.boards import (

@@ -12,7 +12,7 @@ from server.grading.models import Job, JobState, Step, StepState
 from server.submissions.models import Mode
 from server.submissions.progress import PhaseState
 from server.web.operation import Reads
-from worker.messages import StepKind
+from worker.contract.messages import StepKind
 
 _NOT_RUN = "not_run"
 _CHECK_STEPS = ("compile", "check")

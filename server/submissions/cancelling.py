@@ -12,9 +12,9 @@ from server.grading.changes import NotPossible, cancel
 from server.grading.models import JobKind, JobState
 from server.submissions.models import Submission
 from server.submissions.service import latest_job
-from worker.broker import BrokerUrlError, connect_redis
-from worker.messages import Ticket
-from worker.redis_claims import RedisClaims
+from worker.contract.broker import BrokerUrlError, connect_redis
+from worker.contract.messages import Ticket
+from worker.contract.redis_claims import RedisClaims
 
 _ASK_SECONDS = 1.0
 

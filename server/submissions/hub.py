@@ -21,8 +21,8 @@ from server.database.engine import Sessions
 from server.submissions.listening import Listener
 from server.submissions.progress import Progress, Trail, follow, progress_of
 from server.submissions.seen import JobSeen, seen
-from worker.hints import Hint
-from worker.messages import StepKind
+from worker.contract.hints import Hint
+from worker.contract.messages import StepKind
 
 MOST_STREAMS = 600
 """In one process; each takes a thread of the server."""

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import redis
 
-from worker.broker import BrokerUrlError, connect_redis
-from worker.hints import CHANNELS, Hint, read_hint
+from worker.contract.broker import BrokerUrlError, connect_redis
+from worker.contract.hints import CHANNELS, Hint, read_hint
 
 _LOOK_SECONDS = 0.25
 _PAUSES = (0.5, 1.0, 2.0, 5.0)

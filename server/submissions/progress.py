@@ -15,8 +15,8 @@ from kernels.verdict import Verdict
 from server.grading.models import MAX_ATTEMPTS, JobKind, JobState, StepState
 from server.grading.queue import Place
 from server.submissions.seen import JobSeen, StepSeen
-from worker.hints import Hint
-from worker.messages import StepKind
+from worker.contract.hints import Hint
+from worker.contract.messages import StepKind
 
 
 class PhaseState(StrEnum):

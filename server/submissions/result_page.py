@@ -18,7 +18,7 @@ from server.submissions.reading import visible_submission
 from server.submissions.seen import JobSeen, seen
 from server.submissions.service import judged_job
 from server.web.identity import is_staff
-from worker.messages import StepKind
+from worker.contract.messages import StepKind
 
 
 @dataclass(frozen=True, slots=True)

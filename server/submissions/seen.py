@@ -14,7 +14,7 @@ from kernels.verdict import Verdict
 from server.grading.models import Job, JobKind, JobState, Step, StepState
 from server.grading.places import OpenStep, places
 from server.grading.queue import Place, waits_since
-from worker.messages import StepKind
+from worker.contract.messages import StepKind
 
 _OPEN = frozenset({StepState.QUEUED, StepState.SENT, StepState.RUNNING})
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from markupsafe import Markup
 
-from kernels.evidence import Evidence
+from kernels.analysis.evidence import Evidence
 from kernels.exercise import ExerciseError, find_exercise
 from kernels.ladder import Ladder, LadderError, read_ladder
-from kernels.page.report_page import Around, render_report, render_sections
+from kernels.rendering.page.report_page import Around, render_report, render_sections
 from kernels.report import Report, headline
 from kernels.verdict import Verdict
 from server.grading.reports import ReportError, unpack

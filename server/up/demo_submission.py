@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernels.exercise import BUILT_IN
-from kernels.text_safety import safe
+from kernels.rendering.text_safety import safe
 from server.up.asking import Answer, NoAnswer, ask
 from server.up.demo_file import DemoUser
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from server.up.embedded_redis import EmbeddedRedis
-from worker.part_process import TELL
-from worker.parts import Part
-from worker.pulse import Pulse
+from worker.supervision.parts import Part
+from worker.supervision.process import TELL
+from worker.supervision.pulse import Pulse
 
 BROKER, DISPATCHER, RECORDER, WEB, WORKER = "redis", "dispatcher", "recorder", "web", "worker"
 

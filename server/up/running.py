@@ -21,9 +21,9 @@ from server.up.machine import BROKER, WEB, WORKER, Machine
 from server.up.telling import Teller, log_to
 from server.up.watching import Watch
 from server.web.serving import CannotListen, listen, url_of
-from worker.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
-from worker.parts import Event
-from worker.supervision import Supervisor
+from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
+from worker.supervision.keeping import Supervisor
+from worker.supervision.parts import Event
 
 _ASK_SECONDS = 3.0
 

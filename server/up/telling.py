@@ -14,8 +14,8 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from kernels.text_safety import safe
-from worker.parts import Event, What
+from kernels.rendering.text_safety import safe
+from worker.supervision.parts import Event, What
 
 _LOG_BYTES = 8 * 2**20
 _LOGS_KEPT = 2

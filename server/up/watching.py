@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from server.up.asking import NoAnswer, ask
 from server.up.embedded_redis import EmbeddedRedis
 from server.up.machine import BROKER, WEB, WORKER
-from worker.broker import connect_redis
-from worker.fleet import WorkerRecord, WorkerState
-from worker.parts import Event, What
-from worker.pulse import LISTEN_SECONDS, Pulse
-from worker.redis_fleet import RedisFleet
+from worker.contract.broker import connect_redis
+from worker.contract.fleet import WorkerRecord, WorkerState
+from worker.contract.redis_fleet import RedisFleet
+from worker.supervision.parts import Event, What
+from worker.supervision.pulse import LISTEN_SECONDS, Pulse
 
 _PAUSE_SECONDS = 0.3
 _ASK_SECONDS = 2.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, abort, request, url_for
 from markupsafe import Markup
 
-from kernels.page.render import script_text, stylesheet
+from kernels.rendering.page.render import script_text, stylesheet
 
 assets = Blueprint("assets", __name__)
 

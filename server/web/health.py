@@ -17,7 +17,7 @@ from server.database.schema import check
 from server.database.storage import is_nearly_full, prove_write
 from server.web.problems import RETRY_SECONDS, Problem, problem_response
 from server.web.site import Site, site
-from worker.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
+from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
 
 health = Blueprint("health", __name__)
 

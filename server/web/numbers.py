@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from flask import Flask
 from markupsafe import Markup, escape
 
-from kernels.page import numbers
-from kernels.text_safety import safe
+from kernels.rendering.page import numbers
+from kernels.rendering.text_safety import safe
 from server.web.access import viewer_or_none
 
 _FROM_REPORTS = (

@@ -15,9 +15,9 @@ from bench.gpu.machine import Machine, NotRun
 from bench.gpu.page import write_page
 from bench.gpu.section import Run, Section, table
 from tests.marks import linux
-from worker.gpu.messages import MeasureRequest, MeasureResponse
-from worker.lanes import Turn
-from worker.throughput import Lane, Throughput
+from worker.bench.lanes import Turn
+from worker.bench.throughput import Lane, Throughput
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 
 MACHINE = Machine((0,), "NVIDIA H200", "h200", "580.1", "sm_90", Path("/nowhere"))
 

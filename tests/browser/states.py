@@ -20,7 +20,7 @@ from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, later
 from tests.server.standings.results import checked, public_id, ranked
 from tests.server.submissions.graded import given_up, taken
-from worker.messages import StepKind
+from worker.contract.messages import StepKind
 
 
 def brought(course: ACourse) -> dict[str, str]:

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from kernels.page.render import stylesheet
+from kernels.rendering.page.render import stylesheet
 from server.web.assets import _STATIC
 from server.web.headers import _ALWAYS
 

@@ -11,7 +11,7 @@ from kernels.verdict import Verdict
 from tests.cheats.cases import EXPECTED, SOURCES, Honesty, cheats
 from tests.marks import linux
 from tests.worker.in_process import Here
-from worker.grading import Job, grade
+from worker.steps.grading import Job, grade
 
 ALL = cheats(*Honesty)
 CHEATS = cheats()

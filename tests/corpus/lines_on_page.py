@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from html import unescape
 
+from kernels.rendering.text_safety import safe
 from kernels.report import Report
-from kernels.text_safety import safe
 
 _MARK = re.compile(r'<div class="mark[^"]*" data-line="(\d+)">(.*?)</div>', re.DOTALL)
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import Exercise, find_exercise
-from kernels.page.report_page import Around, render_sections
+from kernels.rendering.page.report_page import Around, render_sections
 from kernels.report import Report
 from kernels.verdict import Finding, Severity, Verdict
 from tests.corpus.lines_on_page import follows_its_line, lines_of, marks_of
 from tests.kernels.page.reading import read
 from tests.marks import linux
 from tests.worker.kept_processes import KeptProcesses
-from worker.grading import Job, grade
+from worker.steps.grading import Job, grade
 
 FOLDER = Path(__file__).parent
 SEED = "5eed" * 8

@@ -24,8 +24,8 @@ from server.grading.reap import Watch
 from server.submissions.service import Accepted, HandedIn, accept
 from server.web.site import site
 from tests.faults.target import LEASE_SECONDS
-from worker.broker import StepSender, celery_app
 from worker.commands import main
+from worker.contract.broker import StepSender, celery_app
 
 logger = logging.getLogger(__name__)
 

@@ -73,7 +73,12 @@ def kill_portal_process(target: Target, dice: Dice) -> bool:
 
 
 def _slots(target: Target) -> list[int]:
-    return [pid for worker in target.workers() for pid in below(worker) if "worker.slot" in command_line(pid)]
+    return [
+        pid
+        for worker in target.workers()
+        for pid in below(worker)
+        if "worker.slots.slot" in command_line(pid)
+    ]
 
 
 def _runners(target: Target) -> list[int]:

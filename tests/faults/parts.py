@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests.faults.house import STAND_IN, House
-from worker.messages import gpu_queue
+from worker.contract.messages import gpu_queue
 
 WORKERS = ("worker", "worker-gpu")
 
@@ -23,7 +23,7 @@ def parts(house: House, *, control: bool = False) -> dict[str, list[str]]:
             "--grace", "5",
         ],
         "worker-gpu": [
-            python, "-m", "worker.slot", "--name", "gpu-0", "--queue", gpu_queue(STAND_IN), "--arch", "sm_90",
+            python, "-m", "worker.slots.slot", "--name", "gpu-0", "--queue", gpu_queue(STAND_IN), "--arch", "sm_90",
             "--worker", "stand-in", "--cache", str(house.folder / "cache"), "--grace-seconds", "5",
         ],
     }  # fmt: skip

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kernels.report import Report
 from kernels.verdict import Verdict
-from worker.messages import StepKind, StepMessage, StepResult
-from worker.workplace import ABORTED, Progress
+from worker.contract.messages import StepKind, StepMessage, StepResult
+from worker.workplaces.workplace import ABORTED, Progress
 
 _TURN_SECONDS = 0.05
 

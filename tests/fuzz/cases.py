@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 
 from kernels import device
-from kernels.diagnostics import Resources
+from kernels.compile.diagnostics import Resources
+from kernels.judging.plan import Plan, make_plan
 from kernels.launch import Launch
-from kernels.plan import Plan, make_plan
 from kernels.source import Source, read_source
 from kernels.verdict import Severity, Verdict, decide
 from kernels.wire import from_plain, to_plain
 from tests.fuzz.seeds import ARCH, CACHE, PTX_TILE, SEED, exercise_of
-from worker.grading import Job, grade
-from worker.stages import SandboxedStages
-from worker.steps import CheckRequest, CheckResponse, Module, check_step
+from worker.steps.check_step import CheckRequest, CheckResponse, Module, check_step
+from worker.steps.grading import Job, grade
+from worker.steps.stages import SandboxedStages
 
 WIDTH = 9
 BUDGET = 3_000

@@ -9,10 +9,10 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernels.bundle import header_texts
-from kernels.compile import Compilation, compile_source
+from kernels.compile.bundle import header_texts
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import Exercise, find_exercise
-from kernels.plan import make_plan
+from kernels.judging.plan import make_plan
 from kernels.source import Source, read_source
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from kernels.compile import DEFAULT_ARCH, NVRTCUnavailable
+from kernels.compile.compilation import DEFAULT_ARCH, NVRTCUnavailable
 from tests.gpu import counters, occupancy, page, races, verdicts
 from tests.gpu.driver import GPU, NoGPU, driver_version
 from tests.gpu.prepare import prepare, read

@@ -15,9 +15,9 @@ import numpy as np
 from kernels import device
 from kernels.device.arithmetic import operation
 from kernels.exercise import Role
-from kernels.inputs import Matrix
-from kernels.judge import arguments, buffers, constants, full_budget
-from kernels.plan import CasePlan
+from kernels.judging.inputs import Matrix
+from kernels.judging.judge import arguments, buffers, constants, full_budget
+from kernels.judging.plan import CasePlan
 from tests.gpu.driver import GPU
 from tests.gpu.inputs import Kind, make_factors
 from tests.gpu.prepare import Folder, Prepared

@@ -9,14 +9,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kernels import device, nvrtc
-from kernels.evidence import Totals
+from kernels import device
+from kernels.analysis.evidence import Totals
+from kernels.analysis.hardware import as_executed
+from kernels.analysis.sass import Sass, read_sass
+from kernels.compile import nvrtc
 from kernels.exercise import Exercise
-from kernels.hardware import as_executed
-from kernels.inputs import make_inputs
-from kernels.judge import arguments, buffers, constants
-from kernels.plan import CasePlan, Plan, make_plan, plan_at
-from kernels.sass import Sass, read_sass
+from kernels.judging.inputs import make_inputs
+from kernels.judging.judge import arguments, buffers, constants
+from kernels.judging.plan import CasePlan, Plan, make_plan, plan_at
 from kernels.source import Source
 from tests.gpu.prepare import Chosen, Folder, Prepared, compile_one, right_kernels, write
 from tests.gpu.profile import launches

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import Role
-from kernels.inputs import Matrix
-from kernels.plan import CasePlan
+from kernels.judging.inputs import Matrix
+from kernels.judging.plan import CasePlan
 
 _EDGES = np.array(
     [0.0, -0.0, np.inf, -np.inf, np.nan, 2.0**-149, -(2.0**-149), 2.0**-126, 3.4028235e38, -3.4028235e38],

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from kernels import nvrtc
-from kernels.bundle import header_texts
-from kernels.compile import Compilation, compile_source
-from kernels.diagnostics import Resources
+from kernels.compile import nvrtc
+from kernels.compile.bundle import header_texts
+from kernels.compile.compilation import Compilation, compile_source
+from kernels.compile.diagnostics import Resources
 from kernels.exercise import Exercise, find_exercise, list_exercises
-from kernels.plan import Plan, make_plan
+from kernels.judging.plan import Plan, make_plan
 from kernels.source import Source, read_source
 from kernels.wire import from_plain, to_plain
 

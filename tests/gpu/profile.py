@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernels.inputs import make_inputs
-from kernels.judge import arguments, buffers, constants
-from kernels.limits import launch_finding
-from kernels.plan import CasePlan
+from kernels.judging.inputs import make_inputs
+from kernels.judging.judge import arguments, buffers, constants
+from kernels.judging.limits import launch_finding
+from kernels.judging.plan import CasePlan
 from tests.gpu.driver import GPU
 from tests.gpu.prepare import Prepared, read
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernels import device
-from kernels.device.naming import plain_name
-from kernels.inputs import make_inputs
-from kernels.judge import arguments, buffers, constants, full_budget
+from kernels.device.memory.naming import plain_name
+from kernels.judging.inputs import make_inputs
+from kernels.judging.judge import arguments, buffers, constants, full_budget
 from kernels.verdict import Finding, Severity, Verdict
 from tests.gpu.prepare import CORPUS, Folder, Prepared, compile_corpus, read, write
 from tests.gpu.result import Machine, NotRun, Result

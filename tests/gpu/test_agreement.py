@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernels.diagnostics import Resources
+from kernels.compile.diagnostics import Resources
 from kernels.exercise import find_exercise
-from kernels.plan import make_plan
+from kernels.judging.plan import make_plan
 from tests.gpu.agreement import Comparison, CPUSide, compare_outputs, order_dependent, row_of, runs_of
 from tests.gpu.inputs import Kind
 from tests.gpu.page import page, problems

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.exercise import find_exercise
-from kernels.plan import make_plan
+from kernels.judging.plan import make_plan
 from tests.gpu.inputs import Kind, make_factors
 
 SMALLEST_NORMAL = 2.0**-126

@@ -19,20 +19,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kernels.compile import DEFAULT_ARCH, Compilation
+from kernels.compile.compilation import DEFAULT_ARCH, Compilation
 from kernels.exercise import find_exercise, list_exercises
 from kernels.report import Report
 from kernels.verdict import Severity, Verdict
 from tests.cheats.cases import Honesty, cheats
-from worker.backlog import Graded, cores, work_off
+from worker.bench.backlog import Graded, cores, work_off
 from worker.gpu.judge_code import preparation
 from worker.gpu.nvml import NoGPU, gpus
 from worker.gpu.spares import Spares
-from worker.grading import Job
 from worker.sandbox.compiling import CompileRequest, compile_in
 from worker.sandbox.limits import SandboxFailure
 from worker.sandbox.process import Child
-from worker.stages import COMPILE_LIMITS
+from worker.steps.grading import Job
+from worker.steps.stages import COMPILE_LIMITS
 
 EXPLAINED = Path(__file__).with_name("verdicts.toml")
 TESTS = Path(__file__).resolve().parent.parent

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kernels import ptx_shape
-from kernels.compile import Compilation
+from kernels.compile import ptx_shape
+from kernels.compile.compilation import Compilation
 from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.worker.kept_processes import KeptChild

@@ -6,19 +6,19 @@ from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
-from kernels.analysis import Analysis
-from kernels.compile import Compilation, compile_source
-from kernels.evaluate import evaluate
+from kernels.analysis.model import Analysis
+from kernels.compile.compilation import Compilation, compile_source
+from kernels.compile.evaluation import evaluate
 from kernels.exercise import find_exercise
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding
-from worker.analysis import AnalysisJob, analyse
-from worker.analysis_step import AnalysisRequest, AnalysisResponse
-from worker.analysis_step import analyse as count
-from worker.gpu.messages import MeasureRequest, MeasureResponse
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.sandbox.compiling import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembling import Disassembly
-from worker.steps import CheckRequest, CheckResponse, check
+from worker.steps.analysis import AnalysisJob, analyse
+from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
+from worker.steps.analysis_step import analyse as count
+from worker.steps.check_step import CheckRequest, CheckResponse, check
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 

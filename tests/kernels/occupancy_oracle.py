@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels import device, nvrtc
+from kernels import device
+from kernels.compile import nvrtc
 from kernels.launch import Launch
 from kernels.occupancy import STATIC_SHARED, Limits
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kernels.diagnostics import Resources
-from kernels.evidence import Totals
+from kernels.analysis.evidence import Totals
+from kernels.analysis.subject import Subject, product_of
+from kernels.compile.diagnostics import Resources
 from kernels.exercise import Binding, Layout, Role
+from kernels.judging.plan import MatrixPlan
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy
-from kernels.plan import MatrixPlan
-from kernels.subject import Subject, product_of
 
 
 def matrix(name: str, role: Role, rows: int = 64, columns: int = 64) -> MatrixPlan:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.bundle import header_folder, header_texts
-from kernels.compile import DEFAULT_ARCH, Compilation, compile_source
-from kernels.headers import HEADERS, HeaderKind
+from kernels.compile.bundle import header_folder, header_texts
+from kernels.compile.compilation import DEFAULT_ARCH, Compilation, compile_source
+from kernels.source.headers import HEADERS, HeaderKind
 
 KERNEL = "__global__ void K(float *P) { P[threadIdx.x] = 1; }\n"
 # These take seconds each to compile; two of them stand for the rest, which share their headers.

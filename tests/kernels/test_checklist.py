@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernels.checklist import checklist
-from kernels.evidence import ChecklistRow, State, Totals
+from kernels.analysis.checklist import checklist
+from kernels.analysis.evidence import ChecklistRow, State, Totals
 from kernels.occupancy import Occupancy
-from kernels.page.summary import figures
+from kernels.rendering.page.summary import figures
 from tests.kernels.analysed import CORPUS, analysed, solution
 from tests.kernels.subjects import subject
 

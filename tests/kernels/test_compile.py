@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernels import nvrtc
-from kernels.compile import DEFAULT_ARCH, INCLUDE_MESSAGE, Compilation, compile_source
+from kernels.compile import nvrtc
+from kernels.compile.compilation import DEFAULT_ARCH, INCLUDE_MESSAGE, Compilation, compile_source
 from kernels.verdict import Finding, Severity, Verdict
 
 SIGNATURE = "__global__ void K(float *M, float *N, float *P, int Width)"
@@ -92,7 +92,7 @@ def test_the_assembler_is_told_to_fuse_nothing(monkeypatch):
         seen.extend(options)
         return real(name, text, options, headers, expressions)
 
-    monkeypatch.setattr("kernels.compile.nvrtc.run", listening)
+    monkeypatch.setattr("kernels.compile.compilation.nvrtc.run", listening)
     compiled(TILED)
     assert "--ptxas-options=-fmad=false" in seen
 

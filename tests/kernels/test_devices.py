@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.devices import FILE, DeviceError, device_named, devices, read_devices
+from kernels.analysis.devices import FILE, DeviceError, device_named, devices, read_devices
 
 ENTRY = """[mine]
 title = "Mine"

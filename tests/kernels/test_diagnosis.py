@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernels.compare import NEVER_WRITTEN, POISON, Product, mismatch, show, wrong_elements
-from kernels.diagnosis import diagnose
-from kernels.inputs import Expected
+from kernels.judging.compare import NEVER_WRITTEN, POISON, Product, mismatch, show, wrong_elements
+from kernels.judging.diagnosis import diagnose
+from kernels.judging.inputs import Expected
 
 TILE = 16
 

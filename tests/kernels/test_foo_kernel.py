@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.annotated_text import ways
-from kernels.evidence import AccessEvidence
-from kernels.verbs import Verb
+from kernels.analysis.evidence import AccessEvidence
+from kernels.analysis.verbs import Verb
+from kernels.rendering.annotated import ways
 from tests.kernels.analysed import analysed, solution
 
 

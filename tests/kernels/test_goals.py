@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.evidence import Totals
+from kernels.analysis.evidence import Totals
 from kernels.exercise import GoalRule, find_exercise
+from kernels.exercise.goals import COUNTERS, counter, goals
 from kernels.expression import Expression
-from kernels.goals import COUNTERS, counter, goals
 
 TILED = find_exercise("tiled")
 TOTALS = Totals(

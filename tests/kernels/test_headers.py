@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernels import bundle, nvrtc
-from kernels.compile import Compilation, compile_source
-from kernels.headers import HEADERS, HeaderKind, header_text
+from kernels.compile import bundle, nvrtc
+from kernels.compile.compilation import Compilation, compile_source
+from kernels.source.headers import HEADERS, HeaderKind, header_text
 
 SUPPLIED = {name: header_text(name) for name, kind in HEADERS.items() if kind is HeaderKind.EMPTY}
 INCLUDES = "".join(f'#include <{name}>\n#include "{name}"\n' for name in SUPPLIED)

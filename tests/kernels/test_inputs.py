@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kernels.exercise import Binding, InputKind, Layout, Role
-from kernels.inputs import expected_product, factors, from_memory, make_inputs, to_memory
-from kernels.plan import CasePlan, MatrixPlan
+from kernels.judging.inputs import expected_product, factors, from_memory, make_inputs, to_memory
+from kernels.judging.plan import CasePlan, MatrixPlan
 
 SEED = 0x0123456789ABCDEF0123456789ABCDEF
 

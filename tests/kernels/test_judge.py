@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
+from kernels.compile.diagnostics import Resources
 from kernels.device import Budget, Buffer, Execution, Schedule
-from kernels.diagnosis import Diagnosis
-from kernels.diagnostics import Resources
 from kernels.exercise import find_exercise
-from kernels.judge import PRINT_LIMIT, Judgement, arguments, full_budget, judge, short_budget
-from kernels.outcomes import CUT_SHORT, REPEATED, explain
-from kernels.plan import CasePlan, Plan, make_plan, select_cases
+from kernels.judging.diagnosis import Diagnosis
+from kernels.judging.judge import PRINT_LIMIT, Judgement, arguments, full_budget, judge, short_budget
+from kernels.judging.outcomes import CUT_SHORT, REPEATED, explain
+from kernels.judging.plan import CasePlan, Plan, make_plan, select_cases
 from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, decide
 
 SEED = "00112233445566778899aabbccddeeff"

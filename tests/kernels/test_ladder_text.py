@@ -8,7 +8,7 @@ import pytest
 
 from kernels.exercise import find_exercise
 from kernels.ladder import Figures, Ladder, Rung, read_ladder
-from kernels.ladder.text import standing
+from kernels.rendering.ladder import standing
 from tests.kernels.measured import H200, measurement
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from kernels import device
-from kernels.compile import Compilation, compile_source
-from kernels.devices import device_named
-from kernels.evidence import Basis, Light, Totals
-from kernels.hardware import as_executed
+from kernels.analysis.devices import device_named
+from kernels.analysis.evidence import Basis, Light, Totals
+from kernels.analysis.hardware import as_executed
+from kernels.analysis.light import Footprint, light, ridge, roofline
+from kernels.analysis.sass import Sass, read_sass
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.launch import Launch
-from kernels.light import Footprint, light, ridge, roofline
-from kernels.sass import Sass, read_sass
 from tests.kernels.device.counted import FOLDER
 from tests.marks import linux
 from worker.sandbox.disassembling import disassemble

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.diagnostics import Resources
+from kernels.compile.diagnostics import Resources
 from kernels.exercise import find_exercise
-from kernels.limits import launch_finding
-from kernels.plan import CasePlan, make_plan
+from kernels.judging.limits import launch_finding
+from kernels.judging.plan import CasePlan, make_plan
 from kernels.source import Source, read_source
 from kernels.verdict import Verdict
 

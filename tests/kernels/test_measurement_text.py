@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from kernels.measurement import Clocks, Speed
-from kernels.measurement.numbers import interval_of, ms_text, share_text, speed_text
-from kernels.measurement.text import measured_with_text, measurement_text
 from kernels.occupancy.by_driver import by_driver
+from kernels.rendering.measured_numbers import interval_of, ms_text, share_text, speed_text
+from kernels.rendering.measurement import measured_with_text, measurement_text
+from kernels.rendering.report import render
+from kernels.rendering.text_style import Style
 from kernels.report import CPU_DEVICE, from_json, to_json
-from kernels.report.text import render
-from kernels.text_style import Style
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
 from tests.kernels.measured import CURVE, H200, evidence, figures, light, measured_report, measurement
 

@@ -4,8 +4,8 @@ import importlib.util
 
 import pytest
 
-from kernels import nvrtc
-from kernels.compile import NVRTCUnavailable
+from kernels.compile import nvrtc
+from kernels.compile.compilation import NVRTCUnavailable
 
 
 def test_the_architectures_of_the_course_are_supported():

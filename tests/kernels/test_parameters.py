@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.parameters import mismatch
+from kernels.compile.parameters import mismatch
 
 EXPECTED = ("float*", "float*", "float*", "int")
 

@@ -9,15 +9,15 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kernels.compile import Compilation, compile_source
+from kernels.analysis.evidence import PhaseTable
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import load_program
-from kernels.evidence import PhaseTable
 from kernels.exercise import find_exercise
-from kernels.phases.picture import picture
+from kernels.judging.plan import make_plan
 from kernels.phases.table import phase_table
-from kernels.phases.text import render_phases
 from kernels.phases.views import block_header, block_phase, block_rows, thread_header, thread_rows
-from kernels.plan import make_plan
+from kernels.rendering.phases import render_phases
+from kernels.rendering.phases_picture import picture
 from kernels.source import Source, read_source
 from kernels.wire import from_plain, to_plain
 from tests.marks import linux

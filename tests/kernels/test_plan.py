@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernels.exercise import InputKind, find_exercise
+from kernels.judging.plan import Plan, make_plan, plan_at, select_cases
 from kernels.launch import Launch
-from kernels.plan import Plan, make_plan, plan_at, select_cases
 from kernels.source import Source, read_source
 from kernels.verdict import Verdict
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernels import nvrtc, prelude
-from kernels.compile import Compilation, compile_source
+from kernels.compile import nvrtc, prelude
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.verdict import Finding, Verdict
 
 PLAIN = """__global__ void K(float *p, int a) {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels import ptx_shape
+from kernels.compile import ptx_shape
 
 ENTRY = "_Z1KPf"
 KERNEL = f".visible .entry {ENTRY}(\n\t.param .u64 {ENTRY}_param_0\n)\n{{\n\tret;\n}}\n"

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from kernels.diagnostics import Diagnostic, Resources
+from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.launch import Launch
-from kernels.page.report_page import Around, render_sections
+from kernels.rendering.page.report_page import Around, render_sections
+from kernels.rendering.report import render
+from kernels.rendering.text_safety import cut, safe
+from kernels.rendering.text_style import Style
 from kernels.report import Report, from_json, headline, message_for, to_json
 from kernels.report.advice import ADVICE
-from kernels.report.text import render
-from kernels.text_safety import cut, safe
-from kernels.text_style import Style
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict
 
 SOURCE = "\n".join(f"    statement{n};" for n in range(1, 41))

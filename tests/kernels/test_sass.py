@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from kernels.compile import Compilation, compile_source
-from kernels.device.counts import Verb
-from kernels.device.expansion import load_program
-from kernels.sass import TEXT_LIMIT, BadSass, MachineAccess, MachineBranch, Sass, read_sass
+from kernels.analysis.sass import TEXT_LIMIT, BadSass, MachineAccess, MachineBranch, Sass, read_sass
+from kernels.compile.compilation import Compilation, compile_source
+from kernels.device.counting.counts import Verb
+from kernels.device.ptx.expansion import load_program
 from tests.marks import linux
 from worker.sandbox.disassembling import disassemble
 

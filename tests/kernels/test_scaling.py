@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.device.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
+from kernels.analysis.scaling import plan_blocks, probed_blocks, scaled
+from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
 from kernels.launch import Launch
-from kernels.scaling import plan_blocks, probed_blocks, scaled
 from tests.kernels.device.counted import Product
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.exercise import find_exercise
-from kernels.plan import make_plan
+from kernels.judging.plan import make_plan
 from kernels.source import Source, read_source
 from tests.kernels.readings import KERNEL, TILED, answered, only, taken
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.compile import Compilation, compile_source
-from kernels.headers import HEADERS, HeaderKind, header_text
+from kernels.compile.compilation import Compilation, compile_source
+from kernels.source.headers import HEADERS, HeaderKind, header_text
 from kernels.verdict import Finding, Verdict
 
 SUPPLIED = {name: header_text(name) for name, kind in HEADERS.items() if kind is HeaderKind.EMPTY}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kernels import system_calls
-from kernels.compile import Compilation, compile_source
+from kernels.compile import system_calls
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.verdict import Verdict
 
 CALLS = """__global__ void K(float *p) {

@@ -3,7 +3,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 
-from kernels.text_safety import safe
+from kernels.rendering.text_safety import safe
 
 
 def test_no_character_that_controls_anything_is_left() -> None:

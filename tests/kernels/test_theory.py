@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.evidence import TheoryRow
+from kernels.analysis.evidence import TheoryRow
+from kernels.analysis.theory_sums import contiguous, interleaved
 from kernels.exercise import find_exercise
-from kernels.theory_sums import contiguous, interleaved
 from tests.kernels.analysed import analysed, solution
 
 

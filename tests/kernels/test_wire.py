@@ -10,7 +10,7 @@ from enum import StrEnum
 import pytest
 
 from kernels.exercise import find_exercise
-from kernels.plan import Plan, make_plan
+from kernels.judging.plan import Plan, make_plan
 from kernels.wire import WireError, from_plain, to_plain
 
 

@@ -14,7 +14,7 @@ from kernels.exercise import Exercise, find_exercise
 from kernels.report import Report
 from kernels.verdict import Finding, Severity, Verdict
 from tests.marks import linux
-from worker.grading import Job, grade
+from worker.steps.grading import Job, grade
 
 FOLDER = Path(__file__).parent
 SEED = "5eed" * 8

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels import nvrtc
+from kernels.compile import nvrtc
 from kernels.device import Budget, Buffer, Execution, Schedule, Unsupported, load_program, run
 from kernels.launch import Launch
 from kernels.verdict import Finding, Verdict

@@ -10,15 +10,15 @@ from typing import Any, Self
 
 from click.testing import CliRunner, Result
 
-from kernels.analysis import Analysis
-from kernels.analysis import from_json as read_analysis
-from kernels.evidence import AccessEvidence, BranchEvidence, PhaseTable, TheoryRow
+from kernels.analysis.evidence import AccessEvidence, BranchEvidence, PhaseTable, TheoryRow
+from kernels.analysis.model import Analysis
+from kernels.analysis.model import from_json as read_analysis
 from kernels.exercise import find_exercise
 from kernels.report import Report
 from kernels.report import from_json as read_report
 from tests.kernels.analysed import InProcess
-from worker.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.commands.root import tilelab
+from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from kernels.compile import Compilation, compile_source
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import load_program, run
 from kernels.exercise import find_exercise
-from kernels.inputs import expected_product, make_inputs
-from kernels.judge import arguments, buffers, full_budget
-from kernels.plan import CasePlan, make_plan
+from kernels.judging.inputs import expected_product, make_inputs
+from kernels.judging.judge import arguments, buffers, full_budget
+from kernels.judging.plan import CasePlan, make_plan
 from kernels.verdict import Verdict
 from tests.seeds.course import analysed, changed, graded, occupancy_of, outcomes, solution, starter
 from worker.commands.root import tilelab

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kernels.exercise import find_exercise
-from kernels.inputs import expected_product, make_inputs
+from kernels.judging.inputs import expected_product, make_inputs
+from kernels.judging.plan import make_plan
 from kernels.phases.views import block_phase, thread_header, thread_rows
-from kernels.plan import make_plan
 from kernels.verdict import Verdict
 from tests.seeds.course import (
     Analysed,

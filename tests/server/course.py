@@ -11,8 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.exercise import find_exercise
+from kernels.judging.plan import make_plan
 from kernels.measurement import Environment, Measurement
-from kernels.plan import make_plan
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.accounts.models import Person
@@ -23,8 +23,8 @@ from server.grading.attempts import ticket_of
 from server.grading.models import Job, Result, Step
 from server.submissions.models import Mode, Submission
 from server.submissions.service import Accepted, HandedIn, accept
-from worker.gpu.messages import MeasureRequest
-from worker.messages import CPU_QUEUE, MeasureWork, StepKind, StepResult
+from worker.contract.measure_work import MeasureRequest
+from worker.contract.messages import CPU_QUEUE, MeasureWork, StepKind, StepResult
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 AFTER_ANY_PAUSE = datetime(2100, 1, 1, tzinfo=UTC)

@@ -14,8 +14,8 @@ import jsonschema
 import pytest
 
 from tests.server.compose_file import ROOT, Service, services, text
-from worker import supervisor
 from worker.commands.worker_start import start
+from worker.slots import supervisor
 
 SERVICES = services()
 OURS = [name for name, each in SERVICES.items() if "build" in each.plain]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from kernels.compile import Compilation, compile_source
-from kernels.evaluate import evaluate
+from kernels.compile.compilation import Compilation, compile_source
+from kernels.compile.evaluation import evaluate
 from kernels.exercise import Exercise, load_exercise
 from kernels.report import Report
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding
-from worker.analysis_step import AnalysisRequest, AnalysisResponse
-from worker.gpu.messages import MeasureRequest, MeasureResponse
-from worker.grading import Job, grade
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.sandbox.compiling import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembling import Disassembly
-from worker.steps import CheckRequest, CheckResponse, check
+from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
+from worker.steps.check_step import CheckRequest, CheckResponse, check
+from worker.steps.grading import Job, grade
 
 
 class Here:

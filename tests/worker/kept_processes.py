@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kernels.compile import Compilation
+from kernels.compile.compilation import Compilation
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding
 from worker.sandbox.compiling import CompileRequest, EvaluateRequest, compile_in, evaluate_in
 from worker.sandbox.limits import Limits
 from worker.sandbox.process import Child
-from worker.stages import COMPILE_LIMITS, SandboxedStages
+from worker.steps.stages import COMPILE_LIMITS, SandboxedStages
 
 JOBS = 20
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from worker.gpu.messages import MeasureRequest, MeasureResponse
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 
 Answer = Callable[[MeasureRequest], MeasureResponse]
 

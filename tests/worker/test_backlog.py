@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from kernels.compile.nvrtc import installed_version
 from kernels.exercise import find_exercise
-from kernels.nvrtc import installed_version
 from kernels.verdict import Finding, Verdict
 from tests.marks import linux
 from tests.worker.gpu.measuring import judge_wire
 from tests.worker.supplies import Supply, right
-from worker.backlog import Graded, _Stages, work_off
-from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare
+from worker.bench.backlog import Graded, _Stages, work_off
+from worker.bench.throughput import throughput
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare
 from worker.gpu.spares import Spares
-from worker.grading import Job
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.stages import SandboxedStages
-from worker.throughput import throughput
+from worker.steps.grading import Job
+from worker.steps.stages import SandboxedStages
 
 pytestmark = linux
 

@@ -9,14 +9,14 @@ import pytest
 
 from kernels.exercise import find_exercise
 from kernels.measurement import Environment, Measurement
-from kernels.text_style import Style
+from kernels.rendering.text_style import Style
 from kernels.wire import from_plain
 from tests.marks import linux
 from tests.worker.supplies import Supply, right
-from worker import bench as subject
-from worker.bench import Bench, WorkerBench, ladder, run_bench, to_json
-from worker.bench_text import bench_text
-from worker.gpu.messages import MeasureRequest, MeasureResponse
+from worker.bench import rounds as subject
+from worker.bench.rounds import Bench, WorkerBench, ladder, run_bench, to_json
+from worker.bench.text import bench_text
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 
 pytestmark = linux
 
@@ -46,7 +46,7 @@ def measured(request: MeasureRequest, ms: float) -> MeasureResponse:
 def bench(monkeypatch, tmp_path: Path, times: list[float], rounds: int = 2) -> WorkerBench:
     monkeypatch.setattr(subject, "ladder", lambda: TWO)
     # One after the other, so that the times belong to the kernels in their order.
-    monkeypatch.setattr("worker.backlog.cores", lambda: -3)
+    monkeypatch.setattr("worker.bench.backlog.cores", lambda: -3)
     left = itertools.chain(times)
     supply = Supply(lambda request: measured(request, next(left)))
     return run_bench(Bench("sm_90", tmp_path, "gpu", [supply]), rounds)

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from kernels.compile import Compilation
+from kernels.compile.compilation import Compilation
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.worker.in_process import Here
-from worker import analysis_step
-from worker.compiling import same_code
-from worker.grading import Job, grade
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.limits import SandboxFailure
-from worker.stages import SandboxedStages
+from worker.steps import analysis_step
+from worker.steps.compiling import same_code
+from worker.steps.grading import Job, grade
+from worker.steps.stages import SandboxedStages
 
 REQUEST = CompileRequest("__global__ void K(float *p) { p[0] = 1; }", "K", "sm_90", {"TILE_WIDTH": "16"})
 ENDLESS = (

@@ -7,7 +7,7 @@ import pytest
 from kernels.exercise import find_exercise, list_exercises
 from kernels.verdict import Verdict
 from tests.marks import linux
-from worker.grading import Job, grade
+from worker.steps.grading import Job, grade
 
 pytestmark = linux
 

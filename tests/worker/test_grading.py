@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from kernels.compile import Compilation
-from kernels.diagnostics import Resources
+from kernels.compile.compilation import Compilation
+from kernels.compile.diagnostics import Resources
 from kernels.exercise import find_exercise
 from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
-from worker.analysis_step import AnalysisRequest, AnalysisResponse
-from worker.gpu.messages import MeasureRequest, MeasureResponse
-from worker.grading import HeadersUnavailable, Job, NoSuchCase, grade
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.sandbox.compiling import CompileRequest, EvaluateRequest
 from worker.sandbox.disassembling import Disassembly
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps import CheckRequest, CheckResponse
+from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
+from worker.steps.check_step import CheckRequest, CheckResponse
+from worker.steps.grading import HeadersUnavailable, Job, NoSuchCase, grade
 
 TILED = find_exercise("tiled")
 KERNEL = b"__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {}\n"

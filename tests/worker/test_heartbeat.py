@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from worker.heartbeat import Heartbeat, main, silence
+from worker.supervision.heartbeat import Heartbeat, main, silence
 
 
 def checked(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "worker.heartbeat", *map(str, words)]
+    command = [sys.executable, "-m", "worker.supervision.heartbeat", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -30,8 +30,8 @@ def test_a_beat_is_healthy_and_silence_is_not(tmp_path):
 
 
 def test_a_supervisor_hears_beats_until_a_round_takes_too_long(monkeypatch):
-    monkeypatch.setattr("worker.heartbeat.STUCK_SECONDS", 2.0)
-    monkeypatch.setattr("worker.heartbeat.EVERY_SECONDS", 0.1)
+    monkeypatch.setattr("worker.supervision.heartbeat.STUCK_SECONDS", 2.0)
+    monkeypatch.setattr("worker.supervision.heartbeat.EVERY_SECONDS", 0.1)
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     try:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.worker.queue.workplaces import message
-from worker.hints import Hint, Hints, channel, read_hint
-from worker.messages import StepKind
+from worker.contract.hints import Hint, Hints, channel, read_hint
+from worker.contract.messages import StepKind
 
 TOLD = {"step": "check", "attempt": 2, "at": 1000.5, "what": "checking 3 of 14: Width=17 real"}
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.worker.supplies import Supply, right
-from worker.gpu.messages import MeasureRequest, MeasureResponse
-from worker.lanes import Lanes
+from worker.bench.lanes import Lanes
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.sandbox.limits import Failure, SandboxFailure
 
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import find_exercise
-from kernels.plan import Plan, make_plan
+from kernels.judging.plan import Plan, make_plan
 from kernels.source import Source, read_source
 from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.worker.in_process import Here
-from worker import analysis_step
-from worker.analysis import AnalysisJob, analyse
 from worker.gpu.backend import Code, DeviceFault, FaultKind
 from worker.gpu.cpu_backend import CpuBackend
-from worker.grading import Job, grade
-from worker.samples import sample
+from worker.steps import analysis_step
+from worker.steps.analysis import AnalysisJob, analyse
+from worker.steps.grading import Job, grade
+from worker.steps.samples import sample
 
 pytestmark = linux
 

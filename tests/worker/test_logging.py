@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from worker.logging import (
+from worker.contract.logging import (
     JsonLines,
     LogSettingError,
     about,
@@ -23,7 +23,7 @@ from worker.logging import (
 @pytest.fixture
 def lines():
     """Configures, and says what was written; the root logger is as it was afterwards, and nothing has a name."""
-    from worker import logging as ours
+    from worker.contract import logging as ours
 
     ours._process.clear()  # a command that was tried in this process may have named it
     root = logging.getLogger()

@@ -13,13 +13,13 @@ from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from tests.marks import linux
 from tests.worker.gpu.judge_here import compiled
 from tests.worker.in_process import Here
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.measure_step import measure
-from worker.gpu.messages import MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.verification import Judge
-from worker.grading import Job, grade
-from worker.measuring import OtherCode, judged, merged_checks
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.steps.grading import Job, grade
+from worker.steps.measuring import OtherCode, judged, merged_checks
 
 pytestmark = linux
 

@@ -15,8 +15,8 @@ from kernels.verdict import Verdict
 from kernels.wire import to_plain
 from tests.marks import linux
 from tests.worker.workplaces import check_message, measure_message
-from worker import messages
-from worker.messages import (
+from worker.contract import messages
+from worker.contract.messages import (
     MESSAGE_BYTES,
     PLAIN_BYTES,
     PLAIN_MARKS,
@@ -31,7 +31,7 @@ from worker.messages import (
     encode,
     gpu_queue,
 )
-from worker.workplace_cpu import CpuWorkplace
+from worker.workplaces.cpu import CpuWorkplace
 
 pytestmark = linux
 

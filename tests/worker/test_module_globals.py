@@ -10,8 +10,8 @@ from kernels.exercise import find_exercise
 from kernels.verdict import CaseStatus, Verdict
 from tests.marks import linux
 from tests.worker.in_process import Here, graded, made
-from worker.grading import Job, grade
-from worker.stages import SandboxedStages
+from worker.steps.grading import Job, grade
+from worker.steps.stages import SandboxedStages
 
 pytestmark = linux
 

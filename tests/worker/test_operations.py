@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.report.text import render
-from kernels.text_style import Style
+from kernels.rendering.report import render
+from kernels.rendering.text_style import Style
 from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.worker.in_process import graded, made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worker.pulse import Pulse
+from worker.supervision.pulse import Pulse
 
 
 def looked(pulse: Pulse, moments: range) -> bool:

@@ -10,9 +10,9 @@ from kernels.exercise import find_exercise
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.worker.in_process import Here
-from worker.gpu.messages import MeasureRequest, MeasureResponse
-from worker.grading import Job, grade
-from worker.samples import sample
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
+from worker.steps.grading import Job, grade
+from worker.steps.samples import sample
 
 SOLUTION = find_exercise("lab6-blocked").solution.read_text()
 

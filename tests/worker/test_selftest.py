@@ -9,14 +9,15 @@ from dataclasses import replace
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.rendering.text_style import Style
 from kernels.report import Report
-from kernels.text_style import Style
 from kernels.verdict import Verdict
 from kernels.wire import from_plain
 from tests.kernels.measured import H200, measured_report, measurement
 from tests.marks import linux
 from worker.sandbox.limits import Isolation, SandboxFailure
-from worker.selftest import (
+from worker.selftest.here import Here
+from worker.selftest.selftest import (
     EXERCISE,
     HOST_MEMORY,
     SelfTest,
@@ -26,8 +27,7 @@ from worker.selftest import (
     selftest_kernels,
     to_json,
 )
-from worker.selftest_here import Here
-from worker.selftest_text import selftest_text
+from worker.selftest.text import selftest_text
 
 KERNELS, RULE = selftest_kernels()
 CLOSED = Isolation(calls=True, landlock=6, network=True, limits=True)

@@ -13,9 +13,9 @@ import pytest
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from worker.commands.root import Exit
-from worker.grading import Job
-from worker.grading import grade as grade_job
-from worker.stages import SandboxedStages
+from worker.steps.grading import Job
+from worker.steps.grading import grade as grade_job
+from worker.steps.stages import SandboxedStages
 
 TILED = find_exercise("tiled")
 SOLUTION = TILED.solution.read_text("utf-8")

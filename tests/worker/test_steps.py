@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from kernels import device
-from kernels.compile import Compilation, compile_source
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import find_exercise
-from kernels.plan import make_plan, select_cases
+from kernels.judging.plan import make_plan, select_cases
 from kernels.source import Source, read_source
 from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import WireError, from_plain, to_plain
-from worker.steps import CheckRequest, CheckResponse, Module, check, check_step
+from worker.steps.check_step import CheckRequest, CheckResponse, Module, check, check_step
 
 TILED = find_exercise("tiled")
 

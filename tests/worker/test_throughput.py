@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from worker.backlog import Backlog, Graded, Times
-from worker.gpu.messages import MeasureRequest, MeasureResponse
-from worker.lanes import Turn
-from worker.throughput import Throughput, binds, throughput
+from worker.bench.backlog import Backlog, Graded, Times
+from worker.bench.lanes import Turn
+from worker.bench.throughput import Throughput, binds, throughput
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 
 NOTHING = MeasureRequest(None, (), None, (), "gflops")  # type: ignore[arg-type]
 

@@ -13,7 +13,7 @@ from kernels.exercise import find_exercise
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.marks import linux
-from worker.grading import Job, grade
+from worker.steps.grading import Job, grade
 
 FILES: list[dict[str, Any]] = tomllib.loads(
     (Path(__file__).parent / "tiles.toml").read_text(encoding="utf-8")

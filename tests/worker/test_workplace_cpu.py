@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kernels.nvrtc import NVRTCUnavailable
+from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.marks import linux
@@ -30,12 +30,14 @@ from tests.worker.workplaces import (
     small,
     wait_until,
 )
-from worker import messages, stages, workplace_cpu
-from worker.grading import Job, grade
-from worker.messages import ExerciseText, StepResult
-from worker.stages import SandboxedStages
-from worker.workplace import ABORTED
-from worker.workplace_cpu import CpuWorkplace
+from worker.contract import messages
+from worker.contract.messages import ExerciseText, StepResult
+from worker.steps import stages
+from worker.steps.grading import Job, grade
+from worker.steps.stages import SandboxedStages
+from worker.workplaces import cpu as workplace_cpu
+from worker.workplaces.cpu import CpuWorkplace
+from worker.workplaces.workplace import ABORTED
 
 pytestmark = linux
 

@@ -27,15 +27,15 @@ from tests.worker.workplaces import (
     small,
     wait_until,
 )
-from worker import workplace_gpu
+from worker.contract.messages import MeasureWork, StepMessage, StepResult, decode, encode
 from worker.gpu.judge_code import judge_code
-from worker.grading import Job, grade
-from worker.messages import MeasureWork, StepMessage, StepResult, decode, encode
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.stages import SandboxedStages
-from worker.workplace import ABORTED
-from worker.workplace_cpu import CpuWorkplace
-from worker.workplace_gpu import GpuWorkplace
+from worker.steps.grading import Job, grade
+from worker.steps.stages import SandboxedStages
+from worker.workplaces import gpu as workplace_gpu
+from worker.workplaces.cpu import CpuWorkplace
+from worker.workplaces.gpu import GpuWorkplace
+from worker.workplaces.workplace import ABORTED
 
 pytestmark = linux
 

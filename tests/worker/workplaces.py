@@ -12,7 +12,7 @@ from typing import Any
 
 from kernels.exercise import Exercise, find_exercise, read_exercise
 from kernels.exercise.schema import DEFINITION
-from worker.messages import CheckWork, ExerciseText, MeasureWork, StepKind, StepMessage, Ticket
+from worker.contract.messages import CheckWork, ExerciseText, MeasureWork, StepKind, StepMessage, Ticket
 
 TILED = find_exercise("tiled")
 SOLUTION = TILED.solution.read_text("utf-8")

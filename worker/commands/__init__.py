@@ -16,7 +16,7 @@ def main() -> None:
 
     with calmly(), contextlib.ExitStack() as stack:
         from worker.sandbox.limits import SandboxFailure
-        from worker.stages import SandboxedStages
+        from worker.steps.stages import SandboxedStages
 
         stages = None
         if sys.argv[1:2] in (["grade"], ["analyze"]):

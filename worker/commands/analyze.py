@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worker.architectures import ARCHES
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
 from worker.commands.submission import cache_folder, find, read_file
+from worker.contract.architectures import ARCHES
 from worker.sandbox.limits import SandboxFailure
-from worker.stages import SandboxedStages
+from worker.steps.stages import SandboxedStages
 
 if TYPE_CHECKING:
-    from kernels.analysis import Analysis
+    from kernels.analysis.model import Analysis
     from kernels.exercise import Exercise
-    from worker.evidence import Target
+    from worker.steps.evidence import Target
 
 _LARGEST_SIZE = 1_000_000
 _WIDTH, _NARROWEST, _WIDEST = 100, 60, 160
@@ -75,7 +75,7 @@ def analyze(
     if page is not None:
         _write(page, analysis, source, file, chosen)
     if as_json:
-        from kernels.analysis import to_json
+        from kernels.analysis.model import to_json
 
         click.echo(json.dumps(to_json(analysis), ensure_ascii=True))
     else:
@@ -93,9 +93,9 @@ def _check_options(size: int | None, page: Path | None) -> None:
 
 
 def _target(device: str, cc: str | None, arch: str | None) -> Target:
-    from kernels.devices import DeviceError
+    from kernels.analysis.devices import DeviceError
     from kernels.occupancy import UnknownCapability
-    from worker.evidence import capability, target
+    from worker.steps.evidence import capability, target
 
     if arch is not None and arch not in ARCHES:
         raise WrongUse(f"--arch {arch!r}: it is one of {', '.join(ARCHES)}.")
@@ -126,11 +126,11 @@ def _analyse(
     tile: int | None,
     target: Target,
 ) -> Analysis:
-    from kernels.nvrtc import NVRTCUnavailable
-    from worker.analysis import AnalysisFailed, AnalysisJob, UnfitSizes, analyse
+    from kernels.compile.nvrtc import NVRTCUnavailable
     from worker.commands.progress import Progress
-    from worker.compiling import HeadersUnavailable
-    from worker.evidence import arch_of
+    from worker.steps.analysis import AnalysisFailed, AnalysisJob, UnfitSizes, analyse
+    from worker.steps.compiling import HeadersUnavailable
+    from worker.steps.evidence import arch_of
 
     sizes = None if size is None else dict.fromkeys(exercise.sizes, size)
     job = AnalysisJob(source, exercise, arch_of(target.cc), cache_folder(), sizes, tile, target)
@@ -144,7 +144,7 @@ def _analyse(
 
 
 def _write(page: Path, analysis: Analysis, source: bytes, file: str, exercise: Exercise) -> None:
-    from kernels.page.render import render_page
+    from kernels.rendering.page.render import render_page
 
     html = render_page(analysis, source.decode("utf-8", "replace"), file)
     try:
@@ -154,7 +154,7 @@ def _write(page: Path, analysis: Analysis, source: bytes, file: str, exercise: E
 
 
 def _show(analysis: Analysis, source: bytes, file: str) -> None:
-    from kernels.analysis_text import render_analysis
+    from kernels.rendering.analysis import render_analysis
     from worker.commands.terminal import style_of
 
     columns = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernels.measurement.numbers import UNITS
-from kernels.table import percent, table
-from kernels.text_safety import cut, safe
-from kernels.text_style import Style
+from kernels.rendering.measured_numbers import UNITS
+from kernels.rendering.table import percent, table
+from kernels.rendering.text_safety import cut, safe
+from kernels.rendering.text_style import Style
+from worker.client.answers import Board, BoardLine
 from worker.commands.portal import moment
 from worker.commands.portal_text import figures
-from worker.portal.answers import Board, BoardLine
 
 CPU = "cpu"
 """What the portal calls the board of what is checked only."""

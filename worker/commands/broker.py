@@ -12,8 +12,8 @@ import click
 from worker.commands.root import SystemFault, WrongUse
 
 if TYPE_CHECKING:
-    from worker.fleet import WorkerRecord
-    from worker.redis_fleet import RedisFleet
+    from worker.contract.fleet import WorkerRecord
+    from worker.contract.redis_fleet import RedisFleet
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -33,7 +33,7 @@ def redis_option(command: Command) -> Command:
 
 def broker_url(given: str | None) -> str:
     """The broker's address; raises SystemFault where there is none, or one that cannot be."""
-    from worker.broker import BrokerUrlError, read_redis_url
+    from worker.contract.broker import BrokerUrlError, read_redis_url
 
     try:
         return read_redis_url(os.environ if given is None else {"REDIS_URL": given})
@@ -44,8 +44,8 @@ def broker_url(given: str | None) -> str:
 @contextmanager
 def board(given: str | None) -> Iterator[RedisFleet]:
     """The workers' board; raises SystemFault, also where Redis goes away in the block."""
-    from worker.broker import BrokerUnavailable, connect_redis
-    from worker.redis_fleet import RedisFleet
+    from worker.contract.broker import BrokerUnavailable, connect_redis
+    from worker.contract.redis_fleet import RedisFleet
 
     url = broker_url(given)
     try:

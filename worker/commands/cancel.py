@@ -6,10 +6,10 @@ import json
 
 import click
 
-from kernels.text_safety import safe
+from kernels.rendering.text_safety import safe
+from worker.client.answers import Submission, read
 from worker.commands.portal import EXITS, page_of, portal, submission_id
 from worker.commands.root import Exit, leave
-from worker.portal.answers import Submission, read
 
 
 @click.command(epilog=EXITS)

@@ -6,8 +6,8 @@ import importlib.util
 import re
 from typing import TYPE_CHECKING
 
-from worker.architectures import ARCHES
 from worker.commands.root import WrongUse
+from worker.contract.architectures import ARCHES
 
 if TYPE_CHECKING:
     from worker.gpu.nvml import GpuFacts

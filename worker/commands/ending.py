@@ -49,7 +49,7 @@ def discard_output() -> None:
 
 def _sentence(error: Exception) -> str:
     """What happened, and where to report it, in one line."""
-    from kernels.text_safety import safe
+    from kernels.rendering.text_safety import safe
 
     reason = " ".join(safe(f"{type(error).__name__}: {error}".replace("\n", " ")).split())
     places = _places(error)

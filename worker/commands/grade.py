@@ -16,7 +16,7 @@ from worker.commands.profiling import check_target, profiled
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
 from worker.commands.submission import cache_folder, find, other_exercises, read_file
 from worker.sandbox.limits import SandboxFailure
-from worker.stages import SandboxedStages
+from worker.steps.stages import SandboxedStages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kernels.exercise import Exercise
     from kernels.report import Report
     from worker.gpu.nvml import GpuFacts
-    from worker.grading import Job
+    from worker.steps.grading import Job
 
 _SEED_BYTES = 16
 _SEED = re.compile(r"[0-9a-fA-F]{1,32}")
@@ -115,17 +115,17 @@ def _job(
     seed: str | None,
     gpu: GpuFacts | None,
 ) -> Job:
-    from worker.grading import Job
+    from worker.steps.grading import Job
 
     kind = gpu.device_class if gpu is not None else ""
     return Job(source, exercise, arch, _seed(seed), cache_folder(), tile, case, evidence=True, gpu=kind)
 
 
 def _grade(stages: SandboxedStages, job: Job, gpu: GpuFacts | None) -> Report:
-    from kernels.nvrtc import NVRTCUnavailable
+    from kernels.compile.nvrtc import NVRTCUnavailable
     from worker.commands.progress import Progress
-    from worker.grading import HeadersUnavailable, NoSuchCase
-    from worker.grading import grade as grade_job
+    from worker.steps.grading import HeadersUnavailable, NoSuchCase
+    from worker.steps.grading import grade as grade_job
 
     try:
         with Progress() as progress:
@@ -156,7 +156,7 @@ def _options(asked: Mapping[str, object]) -> list[str]:
 
 
 def _show(report: Report, job: Job, file: str, options: list[str], profile: Sequence[str]) -> None:
-    from kernels.report.text import render
+    from kernels.rendering.report import render
     from worker.commands.terminal import style_of
 
     text = job.source.decode("utf-8", "replace")
@@ -180,7 +180,7 @@ def _standing(report: Report, job: Job) -> tuple[str, ...]:
     if report.measurement is None:
         return ()
     from kernels.ladder import LadderError, read_ladder
-    from kernels.ladder.text import standing
+    from kernels.rendering.ladder import standing
 
     try:
         return standing(read_ladder(job.exercise), report.measurement)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import click
 
-from kernels.text_safety import safe
+from kernels.rendering.text_safety import safe
+from worker.client.portal import board_path
 from worker.commands.portal import EXITS, chosen, portal
 from worker.commands.root import Exit, leave
-from worker.portal.portal import board_path
 
 
 @click.command(epilog=EXITS)

@@ -7,10 +7,10 @@ import sys
 
 import click
 
+from worker.client.answers import Submission, read
+from worker.client.portal import submission_path
 from worker.commands.portal import EXITS, latest_id, portal, submission_id
 from worker.commands.root import Exit, WrongUse, leave
-from worker.portal.answers import Submission, read
-from worker.portal.portal import submission_path
 
 
 @click.command(epilog=EXITS)

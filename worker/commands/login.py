@@ -7,10 +7,8 @@ import sys
 
 import click
 
-from kernels.text_safety import safe
-from worker.commands.portal import EXITS, moment, portal
-from worker.commands.root import Exit, WrongUse, leave
-from worker.portal.account import (
+from kernels.rendering.text_safety import safe
+from worker.client.account import (
     TOKEN,
     Account,
     AccountError,
@@ -22,6 +20,8 @@ from worker.portal.account import (
     portal_url,
     read_account,
 )
+from worker.commands.portal import EXITS, moment, portal
+from worker.commands.root import Exit, WrongUse, leave
 
 _TOKEN_BYTES = 4096
 

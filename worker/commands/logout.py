@@ -6,9 +6,9 @@ import json
 
 import click
 
-from kernels.text_safety import safe
+from kernels.rendering.text_safety import safe
+from worker.client.account import AccountError, config_file, forget_account, read_account
 from worker.commands.root import Exit, WrongUse, leave
-from worker.portal.account import AccountError, config_file, forget_account, read_account
 
 
 @click.command(epilog="Exit code: 0 nothing is kept any more, 2 the file cannot be removed.")

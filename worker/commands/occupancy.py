@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from worker.architectures import ARCHES
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
 from worker.commands.submission import cache_folder, find, read_file
+from worker.contract.architectures import ARCHES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ def occupancy(
 
 def _where(cc: str | None, device: str | None) -> tuple[Limits, str, int | None]:
     """The limits to go by, and the device's title and multiprocessors where it is known."""
-    from kernels.devices import DeviceError, device_named
+    from kernels.analysis.devices import DeviceError, device_named
     from kernels.occupancy import UnknownCapability, limits_of
 
     try:
@@ -145,13 +145,13 @@ def _given(given: dict[str, int | None], *, ruled: bool) -> Figures:
 
 
 def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, limits: Limits) -> Figures:
-    from kernels.nvrtc import NVRTCUnavailable
+    from kernels.compile.nvrtc import NVRTCUnavailable
     from kernels.occupancy.survey import command
     from worker.commands.progress import Progress
-    from worker.compiling import HeadersUnavailable
-    from worker.occupancy import figures_of
     from worker.sandbox.limits import SandboxFailure
-    from worker.stages import SandboxedStages
+    from worker.steps.compiling import HeadersUnavailable
+    from worker.steps.occupancy import figures_of
+    from worker.steps.stages import SandboxedStages
 
     arch = f"sm_{limits.cc.replace('.', '')}"
     known = arch in ARCHES
@@ -177,7 +177,7 @@ def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, l
 
 def _stop(findings: tuple[Finding, ...]) -> NoReturn:
     """Say why there is nothing to calculate, and end."""
-    from kernels.text_safety import safe
+    from kernels.rendering.text_safety import safe
 
     for finding in findings:
         place = f"line {finding.line}: " if finding.line is not None else ""
@@ -204,7 +204,7 @@ def _answer(
     if as_json:
         click.echo(json.dumps(to_json(found), ensure_ascii=True))
     else:
-        from kernels.occupancy.text import render_occupancy
+        from kernels.rendering.occupancy import render_occupancy
         from worker.commands.terminal import style_of
 
         name = "" if file is None else "standard input" if file == "-" else file

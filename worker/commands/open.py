@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 import click
 
-from kernels.text_safety import safe
+from kernels.rendering.text_safety import safe
+from worker.client.errors import NotDone
+from worker.client.portal import Portal
 from worker.commands.portal import EXITS, NO_SUBMISSION, chosen, page_of, portal, submission_id
 from worker.commands.root import Exit, WrongUse, leave
-from worker.portal.errors import NotDone
-from worker.portal.portal import Portal
 
 
 @click.command("open", epilog=EXITS)

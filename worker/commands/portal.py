@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernels.text_safety import safe
+from kernels.rendering.text_safety import safe
+from worker.client.account import AccountError, find_account
+from worker.client.answers import Assignment, Submission
+from worker.client.errors import NotDone, PortalError
+from worker.client.http import Connection
+from worker.client.portal import Portal, id_of
 from worker.commands.root import Exit, SystemFault, WrongUse
-from worker.portal.account import AccountError, find_account
-from worker.portal.answers import Assignment, Submission
-from worker.portal.errors import NotDone, PortalError
-from worker.portal.http import Connection
-from worker.portal.portal import Portal, id_of
 
 if TYPE_CHECKING:
-    from worker.portal.account import Account
+    from worker.client.account import Account
 
 EXITS = "Exit code: 0 done, 2 wrong use, 3 the portal or the way to it is at fault."
 

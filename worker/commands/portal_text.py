@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kernels.rendering.report import render
+from kernels.rendering.table import percent, table
+from kernels.rendering.text_safety import safe, safe_lines
+from kernels.rendering.text_style import Style
 from kernels.report import Report
-from kernels.report.text import render
-from kernels.table import percent, table
-from kernels.text_safety import safe, safe_lines
-from kernels.text_style import Style
+from worker.client.answers import Assignment, Line, Measured, Submission
+from worker.client.errors import Unreadable
+from worker.client.phases import phase
 from worker.commands.device import DEFAULT_ARCH
 from worker.commands.portal import moment
-from worker.portal.answers import Assignment, Line, Measured, Submission
-from worker.portal.errors import Unreadable
-from worker.portal.phases import phase
 
 USUAL_EXERCISE = "tiled"
 """What `tilelab grade` takes where it is told none."""

@@ -13,7 +13,7 @@ from worker.commands.submission import cache_folder
 
 if TYPE_CHECKING:
     from kernels.report import Report
-    from worker.gpu.messages import MeasureRequest
+    from worker.contract.measure_work import MeasureRequest
     from worker.gpu.nvml import GpuFacts
     from worker.gpu.profile import Profile
 
@@ -36,7 +36,7 @@ def profiled(report: Report, asked: MeasureRequest | None, gpu: GpuFacts, file: 
 
     asked: what was asked of the GPU for it; None where that was never reached
     """
-    from kernels.nvrtc import NVRTCUnavailable
+    from kernels.compile.nvrtc import NVRTCUnavailable
     from kernels.verdict import Verdict
     from worker.gpu.profile import ProfileFailed
     from worker.sandbox.limits import SandboxFailure
@@ -75,7 +75,7 @@ def profile_text(found: Profile) -> tuple[str, ...]:
 
 
 def _figures(found: Profile) -> Iterator[str]:
-    from kernels.measurement.numbers import ms_text, share_text
+    from kernels.rendering.measured_numbers import ms_text, share_text
 
     summary = found.summary
     if summary.ms is not None:

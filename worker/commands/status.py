@@ -8,10 +8,10 @@ import time
 
 import click
 
+from worker.client.following import GIVEN_UP_SECONDS
+from worker.client.portal import PATIENCE_SECONDS, Portal, latest_path, submission_path
 from worker.commands.portal import EXITS, page_of, portal, submission_id
 from worker.commands.root import Exit, leave
-from worker.portal.following import GIVEN_UP_SECONDS
-from worker.portal.portal import PATIENCE_SECONDS, Portal, latest_path, submission_path
 
 _AGAIN_SECONDS = 3.0
 _CLEAR = "\033[H\033[J"

@@ -7,12 +7,12 @@ import sys
 
 import click
 
-from kernels.text_safety import safe
+from kernels.rendering.text_safety import safe
+from worker.client.answers import Accepted, Submission
+from worker.client.portal import PATIENCE_SECONDS, Handed, Portal, submission_path
 from worker.commands.portal import chosen, exit_of, page_of, portal
 from worker.commands.root import Exit, WrongUse, leave
 from worker.commands.submission import read_file
-from worker.portal.answers import Accepted, Submission
-from worker.portal.portal import PATIENCE_SECONDS, Handed, Portal, submission_path
 
 _BYTES = 64 * 2**10
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TextIO
 
-from kernels.text_style import Style
+from kernels.rendering.text_style import Style
 
 
 def style_of(stream: TextIO) -> Style:

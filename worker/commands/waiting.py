@@ -7,16 +7,16 @@ from typing import NoReturn
 
 import click
 
-from kernels.text_safety import cut
+from kernels.rendering.text_safety import cut
+from worker.client.answers import Progress as Told
+from worker.client.answers import Submission
+from worker.client.following import Follower
+from worker.client.phases import bar, detail, headline, part_of, part_told, phase
+from worker.client.portal import Portal
 from worker.commands.ending import INTERRUPTED
 from worker.commands.portal import page_of
 from worker.commands.progress import Progress
 from worker.commands.terminal import style_of
-from worker.portal.answers import Progress as Told
-from worker.portal.answers import Submission
-from worker.portal.following import Follower
-from worker.portal.phases import bar, detail, headline, part_of, part_told, phase
-from worker.portal.portal import Portal
 
 _SECONDS_ROOM = 20
 """Of a line: the command's name before, and the seconds behind what is shown."""

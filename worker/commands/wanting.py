@@ -13,8 +13,8 @@ from worker.commands.broker import SILENT_SECONDS, board, chosen
 from worker.commands.root import Exit, SystemFault, leave
 
 if TYPE_CHECKING:
-    from worker.fleet import Wanted
-    from worker.redis_fleet import RedisFleet
+    from worker.contract.fleet import Wanted
+    from worker.contract.redis_fleet import RedisFleet
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -78,7 +78,7 @@ def _reached(
 
 def _states_of(wanted: Wanted) -> Collection[str]:
     """In which it is so; who is gone does neither any more."""
-    from worker.fleet import Wanted, WorkerState
+    from worker.contract.fleet import Wanted, WorkerState
 
     if wanted is Wanted.DRAIN:
         return {WorkerState.DRAINED, WorkerState.OUT, _GONE}

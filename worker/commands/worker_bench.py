@@ -14,7 +14,7 @@ from worker.commands.root import Exit, SystemFault, leave
 from worker.commands.submission import cache_folder
 
 if TYPE_CHECKING:
-    from worker.bench import Bench
+    from worker.bench.rounds import Bench
     from worker.gpu.nvml import GpuFacts
 
 _AHEAD = 3
@@ -37,8 +37,8 @@ def bench(device: str, rounds: int, as_json: bool) -> None:
       tilelab worker bench
       tilelab worker bench --device cuda:0 --rounds 10 --json
     """  # noqa: D301 - click reads the escape
-    from kernels.nvrtc import NVRTCUnavailable
-    from worker.bench import run_bench, to_json
+    from kernels.compile.nvrtc import NVRTCUnavailable
+    from worker.bench.rounds import run_bench, to_json
     from worker.commands.progress import Progress
 
     gpu = choose(device)
@@ -52,7 +52,7 @@ def bench(device: str, rounds: int, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(to_json(found), ensure_ascii=True))
     else:
-        from worker.bench_text import bench_text
+        from worker.bench.text import bench_text
         from worker.commands.terminal import style_of
 
         click.echo(bench_text(found, style_of(sys.stdout)))
@@ -62,7 +62,7 @@ def bench(device: str, rounds: int, as_json: bool) -> None:
 
 def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
     """With processes for the GPU, if there is one, that are ended with the stack."""
-    from worker.bench import Bench
+    from worker.bench.rounds import Bench
 
     arch, cache = architecture(None, gpu), cache_folder()
     if gpu is None:

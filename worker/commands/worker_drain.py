@@ -23,6 +23,6 @@ def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: 
       tilelab worker drain gpu-host-1 --wait
       tilelab worker drain --all
     """  # noqa: D301 - click reads the escape
-    from worker.fleet import Wanted
+    from worker.contract.fleet import Wanted
 
     tell_workers(redis, worker, Wanted.DRAIN, everyone=everyone, wait=wait, as_json=as_json)

@@ -21,6 +21,6 @@ def resume(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis:
       tilelab worker resume gpu-host-1
       tilelab worker resume --all --wait
     """  # noqa: D301 - click reads the escape
-    from worker.fleet import Wanted
+    from worker.contract.fleet import Wanted
 
     tell_workers(redis, worker, Wanted.WORK, everyone=everyone, wait=wait, as_json=as_json)

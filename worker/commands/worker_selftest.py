@@ -30,8 +30,8 @@ def selftest(device: str, allow_gaps: bool, as_json: bool) -> None:
       tilelab worker selftest --device cuda:0 --json
     """  # noqa: D301 - click reads the escape
     from worker.commands.progress import Progress
-    from worker.selftest import run_selftest, to_json
-    from worker.selftest_here import Here
+    from worker.selftest.here import Here
+    from worker.selftest.selftest import run_selftest, to_json
 
     gpu = choose(device)
     here = Here(architecture(None, gpu), cache_folder())
@@ -45,7 +45,7 @@ def selftest(device: str, allow_gaps: bool, as_json: bool) -> None:
         click.echo(json.dumps(to_json(result), ensure_ascii=True))
     else:
         from worker.commands.terminal import style_of
-        from worker.selftest_text import selftest_text
+        from worker.selftest.text import selftest_text
 
         click.echo(selftest_text(result, style_of(sys.stdout)))
     leave(Exit.ACCEPTED if result.ok else Exit.SYSTEM_FAULT)

@@ -17,7 +17,7 @@ from worker.commands.submission import cache_folder
 
 if TYPE_CHECKING:
     from worker.gpu.nvml import GpuFacts
-    from worker.slot_plan import Slot, Wish
+    from worker.slots.plan import Slot, Wish
 
 
 @click.command(
@@ -72,14 +72,14 @@ def start(
       REDIS_URL=redis://broker:6379/0 tilelab worker start
       tilelab worker start --redis redis://broker:6379/0 --gpus 0,1 --cpu-slots 8
     """  # noqa: D301 - click reads the escape
-    from worker.broker import connect_redis
-    from worker.fitness import DeviceTests
+    from worker.contract.broker import connect_redis
+    from worker.contract.redis_fleet import RedisFleet
     from worker.gpu.holding import GpuHeld, held
-    from worker.heartbeat import Heartbeat
-    from worker.part_output import PartOutput
-    from worker.redis_fleet import RedisFleet
-    from worker.slot_plan import PlanError, Wish, read_queues
-    from worker.supervisor import Options, WorkerParent
+    from worker.slots.fitness import DeviceTests
+    from worker.slots.plan import PlanError, Wish, read_queues
+    from worker.slots.supervisor import Options, WorkerParent
+    from worker.supervision.heartbeat import Heartbeat
+    from worker.supervision.output import PartOutput
 
     url, as_json = broker_url(redis), _log_as_json()
     try:
@@ -101,8 +101,8 @@ def start(
 
 
 def _slots(wish: Wish) -> tuple[Slot, ...]:
-    from worker.backlog import cores
-    from worker.slot_plan import plan
+    from worker.bench.backlog import cores
+    from worker.slots.plan import plan
 
     found = _gpus(wish) if wish.looks_for_gpus else ()
     slots = plan(wish, found, cores())
@@ -126,7 +126,7 @@ def _gpus(wish: Wish) -> Sequence[GpuFacts]:
 
 def _log_as_json() -> bool:
     """What TILELAB_LOG says, by the rules that the slots have for it."""
-    from worker.logging import LogSettingError, configure
+    from worker.contract.logging import LogSettingError, configure
 
     try:
         configure()

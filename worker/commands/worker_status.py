@@ -13,7 +13,7 @@ from worker.commands.broker import SILENT_SECONDS, board, redis_option
 from worker.commands.root import Exit, leave
 
 if TYPE_CHECKING:
-    from worker.redis_fleet import RedisFleet
+    from worker.contract.redis_fleet import RedisFleet
 
 _AGAIN_SECONDS = 2.0
 _CLEAR = "\033[H\033[J"
@@ -40,7 +40,7 @@ def status(watch: bool, as_json: bool, redis: str | None) -> None:
 
 
 def _show(fleet: RedisFleet, *, as_json: bool, clear: str) -> None:
-    from worker.fleet_text import fleet_json, fleet_text
+    from worker.commands.fleet_text import fleet_json, fleet_text
 
     records, now = fleet.workers(), fleet.now()
     if as_json:

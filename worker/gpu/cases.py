@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from kernels.compile.diagnostics import Resources
 from kernels.device import Budget, Buffer, Execution, Schedule
-from kernels.diagnostics import Resources
-from kernels.inputs import Matrix
-from kernels.judge import Judgement, LostError, judge
-from kernels.plan import CasePlan, Plan
+from kernels.judging.inputs import Matrix
+from kernels.judging.judge import Judgement, LostError, judge
+from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding
+from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Backend, DeviceFault, FaultKind
 from worker.gpu.findings import LOST, fault_finding, guard_finding
-from worker.gpu.messages import WireCode
 from worker.gpu.operands import Modules, Operands, place
 from worker.gpu.verification import Judge
 

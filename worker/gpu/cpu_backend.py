@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from kernels import device
 from kernels.device import Buffer, Execution, Program
+from kernels.judging.limits import SHARED_BYTES
 from kernels.launch import Launch
-from kernels.limits import SHARED_BYTES
 from kernels.measurement import Clocks, Environment
 from kernels.verdict import Finding, Severity, Verdict
 from worker.gpu.backend import (

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from kernels.exercise import InputKind, Operation
-from kernels.inputs import factors, output_of
-from kernels.plan import CasePlan
+from kernels.judging.inputs import factors, output_of
+from kernels.judging.plan import CasePlan
 from worker.gpu.backend import Backend, DeviceFault, FaultKind, Memory
 from worker.gpu.operands import POISON_WORD
 from worker.gpu.recipes import recipes

@@ -2,8 +2,8 @@
 
 A class follows from what the driver calls the device and from its memory. Both differ a little between drivers and
 machines for the same hardware ("GeForce" with and without "NVIDIA", memory less what error correction takes), so the
-name is brought down to its model and the memory up to a size that is sold. Where kernels/devices.toml has the device,
-its class is the key there.
+name is brought down to its model and the memory up to a size that is sold. Where kernels/analysis/devices.toml has the
+device, its class is the key there.
 """
 
 from __future__ import annotations

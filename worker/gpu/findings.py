@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernels.compare import show
 from kernels.exercise import Layout
-from kernels.outcomes import size_text
-from kernels.plan import CasePlan, MatrixPlan
+from kernels.judging.compare import show
+from kernels.judging.outcomes import size_text
+from kernels.judging.plan import CasePlan, MatrixPlan
 from kernels.verdict import Example, Finding, Verdict
 from kernels.wording import plural
 from worker.gpu.backend import DeviceFault, FaultKind

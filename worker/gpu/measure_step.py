@@ -8,16 +8,16 @@ from dataclasses import fields
 from typing import TypeVar
 
 from kernels.exercise import InputKind, Operation
-from kernels.limits import launch_finding
+from kernels.judging.limits import launch_finding
+from kernels.judging.operations import work
+from kernels.judging.outcomes import size_text
+from kernels.judging.plan import CasePlan
 from kernels.measurement import Clocks, Measurement, Speed
-from kernels.operations import work
-from kernels.outcomes import size_text
-from kernels.plan import CasePlan
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
+from worker.contract.measure_work import DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.backend import Backend, DeviceFault, FaultKind, Timed
 from worker.gpu.cases import SmallCases
 from worker.gpu.findings import LOST, fault_finding
-from worker.gpu.messages import DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.operands import Modules, Operands, place
 from worker.gpu.quiet import NOBODY_ELSE, Quiet
 from worker.gpu.roofline import implausible

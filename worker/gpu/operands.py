@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernels.compare import POISON
 from kernels.exercise import Role
-from kernels.plan import CasePlan, MatrixPlan
+from kernels.judging.compare import POISON
+from kernels.judging.plan import CasePlan, MatrixPlan
+from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Argument, Backend, Code, DeviceFault, FaultKind, Kernel, Memory
-from worker.gpu.messages import WireCode
 
 POISON_WORD = int(np.array([POISON]).view(np.uint32)[0])
 """What outputs are filled with."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.wire import to_plain
-from worker.gpu.messages import MeasureRequest, WireCode
+from worker.contract.measure_work import MeasureRequest, WireCode
 from worker.gpu.profiled import REQUEST, ProfileRequest
 from worker.sandbox.starting import ENVIRONMENT, search_path
 

@@ -11,10 +11,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernels.plan import CasePlan
+from kernels.judging.plan import CasePlan
 from kernels.wire import from_plain
+from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Backend, Code, DeviceFault, Timed
-from worker.gpu.messages import WireCode
 from worker.gpu.operands import POISON_WORD, Modules, place
 from worker.gpu.recipes import recipes
 from worker.gpu.timing import kind_of

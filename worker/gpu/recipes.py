@@ -1,8 +1,8 @@
 """Inputs that follow from a number: what a launch on a GPU is given, and again when its result is checked.
 
-They keep the promises of `kernels.inputs` (every right output is known to the last bit), but each element is a function
-of seed, row and column alone. So the device makes them in place, and checks a product without reading what a kernel
-could have changed. The judge's kernels compute the same values from the same numbers, bit for bit.
+They keep the promises of `kernels.judging.inputs` (every right output is known to the last bit), but each element is
+a function of seed, row and column alone. So the device makes them in place, and checks a product without reading what
+a kernel could have changed. The judge's kernels compute the same values from the same numbers, bit for bit.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.exercise import InputKind, Layout
-from kernels.inputs import NONZERO_LIMIT, SECTION_LIMIT, WIDE_LIMIT, Matrix, factors
-from kernels.plan import CasePlan, MatrixPlan
+from kernels.judging.inputs import NONZERO_LIMIT, SECTION_LIMIT, WIDE_LIMIT, Matrix, factors
+from kernels.judging.plan import CasePlan, MatrixPlan
 
 ROW_STEP = 0x9E37_79B9_7F4A_7C15
 COLUMN_STEP = 0xD1B5_4A32_D192_ED03
@@ -38,7 +38,7 @@ Index = NDArray[np.int64]
 
 
 class Kind(StrEnum):
-    """What the elements of a matrix are; see `kernels.inputs` for what each of them exposes."""
+    """What the elements of a matrix are; see `kernels.judging.inputs` for what each of them exposes."""
 
     WIDE = (
         "wide"  # integers of up to 13 bits and either sign, none of them 0; at the special terms, MANTISSAS
@@ -106,7 +106,7 @@ class Recipe:
 
 
 def recipes(case: CasePlan, kind: InputKind, seed: int) -> dict[str, Recipe]:
-    """The inputs of a case by the matrix's name: as `kernels.inputs.make_inputs`, from another source.
+    """The inputs of a case by the matrix's name: as `kernels.judging.inputs.make_inputs`, from another source.
 
     The selection of the kind PERMUTATION is the left factor where the seed is odd.
 

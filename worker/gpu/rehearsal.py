@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
-from kernels.plan import CasePlan, MatrixPlan
+from kernels.judging.plan import CasePlan, MatrixPlan
 from worker.gpu.backend import Backend
 from worker.gpu.recipes import recipes
 from worker.gpu.verification import Judge

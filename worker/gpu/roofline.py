@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kernels.devices import devices
+from kernels.analysis.devices import devices
 from kernels.exercise import Operation, Role
-from kernels.inputs import factors
+from kernels.judging.inputs import factors
+from kernels.judging.outcomes import size_text
+from kernels.judging.plan import CasePlan
 from kernels.measurement import Environment
-from kernels.outcomes import size_text
-from kernels.plan import CasePlan
 
 _FLOAT = 4
 _LANES = 128

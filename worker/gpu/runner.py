@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from kernels.wire import WireError, from_plain, to_plain
-from worker import steps
+from worker.contract.measure_work import MeasureRequest, Numbers, Prepare, Prepared
 from worker.gpu import measure_step
 from worker.gpu.backend import Backend, Code
-from worker.gpu.messages import MeasureRequest, Numbers, Prepare, Prepared
 from worker.gpu.quiet import NOBODY_ELSE, Quiet
 from worker.gpu.rehearsal import rehearse_backend, rehearse_judge
 from worker.gpu.verification import Judge
 from worker.sandbox import child
+from worker.steps import check_step as steps
 
 CPU, GPU = "cpu", "gpu"
 NUMBERS = "numbers"

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Self
 
 from kernels.wire import WireError, from_plain, to_plain
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare, Prepared
 from worker.gpu.device_child import DeviceChild
-from worker.gpu.messages import MeasureRequest, MeasureResponse, Prepare, Prepared
 from worker.gpu.quiet import quiet_file
 from worker.sandbox.limits import Failure, Isolation, SandboxFailure
 from worker.sandbox.process import START_SECONDS

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 
 from kernels.exercise import Operation
+from kernels.judging.outcomes import size_text
 from kernels.measurement import Clocks, Speed
 from kernels.measurement.median import middle
-from kernels.outcomes import size_text
 from worker.gpu.roofline import operand_bytes, operations
 from worker.gpu.timing import Timings
 

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kernels.exercise import InputKind, Operation
-from kernels.inputs import output_of
+from kernels.judging.inputs import output_of
+from kernels.judging.plan import CasePlan
 from kernels.measurement.median import middle
-from kernels.plan import CasePlan
 from kernels.verdict import Finding
+from worker.contract.measure_work import Numbers
 from worker.gpu.backend import Backend, Timed
 from worker.gpu.cublas import Library
 from worker.gpu.findings import guard_finding, input_finding, wrong_finding
-from worker.gpu.messages import Numbers
 from worker.gpu.operands import POISON_WORD, Operands
 from worker.gpu.quiet import NOBODY_ELSE, Quiet
 from worker.gpu.recipes import Recipe, recipes

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernels.compare import is_poison
 from kernels.exercise import Layout, Operation
-from kernels.inputs import Matrix, factors, output_of
-from kernels.plan import CasePlan, MatrixPlan
+from kernels.judging.compare import is_poison
+from kernels.judging.inputs import Matrix, factors, output_of
+from kernels.judging.plan import CasePlan, MatrixPlan
 from worker.gpu.backend import Backend, Code, Memory
 from worker.gpu.judge_kernels import GUARD, Count, JudgeKernels
 from worker.gpu.recipe_views import View, memory_view, view

@@ -20,8 +20,8 @@ from worker.sandbox import lockdown, telling
 # lock nothing can be loaded. A `rehearse` runs behind the lock and before the first request.
 STEPS = {
     "compile": ("worker.sandbox.compile_step", "compile_step"),
-    "check": ("worker.steps", "check_step"),
-    "run": ("worker.run_step", "run_step"),
+    "check": ("worker.steps.check_step", "check_step"),
+    "run": ("worker.steps.run_step", "run_step"),
 }
 _CHUNK = 2**20
 

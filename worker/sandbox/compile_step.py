@@ -6,9 +6,9 @@ import base64
 from dataclasses import asdict
 from typing import Any
 
-from kernels import nvrtc
-from kernels.compile import compile_source
-from kernels.evaluate import evaluate
+from kernels.compile import nvrtc
+from kernels.compile.compilation import compile_source
+from kernels.compile.evaluation import evaluate
 
 
 def warm_up() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kernels import nvrtc
-from kernels.compile import MEMORY_MESSAGE, Compilation
-from kernels.diagnostics import Diagnostic, Resources
+from kernels.compile import nvrtc
+from kernels.compile.compilation import MEMORY_MESSAGE, Compilation
+from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding, Severity, Verdict
 from worker.sandbox.limits import Failure, Limits, SandboxFailure
@@ -20,7 +20,7 @@ _HARDLY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
-    """What kernels.compile.compile_source is called with."""
+    """What kernels.compile.compilation.compile_source is called with."""
 
     text: str
     kernel: str
@@ -35,7 +35,7 @@ class CompileRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateRequest:
-    """What kernels.evaluate.evaluate is called with."""
+    """What kernels.compile.evaluation.evaluate is called with."""
 
     text: str
     names: tuple[str, ...]

@@ -32,7 +32,7 @@ UNCONFINED = (
 
 @dataclass(frozen=True, slots=True)
 class Disassembly:
-    """What the disassembler printed, in the form that `kernels.sass.read_sass` reads.
+    """What the disassembler printed, in the form that `kernels.analysis.sass.read_sass` reads.
 
     text: None where there is none
     reason: why not, to follow "Counts are by PTX only: "

@@ -8,10 +8,10 @@ from enum import Enum, IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.machine import Machine
-from kernels.device.mask import Mask
-from kernels.device.memory import Allocation
-from kernels.device.values import Lanes
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.values import Lanes
+from kernels.device.memory.space import Allocation
 
 Cells = NDArray[np.int64]
 Numbers = NDArray[np.int64]

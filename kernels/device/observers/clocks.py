@@ -14,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.machine import WARP, Machine
-from kernels.device.mask import Mask
+from kernels.device.execution.machine import WARP, Machine
+from kernels.device.execution.mask import Mask
 from kernels.device.observers.accesses import Access, Kind, Strength
 from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Times, too_often
 from kernels.device.observers.locations import Location, Locations, offsets_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.machine import WARP
+from kernels.device.execution.machine import WARP
 from kernels.device.observers.accesses import Kind, Strength, Where
 from kernels.device.observers.entries import Entries
 from kernels.device.observers.knowledge import Ids, Knowledge

@@ -13,15 +13,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
-from kernels.device.locate import active_bounds
-from kernels.device.machine import WARP, Machine
-from kernels.device.mask import Mask
-from kernels.device.memory import GENERIC_SHIFT
-from kernels.device.naming import plain_name
+from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
+from kernels.device.execution.machine import WARP, Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.values import Lanes, Value
+from kernels.device.memory.locate import active_bounds
+from kernels.device.memory.naming import plain_name
+from kernels.device.memory.space import GENERIC_SHIFT
 from kernels.device.observers.patterns import Columns, Patterns
-from kernels.device.ptx import Instruction
-from kernels.device.values import Lanes, Value
+from kernels.device.ptx.module import Instruction
 
 Numbers = NDArray[np.int64]
 Grid = NDArray[np.bool_]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.machine import Machine
+from kernels.device.execution.machine import Machine
 from kernels.device.observers.accesses import NEVER, Access
 from kernels.device.observers.moments import Moment
 from kernels.device.observers.suspects import Flags

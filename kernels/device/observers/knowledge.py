@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.ptx import Unsupported
+from kernels.device.ptx.module import Unsupported
 
 Times = NDArray[np.int32]
 Ids = NDArray[np.int32]

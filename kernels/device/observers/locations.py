@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.machine import Machine
+from kernels.device.execution.machine import Machine
 from kernels.device.observers.accesses import Access
 
 Location = dict[int | None, int]

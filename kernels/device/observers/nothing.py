@@ -7,9 +7,9 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.findings import Findings
-from kernels.device.machine import Machine
-from kernels.device.mask import Mask
+from kernels.device.execution.findings import Findings
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
 from kernels.device.observers.accesses import Access, Strength
 
 Grid = NDArray[np.bool_]

@@ -8,10 +8,10 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.banks import wavefronts
-from kernels.device.coalescing import SEGMENT, coalescing, interleaved
-from kernels.device.counts import ACCESS_FIELDS
-from kernels.device.machine import WARP
+from kernels.device.counting.banks import wavefronts
+from kernels.device.counting.coalescing import SEGMENT, coalescing, interleaved
+from kernels.device.counting.counts import ACCESS_FIELDS
+from kernels.device.execution.machine import WARP
 
 Numbers = NDArray[np.int64]
 Active = NDArray[np.bool_]

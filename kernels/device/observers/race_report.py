@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kernels.device.findings import Findings
-from kernels.device.machine import WARP, Machine
+from kernels.device.execution.findings import Findings
+from kernels.device.execution.machine import WARP, Machine
 from kernels.device.observers.accesses import Kind
 from kernels.verdict import Example, Severity, Verdict
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.findings import Findings
-from kernels.device.machine import WARP, Machine
-from kernels.device.mask import Mask
-from kernels.device.memory import Allocation
-from kernels.device.naming import element_name, plain_name
+from kernels.device.execution.findings import Findings
+from kernels.device.execution.machine import WARP, Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.memory.naming import element_name, plain_name
+from kernels.device.memory.space import Allocation
 from kernels.device.observers.accesses import Access, Kind, Strength, Where
 from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
@@ -26,7 +26,7 @@ from kernels.device.observers.moments import Moment
 from kernels.device.observers.nothing import Unwatched
 from kernels.device.observers.race_report import Party, Race, RaceReport
 from kernels.device.observers.suspects import Flags, Suspects
-from kernels.device.ptx import Unsupported
+from kernels.device.ptx.module import Unsupported
 from kernels.verdict import Severity
 
 _MOST_ENTRIES = 12_000_000

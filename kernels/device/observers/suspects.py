@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.machine import Machine
+from kernels.device.execution.machine import Machine
 from kernels.device.observers.accesses import Access, Cells, Kind, Numbers, Strength
 from kernels.device.observers.nothing import Unwatched
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.memory import Allocation
-from kernels.device.naming import element_name
+from kernels.device.memory.naming import element_name
+from kernels.device.memory.space import Allocation
 from kernels.verdict import Example, Verdict
 
 if TYPE_CHECKING:
-    from kernels.device.machine import Machine
-    from kernels.device.mask import Mask
+    from kernels.device.execution.machine import Machine
+    from kernels.device.execution.mask import Mask
 
 Origins = NDArray[np.int32]
 _REGISTER = 1 << 30

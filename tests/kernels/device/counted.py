@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from kernels.compile import Compilation, compile_source
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import Budget, Buffer, Program, load_program, run
-from kernels.device.counts import ACCESS_FIELDS, AccessCount, Counts, Verb
+from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, Counts, Verb
 from kernels.launch import Launch
 
 FOLDER = Path(__file__).parents[1] / "counted"

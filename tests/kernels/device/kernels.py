@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels.bundle import header_texts
-from kernels.compile import Compilation, compile_source
+from kernels.compile.bundle import header_texts
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import Budget, Buffer, Execution, Program, load_program, run
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Verdict

@@ -98,7 +98,7 @@ def test_a_result_that_nobody_wants(device):
 def test_all_blocks_meet_in_global_memory(device, monkeypatch):
     text = f"""__device__ int count;
 {HEAD} {{ {THREAD} P[blockIdx.x * 32 + t] = atomicAdd(&count, 1); }}"""
-    monkeypatch.setattr("kernels.device.placement.CHUNK_LANES", 64)
+    monkeypatch.setattr("kernels.device.memory.placement.CHUNK_LANES", 64)
 
     assert sorted(device.output(text, grid=5, n=160)) == list(range(160))
 

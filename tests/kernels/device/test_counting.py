@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kernels.device.counts import ACCESS_FIELDS, AccessCount, Counts, Verb
-from kernels.scaling import plan_blocks, scaled
+from kernels.analysis.scaling import plan_blocks, scaled
+from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, Counts, Verb
 from tests.kernels.device.counted import FOLDER, Product, as_merged, conflicts, total
 from tests.kernels.device.kernels import HEAD, THREAD, Device, line
 
@@ -232,7 +232,7 @@ def test_a_plain_run_counts_nothing(device):
 def test_small_chunks_count_the_same_as_one_large_one(lanes, monkeypatch):
     product = Product("tiled_bounds", 16, 40)
     whole = product.counts(observe=True)
-    monkeypatch.setattr("kernels.device.placement.CHUNK_LANES", lanes)
+    monkeypatch.setattr("kernels.device.memory.placement.CHUNK_LANES", lanes)
     cut = product.counts()
 
     assert whole.blocks == cut.blocks

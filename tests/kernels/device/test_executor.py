@@ -56,7 +56,7 @@ def test_two_runs_are_equal(device):
 @pytest.mark.parametrize("lanes", [1, 64, 192, 320])
 def test_small_chunks_show_the_same_as_one_large_one(device, lanes, monkeypatch):
     whole = faulty(device.arch)
-    monkeypatch.setattr("kernels.device.placement.CHUNK_LANES", lanes)
+    monkeypatch.setattr("kernels.device.memory.placement.CHUNK_LANES", lanes)
     cut = faulty(device.arch)
 
     assert counted(cut) == counted(whole)

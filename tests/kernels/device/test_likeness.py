@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.device.likeness import unforeseen_lines
+from kernels.device.ptx.likeness import unforeseen_lines
 from tests.kernels.device.kernels import HEAD, Device, program
 
 PLACE = "int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;"

@@ -7,8 +7,8 @@ from time import process_time
 import pytest
 
 from kernels.device import load_program
-from kernels.device.counts import Verb
-from kernels.device.merging import candidates
+from kernels.device.counting.counts import Verb
+from kernels.device.counting.merging import candidates
 from tests.kernels.device.counted import Product
 from tests.kernels.device.kernels import HEAD, THREAD, Device, program
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.device.printing import MAX_PRINTED
+from kernels.device.execution.printing import MAX_PRINTED
 from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, Device, example, line, only
 
@@ -112,7 +112,7 @@ def test_a_trap(device):
 
 def test_nothing_runs_after_a_trap(device, monkeypatch):
     text = f"{HEAD} {{ {THREAD} if (blockIdx.x == 1) __trap(); P[blockIdx.x * 32 + t] = 1; }}"
-    monkeypatch.setattr("kernels.device.placement.CHUNK_LANES", 32)
+    monkeypatch.setattr("kernels.device.memory.placement.CHUNK_LANES", 32)
 
     out = device.run(text, grid=3, n=96).values["P"].reshape(3, 32)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernels.device import Budget, Buffer, Execution, Malformed, Unsupported, check, load_program, run
-from kernels.device.ptx_tokens import MAX_TEXT
+from kernels.device.ptx.tokens import MAX_TEXT
 from kernels.launch import Launch
 from tests.kernels.device.kernels import HEAD, THREAD, compiled
 

@@ -5,10 +5,8 @@ Its totals are those that hardware counters showed for such a kernel.
 
 from __future__ import annotations
 
-from kernels.analysis import Analysis
-from kernels.devices import device_named
-from kernels.diagnostics import Diagnostic, Resources
-from kernels.evidence import (
+from kernels.analysis.devices import device_named
+from kernels.analysis.evidence import (
     AccessEvidence,
     Accumulation,
     Advice,
@@ -26,10 +24,12 @@ from kernels.evidence import (
     TheoryRow,
     Totals,
 )
+from kernels.analysis.light import Footprint, light
+from kernels.analysis.model import Analysis
+from kernels.analysis.verbs import Verb
+from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.launch import Launch
-from kernels.light import Footprint, light
 from kernels.occupancy import limits_of, occupancy
-from kernels.verbs import Verb
 from kernels.verdict import Severity
 
 SOURCE = """\

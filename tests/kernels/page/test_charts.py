@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from kernels.page import numbers, svg
-from kernels.page.coloured import coloured
-from kernels.page.formula import typeset
-from kernels.page.linked import linked
-from kernels.page.margin import listing
-from kernels.page.occupancy_chart import occupancy_chart
-from kernels.page.roofline import Mark, Roof, attainable, roofline
+from kernels.rendering.page import numbers, svg
+from kernels.rendering.page.coloured import coloured
+from kernels.rendering.page.formula import typeset
+from kernels.rendering.page.linked import linked
+from kernels.rendering.page.margin import listing
+from kernels.rendering.page.occupancy_chart import occupancy_chart
+from kernels.rendering.page.roofline import Mark, Roof, attainable, roofline
 from tests.kernels.page.reading import read
 from tests.kernels.page.sample import LINES, SOURCE
 

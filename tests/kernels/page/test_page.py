@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import pytest
 
-from kernels.analysis import Analysis
-from kernels.diagnostics import Diagnostic
-from kernels.evidence import Advice, Evidence, LineEvidence
-from kernels.page.render import render_page
-from kernels.page.summary import figures
+from kernels.analysis.evidence import Advice, Evidence, LineEvidence
+from kernels.analysis.model import Analysis
+from kernels.compile.diagnostics import Diagnostic
+from kernels.rendering.page.render import render_page
+from kernels.rendering.page.summary import figures
 from kernels.verdict import Finding, Severity, Verdict
 from tests.kernels.page.reading import read
 from tests.kernels.page.sample import ANALYSIS, EVIDENCE, LAUNCH, SOURCE, access

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.occupancy.by_driver import MeasuredOccupancy
-from kernels.page.report_page import Around, render_report
+from kernels.rendering.page.report_page import Around, render_report
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.kernels.page.sample import SOURCE

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import kernels.page
+import kernels.rendering.page
 
-FOLDER = Path(kernels.page.__file__).parent
+FOLDER = Path(kernels.rendering.page.__file__).parent
 STYLE = "".join((FOLDER / name).read_text() for name in ("tokens.css", "style.css"))
 PAIRS = {
     name: (light, dark)

@@ -19,11 +19,11 @@ from server.database.engine import Sessions, connect, sessions
 from server.grading.attempts import ticket_of
 from server.grading.dispatch import take
 from tests.server.course import NOW, ACourse
-from worker.broker import connect_redis
-from worker.claims import Stand
 from worker.commands.root import Exit, tilelab
-from worker.messages import CPU_QUEUE
-from worker.redis_claims import RedisClaims
+from worker.contract.broker import connect_redis
+from worker.contract.claims import Stand
+from worker.contract.messages import CPU_QUEUE
+from worker.contract.redis_claims import RedisClaims
 
 PASSWORD = "correct horse"
 

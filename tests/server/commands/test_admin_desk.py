@@ -15,10 +15,10 @@ from server.grading.models import Job, JobState
 from tests.server.commands.test_admin_staff import course, done, made, run
 from tests.server.course import ACourse
 from tests.server.staff.graded import handed_in
-from worker.broker import connect_redis
 from worker.commands.root import Exit
-from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
-from worker.redis_fleet import RedisFleet
+from worker.contract.broker import connect_redis
+from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.contract.redis_fleet import RedisFleet
 
 __all__ = ["course", "made"]
 VERBS = [

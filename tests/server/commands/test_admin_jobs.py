@@ -12,7 +12,7 @@ from server.grading.dispatch import take
 from server.grading.models import Job, JobState
 from tests.server.course import NOW, ACourse
 from worker.commands.root import tilelab
-from worker.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tests.server.commands.test_admin_staff import course, done, made, run
 from tests.server.course import AFTER_ANY_PAUSE, ACourse
 from tests.server.staff.graded import handed_in
 from worker.commands.root import Exit
-from worker.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE
 
 __all__ = ["course", "made"]
 

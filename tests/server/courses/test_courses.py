@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from kernels.devices import devices
+from kernels.analysis.devices import devices
 from kernels.exercise import ExerciseError, find_exercise, load_exercise, read_exercise
 from server.accounts.models import Person
 from server.accounts.service import create_person

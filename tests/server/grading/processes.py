@@ -46,7 +46,8 @@ class House:
     def slot(self, queue: str, workplace: str, name: str) -> str:
         """Start a slot; its name."""
         self._start(
-            name, "-m", "worker.slot", "--name", name, "--queue", queue, "--worker", "host-1-test", "--arch", "sm_90",
+            name, "-m", "worker.slots.slot", "--name", name, "--queue", queue, "--worker", "host-1-test",
+            "--arch", "sm_90",
             "--cache", str(self.folder), "--parent", str(os.getpid()),
             "--workplace", f"{_WORKPLACES}:{workplace}",
         )  # fmt: skip

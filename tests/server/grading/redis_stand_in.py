@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from server.grading.wires import Wires
-from worker.claims import Claim, Stand
-from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
-from worker.messages import CPU_QUEUE, StepMessage, Ticket, encode
+from worker.contract.claims import Claim, Stand
+from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.contract.messages import CPU_QUEUE, StepMessage, Ticket, encode
 
 
 @dataclass

@@ -18,7 +18,7 @@ from server.grading.record import Recorded, record
 from server.submissions.service import latest_job
 from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, step_of
 from tests.server.databases import ON_POSTGRESQL
-from worker.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE
 
 
 @pytest.fixture

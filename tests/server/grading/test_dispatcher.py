@@ -23,10 +23,10 @@ from server.grading.running import CannotGoOn, Rounds
 from server.settings import Settings
 from tests.server.course import NOW, ACourse, check_result, result_of, step_of
 from tests.server.grading.redis_stand_in import StandIn
-from worker.claims import Stand
 from worker.commands.root import tilelab
-from worker.heartbeat import Heartbeat
-from worker.messages import CPU_QUEUE, StepKind, Ticket
+from worker.contract.claims import Stand
+from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
+from worker.supervision.heartbeat import Heartbeat
 
 LEASE = 20.0
 

@@ -19,8 +19,8 @@ from tests.server.databases import ON_POSTGRESQL
 from tests.server.grading.processes import SECONDS, House, until
 from tests.services.postgres_server import PostgresServer
 from tests.services.redis_server import RedisServer
-from worker.broker import connect_redis
-from worker.messages import RESULTS_QUEUE
+from worker.contract.broker import connect_redis
+from worker.contract.messages import RESULTS_QUEUE
 
 
 @pytest.fixture

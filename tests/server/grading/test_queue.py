@@ -18,8 +18,8 @@ from server.grading.models import Job, Step, StepState
 from server.grading.places import OpenStep, places
 from server.grading.queue import PROMPT, Place, place_of, waits_since
 from tests.server.course import NOW, WORKER, ACourse, step_of
-from worker.fleet import SlotRecord, WorkerRecord, WorkerState
-from worker.messages import CPU_QUEUE
+from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
+from worker.contract.messages import CPU_QUEUE
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from tests.server.course import (
     result_of,
     step_of,
 )
-from worker.messages import CPU_QUEUE, MessageError, StepKind, StepResult, Ticket, encode
+from worker.contract.messages import CPU_QUEUE, MessageError, StepKind, StepResult, Ticket, encode
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from server.grading.models import Job, StepState
 from server.grading.recorder import Recorder
 from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, step_of
 from tests.server.grading.redis_stand_in import StandIn
-from worker.claims import Stand
-from worker.heartbeat import Heartbeat
-from worker.messages import CPU_QUEUE, VERSION, encode
+from worker.contract.claims import Stand
+from worker.contract.messages import CPU_QUEUE, VERSION, encode
+from worker.supervision.heartbeat import Heartbeat
 
 
 @pytest.fixture

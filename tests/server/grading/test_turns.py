@@ -14,7 +14,7 @@ from server.grading.models import Job, JobKind, Priority, Source, Step
 from server.grading.turns import Turns, advance, queues_waiting
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse
-from worker.messages import CPU_QUEUE, StepKind
+from worker.contract.messages import CPU_QUEUE, StepKind
 
 BURST = 500
 

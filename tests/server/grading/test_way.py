@@ -9,7 +9,7 @@ from server.grading.models import Job, JobState, Result, StepState
 from server.grading.record import Recorded, record
 from server.standings.service import board
 from tests.server.course import NOW, SOURCE, ACourse, check_result, later, measure_result, step_of
-from worker.messages import CPU_QUEUE, StepKind, StepMessage, decode, encode
+from worker.contract.messages import CPU_QUEUE, StepKind, StepMessage, decode, encode
 
 
 def test_a_right_kernel_is_checked_and_measured_and_stands_on_the_board(made: Sessions) -> None:

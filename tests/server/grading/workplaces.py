@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 from kernels.exercise import find_exercise
-from kernels.plan import make_plan
+from kernels.judging.plan import make_plan
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.server.course import DIGEST, measured
-from worker.gpu.messages import MeasureRequest
-from worker.messages import CheckWork, MeasureWork, StepKind, StepMessage, StepResult
-from worker.workplace import ABORTED, Progress
+from worker.contract.measure_work import MeasureRequest
+from worker.contract.messages import CheckWork, MeasureWork, StepKind, StepMessage, StepResult
+from worker.workplaces.workplace import ABORTED, Progress
 
 
 class Checks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kernels.evidence import Evidence
+from kernels.analysis.evidence import Evidence
 from kernels.verdict import Finding, Verdict
 from server.accounts.models import BrowserSession, LinkPurpose, OneTimeLink, Person, RateCount
 from server.accounts.service import create_token, hash_password
@@ -19,7 +19,7 @@ from server.grading.dispatch import take
 from server.grading.models import JobKind, Priority
 from server.grading.record import record
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
-from worker.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE
 
 SECRET = "quoted_from_the_source"
 

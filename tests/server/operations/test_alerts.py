@@ -21,8 +21,8 @@ from server.operations.presence import InRedis
 from tests.server.compose_file import ROOT
 from tests.server.course import NOW, ACourse, step_of
 from tests.server.operations.promql import Samples, evaluate
-from worker.fleet import SlotRecord, WorkerRecord, WorkerState
-from worker.messages import CPU_QUEUE
+from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
+from worker.contract.messages import CPU_QUEUE
 
 RULES = yaml.safe_load((ROOT / "docs" / "alerts.yml").read_text())["groups"][0]["rules"]
 PAGE = (ROOT / "docs" / "operators.md").read_text()

@@ -31,7 +31,7 @@ from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse, check_result
 from tests.server.databases import ON_SQLITE
 from tests.server.operations.a_full_course import SECRET, fail, full_course, measure, source
-from worker.messages import MeasureWork, decode
+from worker.contract.messages import MeasureWork, decode
 
 TRACES = (b"ada lovelace", b"ada@example.edu", b"by ada", f"{SECRET}_ada".encode(), b"key-of-ada")
 

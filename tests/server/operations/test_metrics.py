@@ -24,9 +24,9 @@ from server.operations.presence import InRedis, Presence, look
 from server.settings import Settings
 from server.web.app import create_app
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
-from worker.broker import BrokerUnavailable, connect_redis
-from worker.fleet import SlotRecord, WorkerRecord, WorkerState
-from worker.messages import CPU_QUEUE
+from worker.contract.broker import BrokerUnavailable, connect_redis
+from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
+from worker.contract.messages import CPU_QUEUE
 
 NO_REDIS = InRedis({}, 0, 0)
 

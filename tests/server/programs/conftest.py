@@ -10,7 +10,7 @@ from tests.server.course import ACourse
 from tests.server.databases import KeptTables
 from tests.server.programs.serving import Server, Student
 from tests.services.postgres_server import PostgresServer
-from worker.portal.account import Account, keep_account
+from worker.client.account import Account, keep_account
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from server.submissions.models import Submission
 from tests.server.course import SOURCE, check_result, later
 from tests.server.programs.serving import COMMAND, Server, Student
 from tests.server.web.test_submissions import grade
-from worker.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE
 
 WAITS = 60.0
 

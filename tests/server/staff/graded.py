@@ -15,7 +15,7 @@ from server.grading.record import record
 from server.submissions.models import Mode
 from server.submissions.service import latest_job
 from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result
-from worker.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE
 
 
 def judged(course: ACourse, job: int, verdict: Verdict = Verdict.ACCEPTED, **more: Any) -> None:

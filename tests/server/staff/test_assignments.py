@@ -18,7 +18,7 @@ from tests.server.course import NOW
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
-from worker.fleet import WorkerRecord, WorkerState
+from worker.contract.fleet import WorkerRecord, WorkerState
 
 pytestmark = ON_POSTGRESQL
 

@@ -29,10 +29,10 @@ from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger
-from worker.broker import connect_redis
-from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
-from worker.messages import CPU_QUEUE
-from worker.redis_fleet import RedisFleet
+from worker.contract.broker import connect_redis
+from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.contract.messages import CPU_QUEUE
+from worker.contract.redis_fleet import RedisFleet
 
 pytestmark = ON_POSTGRESQL
 

@@ -17,7 +17,7 @@ from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of
-from worker.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE
 
 PAGE = "/staff/gpu/assignments/tiled"
 UPDATE = f"{PAGE}/update"

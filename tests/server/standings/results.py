@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kernels.evidence import Evidence, Light
+from kernels.analysis.evidence import Evidence, Light
 from kernels.launch import Launch
 from kernels.verdict import Verdict
 from server.grading.dispatch import take
@@ -13,7 +13,7 @@ from server.grading.models import Job
 from server.grading.record import Recorded, record
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse, check_result, measure_result
-from worker.messages import CPU_QUEUE, StepResult
+from worker.contract.messages import CPU_QUEUE, StepResult
 
 GPU = "gpu.h200"
 LAUNCH = Launch((128, 128, 1), (16, 16, 1), 0)

@@ -22,7 +22,7 @@ from server.standings.places import recount
 from server.standings.service import Board, board, rebuild, score_of
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, check_result, later, measure_result
-from worker.messages import CPU_QUEUE, StepResult
+from worker.contract.messages import CPU_QUEUE, StepResult
 
 GPU = "gpu.h200"
 

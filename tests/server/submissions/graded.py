@@ -13,7 +13,7 @@ from server.grading.models import Job
 from server.grading.record import record
 from server.submissions.models import Mode
 from tests.server.course import NOW, ACourse, report_for, step_of
-from worker.messages import StepKind, StepResult
+from worker.contract.messages import StepKind, StepResult
 
 
 def handed_in(course: ACourse, name: str, mode: Mode = Mode.CHECK, **more: Any) -> tuple[str, int]:

@@ -22,7 +22,7 @@ from tests.server.course import NOW, SOURCE, check_result, later, measure_result
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import given_up, graded, handed_in, overwritten, taken
 from tests.server.web.signed_in import client_of, stranger
-from worker.messages import StepKind
+from worker.contract.messages import StepKind
 
 RACE: dict[str, Any] = {
     "verdict": Verdict.DATA_RACE,

@@ -10,8 +10,8 @@ from server.grading.models import JobKind, JobState, StepState
 from server.grading.queue import Place
 from server.submissions.progress import PhaseState, Progress, Trail, follow, for_programs, progress_of
 from server.submissions.seen import JobSeen, StepSeen
-from worker.hints import Hint
-from worker.messages import StepKind
+from worker.contract.hints import Hint
+from worker.contract.messages import StepKind
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 FIRST = Place(1, 0.0)

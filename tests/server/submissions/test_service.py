@@ -25,7 +25,7 @@ from server.submissions.refusals import (
 )
 from server.submissions.service import HandedIn, accept, latest_job
 from tests.server.course import NOW, SOURCE, ACourse, later
-from worker.fleet import WorkerRecord, WorkerState
+from worker.contract.fleet import WorkerRecord, WorkerState
 
 
 @pytest.fixture

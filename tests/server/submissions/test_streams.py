@@ -27,8 +27,8 @@ from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.graded import graded, handed_in, taken
 from tests.server.submissions.streaming import Stream, opened
 from tests.server.web.signed_in import client_of
-from worker.broker import connect_redis
-from worker.hints import channel
+from worker.contract.broker import connect_redis
+from worker.contract.hints import channel
 
 pytestmark = ON_POSTGRESQL
 

@@ -27,8 +27,8 @@ from tests.server.submissions.graded import given_up, graded, handed_in, taken
 from tests.server.submissions.streaming import opened
 from tests.server.web.conftest import NOBODY, Portal
 from tests.server.web.signed_in import BrowserClient, client_of
-from worker.hints import Hint
-from worker.messages import StepKind
+from worker.contract.hints import Hint
+from worker.contract.messages import StepKind
 
 LONG = 30.0
 PROGRAMS = "/api/v1/submissions/{}/events"

@@ -12,7 +12,7 @@ import pytest
 
 from server.up import telling
 from server.up.telling import Teller, log_to
-from worker.parts import Event, What
+from worker.supervision.parts import Event, What
 
 
 @pytest.fixture

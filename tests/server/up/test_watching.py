@@ -16,9 +16,9 @@ from server.up.embedded_redis import EmbeddedRedis, find_redis
 from server.up.machine import BROKER, WEB, Machine
 from server.up.watching import Watch
 from tests.worker.fleet.watched import wait_until
-from worker.broker import connect_redis
-from worker.part_process import TELL, PartProcess
-from worker.pulse import Pulse
+from worker.contract.broker import connect_redis
+from worker.supervision.process import TELL, PartProcess
+from worker.supervision.pulse import Pulse
 
 
 def test_every_part_beats_or_is_asked(tmp_path):

@@ -21,7 +21,7 @@ from tests.server.course import ACourse, check_result, later, measure_result
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import SOURCE, Portal
 from tests.server.web.signed_in import client_of
-from worker.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE
 
 
 def grade(course: ACourse, verdict: Verdict = Verdict.ACCEPTED, *, measure: bool = True) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kernels.analysis import from_json
-from kernels.analysis_text import render_analysis
+from kernels.analysis.model import from_json
 from kernels.exercise import find_exercise
-from kernels.text_style import Style
+from kernels.rendering.analysis import render_analysis
+from kernels.rendering.text_style import Style
 from tests.marks import linux
 from worker.commands.root import Exit, tilelab
 

@@ -28,7 +28,7 @@ def failing(monkeypatch):
         def fail(*_: object) -> None:
             raise error
 
-        monkeypatch.setattr("worker.source.read_source", fail)
+        monkeypatch.setattr("worker.steps.source.read_source", fail)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         return CliRunner().invoke(tilelab, ["grade", str(find_exercise("tiled").solution)])
@@ -43,7 +43,7 @@ def test_a_fault_of_our_own_is_one_line_that_says_where_to_turn(failing):
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
     assert "not in your kernel (KeyError: " in line
-    assert "worker/source.py:" in line
+    assert "worker/steps/source.py:" in line
     assert "course's staff" in line
     assert "\x1b" not in line
 

@@ -110,11 +110,11 @@ def test_without_a_compiler_it_says_what_to_do_instead(monkeypatch, tmp_path):
     file.write_bytes(SOLUTION.read_bytes())
 
     def nowhere() -> Path:
-        from kernels.nvrtc import NVRTCUnavailable
+        from kernels.compile.nvrtc import NVRTCUnavailable
 
         raise NVRTCUnavailable("libnvrtc.so.13 was not found")
 
-    monkeypatch.setattr("kernels.nvrtc.library_folder", nowhere)
+    monkeypatch.setattr("kernels.compile.nvrtc.library_folder", nowhere)
     monkeypatch.setattr("worker.sandbox.process.Child.request", lambda *_, **__: broken())
     result = run(str(file))
     assert result.exit_code == Exit.SYSTEM_FAULT

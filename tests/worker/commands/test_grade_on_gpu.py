@@ -15,11 +15,11 @@ from kernels.exercise import find_exercise
 from tests.marks import linux
 from tests.worker.gpu.measuring import judge_wire, kernel
 from worker.commands.root import Exit, tilelab
+from worker.contract.measure_work import Prepare
 from worker.gpu import profile as stage
-from worker.gpu.messages import Prepare
 from worker.gpu.nvml import GpuFacts
 from worker.gpu.spares import Runner
-from worker.stages import SandboxedStages
+from worker.steps.stages import SandboxedStages
 
 pytestmark = linux
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from tests.marks import linux
 from worker.commands.root import Exit, tilelab
-from worker.selftest import SelfTestKernel, Surroundings
-from worker.selftest_here import Here
+from worker.selftest.here import Here
+from worker.selftest.selftest import SelfTestKernel, Surroundings
 
 
 def run(*arguments: str) -> Result:

@@ -16,7 +16,7 @@ from tests.worker.fleet.test_slot_plan import gpu
 from tests.worker.fleet.watched import Watched
 from tests.worker.fleet.workers import Seen
 from worker.commands.root import tilelab
-from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.gpu.holding import held
 from worker.gpu.nvml import NoGPU
 

@@ -1,7 +1,7 @@
 """A supervisor to be watched from outside, and killed: python -m tests.worker.fleet.supervising JSON.
 
-JSON: a list of parts, each a table of fields of worker.parts.Part; `ready` is a file that has to be there, `silent`
-how many seconds without a beat are too many.
+JSON: a list of parts, each a table of fields of worker.supervision.parts.Part; `ready` is a file that has to be there,
+`silent` how many seconds without a beat are too many.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from worker.part_output import PartOutput
-from worker.parts import Part
-from worker.pulse import Pulse
-from worker.supervision import Supervisor
+from worker.supervision.keeping import Supervisor
+from worker.supervision.output import PartOutput
+from worker.supervision.parts import Part
+from worker.supervision.pulse import Pulse
 
 
 def main() -> None:

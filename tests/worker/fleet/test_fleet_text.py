@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernels.text_style import Style
-from worker.fleet import SlotRecord, WorkerRecord, WorkerState
-from worker.fleet_text import fleet_json, fleet_text
+from kernels.rendering.text_style import Style
+from worker.commands.fleet_text import fleet_json, fleet_text
+from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 
 IDLE = SlotRecord("cpu-0", "cpu", "cpu", WorkerState.IDLE, done=12, failed=1)
 BUSY = SlotRecord(

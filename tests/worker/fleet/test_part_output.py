@@ -3,8 +3,8 @@ from __future__ import annotations
 import io
 import json
 
-from worker.part_output import PartOutput, code_text
-from worker.parts import Event, What
+from worker.supervision.output import PartOutput, code_text
+from worker.supervision.parts import Event, What
 
 
 class Gone(io.StringIO):

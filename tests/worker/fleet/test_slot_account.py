@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from kernels.wire import to_plain
-from worker.fleet import SlotRecord, WorkerState
-from worker.parts import STEADY_SECONDS
-from worker.slot_account import SlotAccount
-from worker.slot_plan import Slot
+from worker.contract.fleet import SlotRecord, WorkerState
+from worker.slots.account import SlotAccount
+from worker.slots.plan import Slot
+from worker.supervision.parts import STEADY_SECONDS
 
 FRESH = SlotRecord("cpu-0", "cpu", "cpu", WorkerState.IDLE)
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from worker.gpu.nvml import GpuFacts
-from worker.part_process import TELL
-from worker.slot import _options
-from worker.slot_plan import PlanError, Wish, plan, read_queues
-from worker.supervisor import Options, slot_command
+from worker.slots.plan import PlanError, Wish, plan, read_queues
+from worker.slots.slot import _options
+from worker.slots.supervisor import Options, slot_command
+from worker.supervision.process import TELL
 
 H200 = "NVIDIA H200"
 
@@ -80,7 +80,7 @@ def test_queues_are_read():
 @pytest.mark.parametrize("slot", plan(Wish(), [gpu(3)], 1), ids=lambda slot: str(slot.name))
 def test_the_command_of_a_slot_is_one_that_slots_understand(slot, tmp_path):
     command = slot_command(slot, "host-1-ab", Options((slot,), {}, tmp_path, grace_seconds=7.5))
-    words = [word.replace(TELL, "9") for word in command[command.index("worker.slot") + 1 :]]
+    words = [word.replace(TELL, "9") for word in command[command.index("worker.slots.slot") + 1 :]]
     read = _options(words)
     assert (read.name, read.queue, read.device, read.worker) == (
         slot.name,

@@ -12,9 +12,9 @@ import pytest
 
 from tests.marks import linux
 from tests.worker.fleet.watched import Watched, gone, wait_until
-from worker.part_process import TELL
-from worker.parts import Event, Failure, Part, What
-from worker.supervision import Supervisor
+from worker.supervision.keeping import Supervisor
+from worker.supervision.parts import Event, Failure, Part, What
+from worker.supervision.process import TELL
 
 STAYS = "import time; print('here', flush=True); time.sleep(1000)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + STAYS
@@ -51,7 +51,8 @@ def test_a_part_that_dies_starts_again_and_its_lines_bear_its_name():
 
 
 BEATS = (
-    "import sys, time; from worker.heartbeat import Heartbeat; beat = Heartbeat(None, tell=int(sys.argv[1]))\n"
+    "import sys, time; from worker.supervision.heartbeat import Heartbeat\n"
+    "beat = Heartbeat(None, tell=int(sys.argv[1]))\n"
     "while True: beat.beat(); time.sleep(0.1)"
 )
 

@@ -16,10 +16,10 @@ from tests.worker.fleet.watched import gone, wait_until
 from tests.worker.fleet.workers import Seen, working
 from tests.worker.queue.slots import Server
 from tests.worker.queue.workplaces import message
-from worker.broker import queue_length
-from worker.checking import FAILURES
-from worker.fleet import Wanted, WorkerState
+from worker.contract.broker import queue_length
+from worker.contract.fleet import Wanted, WorkerState
 from worker.sandbox.limits import Failure
+from worker.steps.checking import FAILURES
 
 DIES = [sys.executable, "-c", "raise SystemExit('no library')"]
 

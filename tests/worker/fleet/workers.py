@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 
 from tests.worker.fleet.watched import Watched, wait_until
-from worker.broker import connect_redis
-from worker.fleet import WorkerRecord, WorkerState
-from worker.redis_fleet import RedisFleet
+from worker.contract.broker import connect_redis
+from worker.contract.fleet import WorkerRecord, WorkerState
+from worker.contract.redis_fleet import RedisFleet
 
 
 def working(redis_url: str, **asked: object) -> Watched:

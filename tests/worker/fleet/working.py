@@ -13,13 +13,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from worker.broker import connect_redis
-from worker.fitness import Fitness
-from worker.part_output import PartOutput
-from worker.redis_fleet import RedisFleet
-from worker.selftest import Progress
-from worker.slot_plan import Slot
-from worker.supervisor import Options, WorkerParent, slot_command
+from worker.contract.broker import connect_redis
+from worker.contract.redis_fleet import RedisFleet
+from worker.selftest.selftest import Progress
+from worker.slots.fitness import Fitness
+from worker.slots.plan import Slot
+from worker.slots.supervisor import Options, WorkerParent, slot_command
+from worker.supervision.output import PartOutput
 
 
 def main() -> int:

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
-from kernels.inputs import expected_product, expected_sums, expected_transpose, output_of, to_memory
-from kernels.plan import CasePlan, MatrixPlan
+from kernels.judging.inputs import expected_product, expected_sums, expected_transpose, output_of, to_memory
+from kernels.judging.plan import CasePlan, MatrixPlan
 from tests.worker.gpu.measuring import judge_wire
 from worker.gpu.backend import Code, Memory
 from worker.gpu.cpu_backend import CpuBackend

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from kernels.compare import is_poison
-from kernels.compile import Compilation, compile_source
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.exercise import Exercise, find_exercise
-from kernels.inputs import factors, from_memory, output_of, to_memory
+from kernels.judging.compare import is_poison
+from kernels.judging.inputs import factors, from_memory, output_of, to_memory
+from kernels.judging.plan import CasePlan, Plan, make_plan, plan_at
 from kernels.measurement import Clocks
-from kernels.plan import CasePlan, Plan, make_plan, plan_at
 from kernels.source import Source, read_source
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers, WireCode
 from worker.gpu.backend import Code, Memory, Timed
 from worker.gpu.cpu_backend import CpuBackend
 from worker.gpu.judge_code import judge_code
 from worker.gpu.measure_step import measure
-from worker.gpu.messages import MeasureRequest, MeasureResponse, Numbers, WireCode
 from worker.gpu.recipes import Recipe, values
 from worker.gpu.verification import GUARD, Damage, Judge, Verified, Wrong
 

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from worker.contract.measure_work import MeasureResponse
 from worker.gpu import measure_step, runner
-from worker.gpu.messages import MeasureResponse
 
 
 def install():

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kernels.exercise import Operation
-from kernels.plan import Plan
+from kernels.judging.plan import Plan
 from kernels.verdict import Severity
+from worker.contract.measure_work import MeasureRequest, Prepare, WireCode
 from worker.gpu import device_child
-from worker.gpu.messages import MeasureRequest, Prepare, WireCode
 
 ROOT = Path(__file__).resolve().parents[3]
 PREPARE = Prepare(WireCode("", ""), "13.5")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernels.verdict import CaseStatus, Verdict
 from tests.marks import linux
 from tests.worker.gpu.measuring import judge_wire, kernel, request_for
-from worker.gpu.messages import MeasureResponse, Prepare
+from worker.contract.measure_work import MeasureResponse, Prepare
 from worker.gpu.spares import Runner
 
 pytestmark = linux

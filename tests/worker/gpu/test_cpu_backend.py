@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.compile import Compilation, compile_source
+from kernels.compile.compilation import Compilation, compile_source
 from kernels.launch import Launch
 from tests.marks import linux
 from worker.gpu.backend import GUARD_WORDS, Backend, Code, DeviceFault, FaultKind, Kernel, Memory

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kernels.devices import devices
+from kernels.analysis.devices import devices
 from worker.gpu.device_class import device_class, sold_gb
 
 MIB = 2**20

@@ -11,10 +11,10 @@ from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import from_plain, to_plain
 from tests.marks import linux
 from tests.worker.gpu.measuring import RANKING, Scripted, kernel, measured, request_for
-from worker.digest import digest
+from worker.contract.digest import digest
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.gpu.backend import DeviceFault, FaultKind
 from worker.gpu.cpu_backend import CpuBackend
-from worker.gpu.messages import MeasureRequest, MeasureResponse
 
 pytestmark = linux
 

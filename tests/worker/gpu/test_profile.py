@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.inputs import from_memory, output_of
+from kernels.judging.inputs import from_memory, output_of
 from tests.marks import linux
 from tests.worker.gpu.measuring import judge_wire, kernel, request_for
 from worker.gpu import profile as stage

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.exercise import InputKind, Layout
-from kernels.inputs import NONZERO_LIMIT, WIDE_LIMIT, to_memory
+from kernels.judging.inputs import NONZERO_LIMIT, WIDE_LIMIT, to_memory
 from tests.marks import linux
 from tests.worker.gpu.judge_here import COLUMN, ROW, judge, product, sums, transpose
 from worker.gpu.recipes import SPECIAL_EVERY, Kind, Lines, Recipe, elements, mixed, recipes, values

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.judging.plan import CasePlan, plan_at
 from kernels.measurement import Environment
-from kernels.plan import CasePlan, plan_at
 from worker.gpu.roofline import implausible, least_ms, operand_bytes, operations
 
 H200 = Environment(

@@ -10,8 +10,8 @@ import pytest
 from kernels.wire import WireError
 from tests.marks import linux
 from tests.worker.gpu import runners
+from worker.contract.measure_work import Numbers
 from worker.gpu import runner
-from worker.gpu.messages import Numbers
 from worker.gpu.spares import Runner
 from worker.sandbox.limits import DeviceIsolation
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.judging.plan import plan_at
 from kernels.measurement import Clocks
-from kernels.plan import plan_at
 from worker.gpu.backend import Timed
 from worker.gpu.speed import clock_doubt, speed
 from worker.gpu.timing import Timings

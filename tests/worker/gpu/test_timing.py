@@ -7,11 +7,11 @@ from itertools import pairwise
 import pytest
 
 from kernels.exercise import InputKind, find_exercise
-from kernels.plan import plan_at
+from kernels.judging.plan import plan_at
 from kernels.verdict import Finding
 from tests.marks import linux
 from tests.worker.gpu.measuring import HostJudge, Scripted, asking, kernel, request_for
-from worker.gpu.messages import MeasureRequest, Numbers
+from worker.contract.measure_work import MeasureRequest, Numbers
 from worker.gpu.operands import POISON_WORD, Modules, place
 from worker.gpu.timing import FEWEST, FEWEST_IN_BUDGET, Bench, Effort, Fresh, Timings, kind_of, timings
 

@@ -9,16 +9,16 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from kernels.compare import POISON
 from kernels.exercise import InputKind, Operation
-from kernels.inputs import expected_product
+from kernels.judging.compare import POISON
+from kernels.judging.inputs import expected_product
 from tests.marks import linux
 from tests.worker.gpu.judge_here import COLUMN, ROW, Ran, product, sums, transpose
+from worker.contract.measure_work import WireCode
 from worker.gpu import judge_code as judge_code_module
 from worker.gpu.backend import GUARD_WORDS
 from worker.gpu.judge_code import judge_code
 from worker.gpu.judge_kernels import GUARD
-from worker.gpu.messages import WireCode
 from worker.gpu.recipes import Kind, mixed, recipes, values
 from worker.gpu.verification import Damage, Verified, Wrong
 

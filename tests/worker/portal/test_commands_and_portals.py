@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from kernels.report import Report, to_json
 from kernels.verdict import Verdict
 from tests.worker.portal.test_hostile_portal import FOUND, PROBLEM, Hostile, hostile
+from worker.client import portal as asking
 from worker.commands.root import tilelab
-from worker.portal import portal as asking
 
 __all__ = ["hostile"]
 ASSIGNMENT = {
@@ -230,7 +230,7 @@ def test_the_end_of_waiting_outlasts_a_hiccup(hostile: Hostile, monkeypatch: pyt
         finally:
             says(hostile, path, FOUND)
 
-    monkeypatch.setattr("worker.portal.http.Connection.get", get)
+    monkeypatch.setattr("worker.client.http.Connection.get", get)
     hostile.says({}, 404, PROBLEM)
     result = run("status", "a1", "--watch", "--json")
     assert (result.exit_code, len(asked)) == (0, 3), result.output

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from worker.portal import http as portal_http
-from worker.portal import stream
-from worker.portal.account import Account, AccountError, find_account, keep_account, portal_url, read_account
-from worker.portal.answers import Submission, read
-from worker.portal.errors import NoAnswer, NotDone, NotTrusted, PortalError, Unreadable
-from worker.portal.following import Follower
-from worker.portal.http import Connection
-from worker.portal.portal import Portal, id_of
+from worker.client import http as portal_http
+from worker.client import stream
+from worker.client.account import Account, AccountError, find_account, keep_account, portal_url, read_account
+from worker.client.answers import Submission, read
+from worker.client.errors import NoAnswer, NotDone, NotTrusted, PortalError, Unreadable
+from worker.client.following import Follower
+from worker.client.http import Connection
+from worker.client.portal import Portal, id_of
 
 HTTP = "http:" + "//"
 PROBLEM = "application/problem+json"

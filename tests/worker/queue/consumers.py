@@ -6,9 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-from worker.broker import celery_app
-from worker.consuming import consume
-from worker.heartbeat import Heartbeat
+from worker.contract.broker import celery_app
+from worker.contract.consuming import consume
+from worker.supervision.heartbeat import Heartbeat
 
 
 def main(url: str, folder: Path) -> None:

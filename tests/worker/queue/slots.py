@@ -17,11 +17,11 @@ from typing import Any, Self
 import redis
 
 from kernels.wire import from_plain
-from worker.broker import STEP_TASK, Sender, StepSender, celery_app, connect_redis, queue_length
-from worker.claims import Claim
-from worker.fleet import SlotRecord, WorkerState
-from worker.messages import StepMessage, StepResult, Ticket, decode
-from worker.redis_claims import RedisClaims
+from worker.contract.broker import STEP_TASK, Sender, StepSender, celery_app, connect_redis, queue_length
+from worker.contract.claims import Claim
+from worker.contract.fleet import SlotRecord, WorkerState
+from worker.contract.messages import StepMessage, StepResult, Ticket, decode
+from worker.contract.redis_claims import RedisClaims
 
 SECONDS = 90.0
 WORKER = "host-1-test"
@@ -38,14 +38,14 @@ def until(holds: Callable[[], Any], what: str = "") -> Any:
 
 
 class Slot:
-    """A process `python -m worker.slot` on the queue `cpu`; its records and its log can be read."""
+    """A process `python -m worker.slots.slot` on the queue `cpu`; its records and its log can be read."""
 
     def __init__(self, url: str, folder: Path, *more: str, name: str = "cpu-0", **environment: str) -> None:
         self.log = folder / f"{name}.log"
         self._told, theirs = os.pipe()
         os.set_blocking(self._told, False)
         command = [
-            sys.executable, "-m", "worker.slot", "--name", name, "--queue", "cpu", "--worker", WORKER, "--cache",
+            sys.executable, "-m", "worker.slots.slot", "--name", name, "--queue", "cpu", "--worker", WORKER, "--cache",
             str(folder), "--leave-seconds", "3", "--tell", str(theirs), "--parent", str(os.getpid()),
             *(more or SCRIPTED),
         ]  # fmt: skip

@@ -9,7 +9,7 @@ from base64 import b64decode
 import pytest
 
 from tests.services.redis_server import RedisServer
-from worker.broker import (
+from worker.contract.broker import (
     RECORD_TASK,
     BrokerUnavailable,
     BrokerUrlError,

@@ -12,7 +12,7 @@ import pytest
 
 from tests.services.redis_server import RedisServer
 from tests.worker.queue.slots import until
-from worker.broker import celery_app
+from worker.contract.broker import celery_app
 
 
 @pytest.fixture

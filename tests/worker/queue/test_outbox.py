@@ -8,12 +8,12 @@ import time
 import pytest
 
 from tests.worker.queue.slots import until
-from worker.beating import Beating
-from worker.broker import connect_redis
-from worker.claims import Claim, Stand
-from worker.messages import StepKind, Ticket
-from worker.outbox import Outbox
-from worker.redis_claims import RedisClaims
+from worker.contract.broker import connect_redis
+from worker.contract.claims import Claim, Stand
+from worker.contract.messages import StepKind, Ticket
+from worker.contract.redis_claims import RedisClaims
+from worker.queue.beating import Beating
+from worker.queue.outbox import Outbox
 
 LONG = 600.0
 

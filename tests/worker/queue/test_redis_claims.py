@@ -8,10 +8,10 @@ import time
 import pytest
 
 from tests.services.redis_server import RedisServer
-from worker.broker import BrokerUnavailable, connect_redis
-from worker.claims import Claim, Stand
-from worker.messages import StepKind, Ticket
-from worker.redis_claims import RedisClaims
+from worker.contract.broker import BrokerUnavailable, connect_redis
+from worker.contract.claims import Claim, Stand
+from worker.contract.messages import StepKind, Ticket
+from worker.contract.redis_claims import RedisClaims
 
 LONG, SHORT = 600.0, 0.05
 

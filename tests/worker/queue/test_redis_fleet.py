@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from worker.broker import connect_redis
-from worker.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
-from worker.redis_fleet import RedisFleet
+from worker.contract.broker import connect_redis
+from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
+from worker.contract.redis_fleet import RedisFleet
 
 SLOT = SlotRecord("gpu-0", "gpu.h200", "NVIDIA H200", WorkerState.BUSY, 7, "measure", 1.0, 3, 1, 0, 12.5)
 

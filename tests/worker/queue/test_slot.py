@@ -13,10 +13,10 @@ import pytest
 from kernels.wire import to_plain
 from tests.worker.queue.slots import SCRIPTED, WORKER, Server, Slot, until
 from tests.worker.queue.workplaces import message, of_version
-from worker.claims import Claim, Stand
-from worker.fleet import WorkerState
-from worker.messages import VERSION, StepKind, StepMessage, Ticket, encode
-from worker.outbox import MOST_LETTERS
+from worker.contract.claims import Claim, Stand
+from worker.contract.fleet import WorkerState
+from worker.contract.messages import VERSION, StepKind, StepMessage, Ticket, encode
+from worker.queue.outbox import MOST_LETTERS
 
 NAME = f"{WORKER}/cpu-0"
 MINE = Claim(Stand.CLAIMED, NAME)

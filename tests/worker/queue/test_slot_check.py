@@ -12,7 +12,7 @@ from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.services.processes import alive, children_of
 from tests.worker.queue.slots import Server, Slot, until
-from worker.messages import CheckWork, ExerciseText, StepKind, StepMessage, Ticket
+from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, Ticket
 
 pytestmark = linux
 

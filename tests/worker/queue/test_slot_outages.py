@@ -16,8 +16,8 @@ from tests.services.processes import alive
 from tests.services.redis_server import RedisServer
 from tests.worker.queue.slots import SCRIPTED, WORKER, Server, Slot, until
 from tests.worker.queue.workplaces import message
-from worker.broker import BrokerUnavailable
-from worker.claims import Claim, Stand
+from worker.contract.broker import BrokerUnavailable
+from worker.contract.claims import Claim, Stand
 
 MINE = Claim(Stand.CLAIMED, f"{WORKER}/cpu-0")
 
@@ -190,7 +190,7 @@ def test_a_slot_ends_with_its_parent(server, redis_of_our_own, tmp_path):
         "time.sleep(600)\n"
     )
     command = [
-        sys.executable, "-m", "worker.slot", "--name", "cpu-0", "--queue", "cpu", "--worker", WORKER, "--cache",
+        sys.executable, "-m", "worker.slots.slot", "--name", "cpu-0", "--queue", "cpu", "--worker", WORKER, "--cache",
         str(tmp_path), *SCRIPTED,
     ]  # fmt: skip
     with (tmp_path / "log").open("ab") as log:
@@ -226,7 +226,7 @@ def test_a_wrong_call_ends_with_2_and_one_line(url, arguments, said, tmp_path):
     command = [
         sys.executable,
         "-m",
-        "worker.slot",
+        "worker.slots.slot",
         "--name",
         "cpu-0",
         "--worker",

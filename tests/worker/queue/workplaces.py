@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from kernels.wire import to_plain
-from worker.messages import CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
-from worker.workplace import ABORTED, Progress
+from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
+from worker.workplaces.workplace import ABORTED, Progress
 
 BIG = 2**21
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from worker.sandbox.limits import Limits
 from worker.sandbox.process import Child
-from worker.stages import SandboxedStages
+from worker.steps.stages import SandboxedStages
 
 # As much as a CUDA driver of version 580 reserves: readable and writable by nobody.
 RESERVE = (

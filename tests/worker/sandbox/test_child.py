@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from kernels import nvrtc
+from kernels.compile import nvrtc
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from tests.marks import linux
 from tests.worker.sandbox.reserving import RESERVE, ReservingStages
-from worker.grading import Job, grade
 from worker.sandbox.limits import Failure, Isolation, Limits, SandboxFailure
 from worker.sandbox.process import Child
 from worker.sandbox.starting import ENVIRONMENT
+from worker.steps.grading import Job, grade
 
 pytestmark = linux
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kernels.compile import Compilation, compile_source
+from kernels.compile.compilation import Compilation, compile_source
 from tests.marks import linux
 from tests.worker.fleet.watched import wait_until
 from worker.sandbox import disassembling
 from worker.sandbox.disassembling import CUBIN_LIMIT, Disassembler, disassemble
 from worker.sandbox.limits import Limits
-from worker.stages import SandboxedStages
+from worker.steps.stages import SandboxedStages
 
 pytestmark = linux
 

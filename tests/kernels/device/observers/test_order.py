@@ -246,7 +246,7 @@ __device__ float part[4];
 
 
 def test_what_a_block_released_in_shared_memory_ends_with_it(device, monkeypatch):
-    monkeypatch.setattr("kernels.device.placement.CHUNK_LANES", 32)
+    monkeypatch.setattr("kernels.device.memory.placement.CHUNK_LANES", 32)
     text = f"""__device__ float d[4];
 {HEAD} {{
   {THREAD}

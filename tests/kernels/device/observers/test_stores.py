@@ -43,7 +43,7 @@ def test_two_blocks(device):
 
 def test_two_blocks_that_do_not_run_side_by_side(device, monkeypatch):
     text = f"{HEAD} {{ P[threadIdx.x] = blockIdx.x; }}"
-    monkeypatch.setattr("kernels.device.placement.CHUNK_LANES", 32)
+    monkeypatch.setattr("kernels.device.memory.placement.CHUNK_LANES", 32)
 
     finding = only(device.run(text, grid=2))
 

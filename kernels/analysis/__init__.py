@@ -1,0 +1,1 @@
+"""What the counts of a kernel mean: per line and in sum, beside theory, on the hardware, and what to look at first."""

@@ -1,0 +1,250 @@
+"""The course's checklist of optimisations as a report card, each row with evidence from the kernel's own run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from kernels.analysis.evidence import ChecklistRow, State
+from kernels.analysis.remedies import COARSE, Bound, coalesced, coarsened, gain, tiled, undivided
+from kernels.analysis.subject import Subject, line_of_most
+from kernels.analysis.verbs import Verb
+from kernels.wording import plural
+
+_GOOD_OCCUPANCY, _FAIR_OCCUPANCY = 0.75, 0.4
+_GOOD_SECTORS, _FAIR_SECTORS = 0.95, 0.6
+_GOOD_LANES, _FAIR_LANES = 0.95, 0.8
+_MUCH_REUSE, _SOME_REUSE = 0.75, 1.5
+_FEW_REPEATS = 1.1
+
+
+def checklist(subject: Subject, bound: Bound | None = None) -> tuple[ChecklistRow, ...]:
+    """All six rows, in the course's order.
+
+    bound: the model, where there is one, to say what each row is worth
+    """
+    rows: tuple[Callable[[Subject, Bound | None], ChecklistRow], ...] = (
+        _occupancy, _coalescing, _divergence, _tiling, _privatization, _coarsening,
+    )  # fmt: skip
+    return tuple(_unneeded_advice_left_out(row(subject, bound)) for row in rows)
+
+
+def _unneeded_advice_left_out(row: ChecklistRow) -> ChecklistRow:
+    """A row that is in order needs neither advice nor a gain."""
+    return replace(row, advice="", gain=None) if row.state in {State.YES, State.NOT_NEEDED} else row
+
+
+def _occupancy(subject: Subject, bound: Bound | None) -> ChecklistRow:
+    found = subject.occupancy
+    if found is None:
+        state, evidence, limit = State.PARTLY, "Occupancy is not known for this device.", ""
+    else:
+        state = _graded(found.share, _GOOD_OCCUPANCY, _FAIR_OCCUPANCY)
+        limit = found.limit
+        evidence = (
+            f"{plural(found.blocks_per_sm, 'block')} and {plural(found.warps_per_sm, 'warp')} fit on an SM at once: "
+            f"{_percent(found.share)} of what it can hold"
+            + (f", limited by {_named(limit)}." if limit and found.share < 1 else ".")
+        )
+    return ChecklistRow(
+        key="occupancy",
+        title="Maximizing occupancy",
+        state=state,
+        evidence=evidence,
+        cores="Other warps have work while one waits for a result.",
+        memory="More requests are under way at once, which hides how long each of them takes.",
+        advice=_OCCUPANCY_ADVICE.get(_resource(limit), _OCCUPANCY_ADVICE[""]),
+    )
+
+
+def _named(limit: str) -> str:
+    """The resource in the course's words."""
+    return {"warps": "its warps", "blocks": "its blocks", "shared": "shared memory"}.get(limit, limit)
+
+
+def _resource(limit: str) -> str:
+    return next((name for name in ("register", "shared", "warp", "block") if name in limit.lower()), "")
+
+
+_OCCUPANCY_ADVICE = {
+    "register": "Use fewer registers a thread: fewer live values, or __launch_bounds__. Few warps with much work each "
+    "can be right all the same.",
+    "shared": "Use less shared memory a block: smaller tiles, or one array used twice.",
+    "warp": "Choose a number of threads a block that divides what an SM holds.",
+    "block": "Give each block more threads: an SM takes only so many blocks.",
+    "": "Tune threads, registers and shared memory of a block to each other.",
+}
+
+
+def _coalescing(subject: Subject, bound: Bound | None) -> ChecklistRow:
+    accesses = list(subject.accesses("global", Verb.LOAD, Verb.STORE))
+    moved = sum(access.sectors for _, access in accesses)
+    wasted = [(line.line, subject.wasted_sectors(access)) for line, access in accesses]
+    share = 1 - sum(count for _, count in wasted) / moved if moved else 1.0
+    state = _graded(share, _GOOD_SECTORS, _FAIR_SECTORS)
+    worst = line_of_most(wasted)
+    if not moved:
+        state, evidence = State.NOT_NEEDED, "It makes no access to global memory."
+    else:
+        requests = sum(access.requests for _, access in accesses)
+        evidence = f"{moved / requests:.2f} sectors a request, {_percent(share)} of them needed."
+        if worst is not None:
+            evidence += f" Line {worst} moves most of the others."
+    return ChecklistRow(
+        key="coalescing",
+        title="Coalesced global accesses",
+        state=state,
+        evidence=evidence,
+        cores="Warps wait less for global memory.",
+        memory="Less traffic: of each sector that is moved, all bytes are used.",
+        advice="Let neighbouring threads (in x) touch neighbouring addresses; where the data lies the other way, load "
+        "it along its rows into shared memory and turn it there.",
+        gain=gain(subject, bound, coalesced(subject)),
+        line=worst if state in {State.NO, State.PARTLY} else None,
+        share=share if moved else None,
+    )
+
+
+def _divergence(subject: Subject, bound: Bound | None) -> ChecklistRow:
+    totals = subject.totals
+    splits = [
+        (line.line, line.branches.divergent)
+        for line in subject.lines
+        if line.branches is not None and not line.branches.predicated
+    ]
+    divergent = sum(count for _, count in splits)
+    lanes = totals.warp_efficiency
+    state = _graded(lanes, _GOOD_LANES, _FAIR_LANES)
+    evidence = (
+        f"Warps split at {divergent:,} of {totals.branches:,} branches" if divergent else "No warp splits"
+    )
+    evidence += f"; {32 * lanes:.1f} of 32 threads are at work in an instruction."
+    edges = subject.has_edges and not divergent
+    if edges and state is not State.YES:
+        evidence += " Blocks at the edge reach past the matrix."
+    return ChecklistRow(
+        key="divergence",
+        title="Minimizing control divergence",
+        state=state,
+        evidence=evidence,
+        cores="No core idles while others of its warp go another way.",
+        memory="None.",
+        advice=_small_block(subject)
+        or ("The larger the matrix, the fewer of its blocks lie at the edge." if edges else "")
+        or "Let whole warps take the same way: choose who works by t < n, not by t % n, and treat edges by a value "
+        "instead of a branch.",
+        gain=gain(subject, bound, undivided(subject)),
+        line=line_of_most(splits) if state in {State.NO, State.PARTLY} else None,
+    )
+
+
+def _small_block(subject: Subject) -> str:
+    if subject.launch.threads % 32 == 0:
+        return ""
+    return f"A block of {subject.launch.threads} threads leaves lanes of its last warp empty: use a multiple of 32."
+
+
+def _tiling(subject: Subject, bound: Bound | None) -> ChecklistRow:
+    state, evidence = _reuse(subject)
+    return ChecklistRow(
+        key="tiling",
+        title="Tiling of reused data",
+        state=state,
+        evidence=evidence,
+        cores="Warps wait less for global memory.",
+        memory="Less traffic: what a block uses often crosses from global memory once.",
+        advice=f"Load tiles of {subject.tile} by {subject.tile} into shared memory together and let every thread of "
+        "the block use them.",
+        gain=gain(subject, bound, tiled(subject)),
+        line=subject.busiest_line("global", Verb.LOAD) if state in {State.NO, State.PARTLY} else None,
+    )
+
+
+def _reuse(subject: Subject) -> tuple[State, str]:
+    read = subject.elements_read
+    if not read:
+        return State.NOT_NEEDED, "It reads nothing from global memory."
+    if subject.product is None:
+        times = read / subject.input_elements if subject.input_elements else 1.0
+        if times <= _FEW_REPEATS:
+            return State.NOT_NEEDED, "Each element is read once: there is nothing to use again."
+        return State.PARTLY, f"Each element is read {times:.1f} times."
+    uses = 2 * subject.product.volume / read
+    aim = min(
+        extent / -(-extent // subject.tile) for extent in (subject.product.rows, subject.product.columns)
+    )
+    text = f"An element that is read from global memory is used {uses:.1f} times"
+    if uses >= _MUCH_REUSE * aim:
+        return State.YES, f"{text}; tiles of {subject.tile} give {aim:.1f}."
+    state = State.PARTLY if uses >= _SOME_REUSE else State.NO
+    return state, f"{text}; tiles of {subject.tile} would give {aim:.1f}."
+
+
+def _privatization(subject: Subject, bound: Bound | None) -> ChecklistRow:
+    in_global = [(line.line, a.threads) for line, a in subject.accesses("global", Verb.ATOMIC)]
+    in_shared = sum(access.threads for _, access in subject.accesses("shared", Verb.ATOMIC))
+    updates = sum(count for _, count in in_global)
+    if not updates and not in_shared:
+        state, evidence = State.NOT_NEEDED, "It makes no atomic updates."
+    elif updates <= subject.launch.blocks:
+        state = State.YES
+        evidence = f"{plural(updates, 'atomic update')} of global memory, at most one a block."
+    else:
+        state = State.PARTLY if in_shared else State.NO
+        each = updates / subject.launch.blocks
+        evidence = f"{plural(updates, 'atomic update')} of global memory, {each:,.1f} a block."
+    return ChecklistRow(
+        key="privatization",
+        title="Privatization",
+        state=state,
+        evidence=evidence,
+        cores="Warps wait less for atomic updates.",
+        memory="Fewer updates of the same place have to queue up.",
+        advice="Let each block add up in shared memory of its own, then update the result once.",
+        line=line_of_most(in_global) if state in {State.NO, State.PARTLY} else None,
+    )
+
+
+def _coarsening(subject: Subject, bound: Bound | None) -> ChecklistRow:
+    sums = subject.operation == "sum"
+    what, units = ("takes", subject.input_elements) if sums else ("makes", subject.output_elements)
+    each, worth = units / subject.threads, None
+    state, evidence = State.NO, f"A thread {what} {_amount(each)} of the {'input' if sums else 'output'}."
+    if each >= 2:
+        state = State.YES
+    elif subject.product is not None:
+        if subject.shares:
+            worth = gain(subject, bound, coarsened(subject))
+        else:
+            evidence += " Tiles come first."
+    elif not sums:
+        state, evidence = State.NOT_NEEDED, "Threads share no work that a coarser one would save."
+    return ChecklistRow(
+        key="coarsening",
+        title="Thread coarsening",
+        state=state,
+        evidence=evidence,
+        cores="Less work is done twice, and fewer barriers are needed for the same result.",
+        memory="Less is loaded twice by different blocks.",
+        advice=f"Let each thread take {COARSE} elements."
+        if sums
+        else f"Let each thread make {COARSE} elements that lie a tile apart, from one load of the tile they share.",
+        gain=worth,
+    )
+
+
+def _amount(elements: float) -> str:
+    """How many elements, in words that also fit a launch with threads to spare."""
+    if elements >= 1.5:
+        return f"{elements:.3g} elements"
+    return "one element" if elements > 0.6 else "less than one element"
+
+
+def _graded(value: float, good: float, fair: float) -> State:
+    if value >= good:
+        return State.YES
+    return State.PARTLY if value >= fair else State.NO
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,256 @@
+"""A kernel's counts as the hardware executes it: by line, and in sum.
+
+What was counted are the instructions of the PTX. The assembler makes one access of several neighbouring ones, and masks
+threads where the PTX branches; its own output says where. Nothing else of it is taken over: it also moves, copies and
+drops instructions, which changes no number here but where said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kernels.analysis.evidence import AccessEvidence, BranchEvidence, LineEvidence, Totals
+from kernels.analysis.merge_fit import Fit, Match, fit
+from kernels.analysis.sass import Sass
+from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, Verb
+
+PTX_ONLY = (
+    "The machine code of this kernel could not be looked at, so counts are by PTX only: "
+    "the hardware may join neighbouring accesses and make fewer."
+)
+
+_OPCODES = {
+    ("shared", Verb.LOAD): "LDS", ("shared", Verb.STORE): "STS", ("global", Verb.LOAD): "LDG",
+    ("global", Verb.STORE): "STG", ("local", Verb.LOAD): "LDL", ("local", Verb.STORE): "STL",
+}  # fmt: skip
+_MOVED = "the assembler moved these accesses to another line, or left them out; counted by the PTX"
+_MOST_NAMED = 8
+_NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
+_DOES = {Verb.LOAD: "reads", Verb.STORE: "writes", Verb.ATOMIC: "updates"}
+
+Key = tuple[int | None, str, Verb, str]
+"""Line, space, verb and variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What the hardware executes.
+
+    lines: in order; what belongs to no line of the file is in the totals only
+    notes: for people, where the numbers are not certain
+    fits: how each was found, see `kernels.analysis.merge_fit`
+    """
+
+    lines: tuple[LineEvidence, ...]
+    totals: Totals
+    notes: tuple[str, ...]
+    fits: tuple[Fit, ...]
+
+
+def as_executed(counts: Counts, sass: Sass | None) -> Executed:
+    """The counts with what the assembler changed; with `sass` None, those of the PTX and a note.
+
+    counts: with any number of columns, which are added up
+    """
+    fits = fit(counts, sass)
+    hardware = [item for each in fits for item in (*each.merged, *each.alone)]
+    notes = {key: note for each in fits for key, note in _access_notes(each, sass).items()}
+    accesses = _evidence(hardware, counts.accesses, notes)
+    branches = _branches(counts.branches, sass)
+    work = _work(counts)
+    numbers = sorted({line for line in (*work, *accesses, *branches) if line is not None})
+    lines = tuple(
+        LineEvidence(line, *work.get(line, (0, 0, 0)), accesses.get(line, ()), branches.get(line))
+        for line in numbers
+    )
+    return Executed(lines, _totals(hardware, counts), _notes(fits, sass), fits)
+
+
+def _key(item: AccessCount) -> Key:
+    return item.line, item.space, item.verb, item.name
+
+
+@dataclass(slots=True)
+class _Sum:
+    """Accesses added up: the rows of ACCESS_FIELDS by name, and bytes."""
+
+    width: int = 0
+    number: int = 0
+    bytes: int = 0
+    requests: int = 0
+    threads: int = 0
+    sectors: int = 0
+    segments: int = 0
+    unique_bytes: int = 0
+    ideal_sectors: int = 0
+    wavefronts: int = 0
+    ideal_wavefronts: int = 0
+
+    @property
+    def conflicts(self) -> int:
+        return self.wavefronts - self.ideal_wavefronts
+
+    @property
+    def efficiency(self) -> float:
+        return self.unique_bytes / (32 * self.sectors) if self.sectors else 0.0
+
+
+def _sum(accesses: Iterable[AccessCount]) -> _Sum:
+    total = _Sum()
+    for item in accesses:
+        row = dict(zip(ACCESS_FIELDS, (int(number) for number in item.values.sum(axis=1)), strict=True))
+        for name, number in row.items():
+            setattr(total, name, getattr(total, name) + number)
+        total.width = max(total.width, item.width)
+        total.bytes += row["threads"] * item.width
+        total.number += 1
+    return total
+
+
+def _grouped(accesses: Iterable[AccessCount]) -> dict[Key, list[AccessCount]]:
+    found: dict[Key, list[AccessCount]] = {}
+    for item in accesses:
+        found.setdefault(_key(item), []).append(item)
+    return found
+
+
+def _evidence(
+    hardware: Sequence[AccessCount], ptx: Sequence[AccessCount], notes: dict[Key, str]
+) -> dict[int, tuple[AccessEvidence, ...]]:
+    """Per line, the accesses of the hardware with those of the PTX beside them."""
+    made, written = _grouped(hardware), _grouped(ptx)
+    lines: dict[int, tuple[AccessEvidence, ...]] = {}
+    for key in dict.fromkeys((*written, *made)):
+        line, space, verb, name = key
+        if line is None:
+            continue
+        now, before = _sum(made.get(key, ())), _sum(written.get(key, ()))
+        note = notes.get(key, "" if now.number else "another line makes these accesses along with its own")
+        evidence = AccessEvidence(
+            space, verb, name, now.width or before.width, now.requests, now.threads, now.bytes,
+            now.unique_bytes, now.sectors, now.ideal_sectors, now.segments, now.wavefronts, now.conflicts,
+            before.requests, before.sectors, before.wavefronts, before.conflicts, note,
+        )  # fmt: skip
+        lines[line] = (*lines.get(line, ()), evidence)
+    return lines
+
+
+def _access_notes(each: Fit, sass: Sass | None) -> dict[Key, str]:
+    """Why the hardware's numbers for a variable on a line are not those of the PTX; "" where they are."""
+    merged, alone = _grouped(each.merged), _grouped(each.alone)
+    keys = dict.fromkeys((*alone, *merged))
+    if sass is None:
+        return dict.fromkeys(keys, "")
+    if each.match is Match.NONE_THERE:
+        return dict.fromkeys(keys, _MOVED)
+    return {key: _joined(each, merged[key], len(alone.get(key, ()))) if key in merged else "" for key in keys}
+
+
+def _joined(each: Fit, mine: Sequence[AccessCount], alone: int) -> str:
+    """What the assembler made of a variable's accesses on a line: `mine`, and others that it left alone."""
+    widest = max(mine, key=lambda merge: merge.width)
+    after = len(mine) + alone
+    before = after + sum(len(merge.pcs) - 1 for merge in mine)
+    opcode = f"{_OPCODES[each.space, each.verb]}.{widest.width * 8}"
+    one = "1 access" if after == 1 else f"{after} accesses"
+    together = _NUMBERS.get(len(widest.pcs), str(len(widest.pcs)))
+    text = (
+        f"the assembler {_DOES[each.verb]} {together} neighbouring elements in one access ({opcode}): "
+        f"{one} where the PTX has {before}"
+    )
+    return text if each.match is Match.EXACT else f"{text}, as nearly as can be told"
+
+
+def _notes(fits: Sequence[Fit], sass: Sass | None) -> tuple[str, ...]:
+    if sass is None:
+        return (PTX_ONLY,)
+    near = sorted({line for each in fits if each.uncertain for line in each.lines if line is not None})
+    if not near:
+        return ()
+    where = f"line {near[0]}" if len(near) == 1 else f"lines {', '.join(map(str, near[:_MOST_NAMED]))}"
+    if len(near) > _MOST_NAMED:
+        where += f" and {len(near) - _MOST_NAMED} more"
+    guess = "how many the assembler joined there is a best guess, as its own accesses do not match those of the PTX"
+    return (f"On {where}, {guess}.",)
+
+
+def _branches(branches: Sequence[BranchCount], sass: Sass | None) -> dict[int, BranchEvidence]:
+    lines: dict[int, list[BranchCount]] = {}
+    for item in branches:
+        if item.line is not None:
+            lines.setdefault(item.line, []).append(item)
+    found = {}
+    for line, items in lines.items():
+        warps, divergent = (sum(int(item.values[row].sum()) for item in items) for row in (0, 1))
+        length = max(len(item.intervals) for item in items)
+        intervals = tuple(
+            (
+                sum(item.intervals[number][0] for item in items if number < len(item.intervals)),
+                sum(item.intervals[number][1] for item in items if number < len(item.intervals)),
+            )
+            for number in range(length)
+        )
+        machine = sass.lines.get(line) if sass else None
+        predicated = sass is not None and not (machine and machine.branches_conditionally)
+        found[line] = BranchEvidence(warps, divergent, intervals, predicated)
+    return found
+
+
+def _work(counts: Counts) -> dict[int | None, tuple[int, int, int]]:
+    work: dict[int | None, tuple[int, int, int]] = {}
+    for item in counts.lines:
+        before = work.get(item.line, (0, 0, 0))
+        threads, warps, flops = (int(number) for number in item.values.sum(axis=1))
+        work[item.line] = (before[0] + threads, before[1] + warps, before[2] + flops)
+    return work
+
+
+def _totals(hardware: Sequence[AccessCount], counts: Counts) -> Totals:
+    def of(accesses: Iterable[AccessCount], space: str, verb: Verb) -> _Sum:
+        return _sum(item for item in accesses if item.space == space and item.verb is verb)
+
+    loads, stores = of(hardware, "global", Verb.LOAD), of(hardware, "global", Verb.STORE)
+    reads, writes = of(hardware, "shared", Verb.LOAD), of(hardware, "shared", Verb.STORE)
+    ptx = counts.accesses
+    ptx_loads, ptx_stores = of(ptx, "global", Verb.LOAD), of(ptx, "global", Verb.STORE)
+    ptx_reads, ptx_writes = of(ptx, "shared", Verb.LOAD), of(ptx, "shared", Verb.STORE)
+    threads, warps, flops = (sum(row) for row in zip((0, 0, 0), *_work(counts).values(), strict=True))
+    asked = loads.bytes + stores.bytes
+    return Totals(
+        global_load_requests=loads.requests,
+        global_load_sectors=loads.sectors,
+        global_load_segments=loads.segments,
+        global_load_efficiency=loads.efficiency,
+        global_store_requests=stores.requests,
+        global_store_sectors=stores.sectors,
+        global_store_segments=stores.segments,
+        global_store_efficiency=stores.efficiency,
+        global_atomic_requests=of(hardware, "global", Verb.ATOMIC).requests,
+        shared_load_requests=reads.requests,
+        shared_store_requests=writes.requests,
+        shared_load_conflicts=reads.conflicts,
+        shared_store_conflicts=writes.conflicts,
+        shared_load_wavefronts=reads.wavefronts,
+        shared_store_wavefronts=writes.wavefronts,
+        divergent_branches=sum(int(item.values[1].sum()) for item in counts.branches),
+        branches=sum(int(item.values[0].sum()) for item in counts.branches),
+        thread_instructions=threads,
+        warp_instructions=warps,
+        warp_efficiency=threads / (32 * warps) if warps else 0.0,
+        flops=flops,
+        global_bytes=asked,
+        global_load_bytes=loads.bytes,
+        global_store_bytes=stores.bytes,
+        compute_to_memory=flops / (asked / 4) if asked else 0.0,
+        ptx_global_load_requests=ptx_loads.requests,
+        ptx_global_load_sectors=ptx_loads.sectors,
+        ptx_global_store_requests=ptx_stores.requests,
+        ptx_global_store_sectors=ptx_stores.sectors,
+        ptx_shared_load_requests=ptx_reads.requests,
+        ptx_shared_store_requests=ptx_writes.requests,
+        ptx_shared_load_conflicts=ptx_reads.conflicts,
+        ptx_shared_store_conflicts=ptx_writes.conflicts,
+        ptx_shared_load_wavefronts=ptx_reads.wavefronts,
+        ptx_shared_store_wavefronts=ptx_writes.wavefronts,
+    )

@@ -1,0 +1,183 @@
+"""Reads the machine code of a kernel as nvdisasm prints it: which accesses and jumps the hardware makes for each line.
+
+The text comes from a cubin that a student's file led to, so it is hostile: it is bounded, and whatever is not of the
+expected form ends in `BadSass`. An instruction that is not known is counted and otherwise left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from kernels.device.counting.counts import Verb
+
+TEXT_LIMIT = 16 * 2**20
+MOST_INSTRUCTIONS = 500_000
+
+_LONGEST_LINE = 2000
+_FILE = re.compile(r'\s*//## File "([^"]*)", line (\d{1,9})')
+_SECTION = re.compile(r"\s*\.section\s+\.text\.([^\s,]+),")
+_ENTRY = re.compile(r'\s*\.other\s+([^\s,]+),@"STO_CUDA_ENTRY')
+_INSTRUCTION = re.compile(
+    r"\s+/\*[0-9a-f]{4,8}\*/\s+(?:\{\s*)?(@!?U?P(?:T|\d{1,2})\s+)?([A-Z][A-Z0-9_]{0,15})((?:\.\w{1,24}){0,16})(?:\s+([^;]*))?;"
+)
+_PREDICATE = re.compile(r"!?U?P\d")
+_WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
+_LOADS = {"LDS": "shared", "LDG": "global", "LDL": "local", "LD": "generic"}
+_STORES = {"STS": "shared", "STG": "global", "STL": "local", "ST": "generic"}
+_ATOMICS = {
+    "ATOMS": "shared",
+    "ATOMG": "global",
+    "ATOM": "generic",
+    "RED": "generic",
+    "REDG": "global",
+    "REDS": "shared",
+}
+_JUMPS = {"BRA", "BRX", "JMP", "JMX"}
+_ALWAYS_CONDITIONAL = {"BRX", "JMX"}
+
+
+class BadSass(ValueError):
+    """The text is not what nvdisasm prints, or holds no such kernel, or is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineAccess:
+    """One memory instruction.
+
+    space: "shared", "global", "local", or "generic" where the address tells
+    width: bytes per thread
+    """
+
+    space: str
+    verb: Verb
+    width: int
+    predicated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MachineBranch:
+    """One instruction that may leave the straight line.
+
+    name: such as "BRA" or "EXIT"
+    conditional: whether some threads may go another way than others
+    """
+
+    name: str
+    conditional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLine:
+    """What the assembler made of one source line."""
+
+    instructions: int
+    barriers: int
+    accesses: tuple[MachineAccess, ...]
+    branches: tuple[MachineBranch, ...]
+
+    def widths(self, space: str, verb: Verb) -> Counter[int]:
+        """How many instructions of each width access a space; a generic one may access any."""
+        return Counter(
+            item.width for item in self.accesses if item.verb is verb and item.space in {space, "generic"}
+        )
+
+    @property
+    def branches_conditionally(self) -> bool:
+        """Whether the hardware decides here; a thread that only ends under a condition is masked instead."""
+        return any(item.conditional for item in self.branches if item.name in _JUMPS)
+
+
+@dataclass(frozen=True, slots=True)
+class Sass:
+    """A kernel's machine code, with the functions that it calls.
+
+    lines: by line of the student's file; None holds what has no line there
+    """
+
+    lines: Mapping[int | None, MachineLine]
+
+
+class _Line:
+    """Gathers what belongs to one line."""
+
+    def __init__(self) -> None:
+        self.instructions = self.barriers = 0
+        self.accesses: list[MachineAccess] = []
+        self.branches: list[MachineBranch] = []
+
+    def done(self) -> MachineLine:
+        return MachineLine(self.instructions, self.barriers, tuple(self.accesses), tuple(self.branches))
+
+
+def read_sass(text: str, entry: str, source_name: str = "kernel.cu") -> Sass:
+    """The kernel `entry` out of the text of `nvdisasm -gi -c`.
+
+    An instruction belongs to the innermost line of the student's file: to the function where it stands, not to where
+    that was inlined; code out of headers belongs to the line that uses it. The reader of PTX does the same.
+
+    source_name: the name under which the compiler was given the student's file
+    raise (BadSass): see there
+    """
+    if len(text) > TEXT_LIMIT:
+        raise BadSass("the text is too long")
+    lines: dict[int | None, _Line] = {}
+    count = 0
+    for line, match in _instructions(text, entry, source_name):
+        count += 1
+        if count > MOST_INSTRUCTIONS:
+            raise BadSass("too many instructions")
+        _note(lines.setdefault(line, _Line()), match)
+    if not count:
+        raise BadSass("the text holds no such kernel")
+    return Sass(MappingProxyType({line: found.done() for line, found in lines.items()}))
+
+
+def _instructions(text: str, entry: str, source_name: str) -> Iterator[tuple[int | None, re.Match[str]]]:
+    """The kernel's instructions, each with its line."""
+    others = {match[1] for match in map(_ENTRY.match, text.split("\n")) if match} - {entry}
+    wanted = False
+    line: int | None = None
+    places: list[int | None] = []
+    for raw in text.split("\n"):
+        words = raw[:_LONGEST_LINE]
+        if match := _SECTION.match(words):
+            wanted, line = match[1] not in others, None
+            places.clear()
+        elif match := _FILE.match(words):
+            own = match[1].rsplit("/", 1)[-1] == source_name
+            places.append(int(match[2]) or None if own else None)
+        elif wanted and (match := _INSTRUCTION.match(words)):
+            if places:
+                # the innermost place comes first, then where each was inlined
+                line = next((place for place in places if place), None)
+                places.clear()
+            yield line, match
+
+
+def _note(line: _Line, match: re.Match[str]) -> None:
+    guard, name, suffixes, operands = match.groups()
+    guarded = guard is not None and not guard.startswith(("@PT", "@UPT"))
+    words = (suffixes or "").split(".")[1:]
+    line.instructions += 1
+    if name in _JUMPS | {"EXIT", "RET"}:
+        decides = guarded or name in _ALWAYS_CONDITIONAL or bool(_PREDICATE.match(operands or ""))
+        line.branches.append(MachineBranch(name, decides))
+    elif name == "BAR":
+        line.barriers += 1
+    elif name == "LDGSTS":
+        width = _width(words)
+        line.accesses.append(MachineAccess("global", Verb.LOAD, width, guarded))
+        line.accesses.append(MachineAccess("shared", Verb.STORE, width, guarded))
+    else:
+        for verb, spaces in ((Verb.LOAD, _LOADS), (Verb.STORE, _STORES), (Verb.ATOMIC, _ATOMICS)):
+            if name in spaces:
+                line.accesses.append(MachineAccess(spaces[name], verb, _width(words), guarded))
+
+
+def _width(words: list[str]) -> int:
+    """Bytes per thread by an instruction's suffixes; 4 is never written out."""
+    return next((_WIDTHS[word] for word in words if word in _WIDTHS), 4)

@@ -1,0 +1,178 @@
+"""What theory, checklist and advice look at: one counted kernel, with the figures that all of them need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernels.analysis.evidence import AccessEvidence, Light, LineEvidence, Totals
+from kernels.analysis.verbs import Verb
+from kernels.compile.diagnostics import Resources
+from kernels.judging.plan import MatrixPlan
+from kernels.launch import Launch
+from kernels.occupancy import Occupancy
+
+FLOAT = 4
+WARP = 32
+_SECTOR = 32
+_SPARE_SECTORS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A matrix product: `rows` by `depth` times `depth` by `columns`."""
+
+    rows: int
+    depth: int
+    columns: int
+
+    @property
+    def volume(self) -> int:
+        """Multiply-adds of the whole product."""
+        return self.rows * self.depth * self.columns
+
+    @property
+    def square(self) -> bool:
+        return self.rows == self.depth == self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One counted kernel.
+
+    product: what a kernel of the operation "matmul" computes, None for others
+    inputs, outputs: the operands
+    barriers: executed by one block; None where they were not counted
+    occupancy, light: on the device that the reader asked for; None where they are not known
+    """
+
+    operation: str
+    tile: int
+    launch: Launch
+    resources: Resources
+    lines: tuple[LineEvidence, ...]
+    totals: Totals
+    inputs: tuple[MatrixPlan, ...]
+    outputs: tuple[MatrixPlan, ...]
+    product: Product | None = None
+    barriers: float | None = None
+    occupancy: Occupancy | None = None
+    light: Light | None = None
+
+    @property
+    def threads(self) -> int:
+        """Threads of the whole launch."""
+        return self.launch.threads * self.launch.blocks
+
+    @property
+    def warps_per_block(self) -> int:
+        return math.ceil(self.launch.threads / WARP)
+
+    @property
+    def input_elements(self) -> int:
+        return sum(operand.rows * operand.columns for operand in self.inputs)
+
+    @property
+    def output_elements(self) -> int:
+        return sum(operand.rows * operand.columns for operand in self.outputs)
+
+    @property
+    def elements_read(self) -> float:
+        """4-byte elements that threads asked of global memory."""
+        return self.totals.global_load_bytes / FLOAT
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of one block, declared and given at the launch."""
+        return self.resources.shared_bytes + self.launch.shared
+
+    @property
+    def shares(self) -> bool:
+        """Whether threads hand each other data through shared memory."""
+        return self.totals.shared_load_requests > 0 and self.totals.shared_store_requests > 0
+
+    def accesses(self, space: str, *verbs: Verb) -> Iterator[tuple[LineEvidence, AccessEvidence]]:
+        """Every access to a space, with its line; of the verbs that are given, or all."""
+        for line in self.lines:
+            for access in line.accesses:
+                if access.space == space and (not verbs or access.verb in verbs):
+                    yield line, access
+
+    def wasted_sectors(self, access: AccessEvidence) -> int:
+        """Sectors that an access moves for want of coalescing.
+
+        One sector more at each end of a row's piece is no such want: that is what rows cost which begin in the middle
+        of a sector, and what a broadcast from two rows costs.
+        """
+        ideal, moved = access.ideal_sectors, access.sectors
+        spare = _SPARE_SECTORS * access.requests
+        if self.misaligned:
+            spare = max(spare, ideal)
+        return moved - ideal if moved - ideal > max(spare, ideal // 2) else 0
+
+    @property
+    def misaligned(self) -> bool:
+        """Whether rows of an operand begin in the middle of sectors."""
+        return any(each.row_length % (_SECTOR // FLOAT) for each in (*self.inputs, *self.outputs))
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether the last blocks reach past the output, so that some of their threads have nothing to do."""
+        if self.product is None:
+            return self.threads > self.output_elements > self.launch.blocks
+        rows, columns = block_tile(self)
+        return bool(self.product.rows % rows or self.product.columns % columns)
+
+    def busiest_line(self, space: str, verb: Verb) -> int | None:
+        """The line with the most requests of a kind."""
+        return line_of_most([(line.line, access.requests) for line, access in self.accesses(space, verb)])
+
+
+def product_of(inputs: Sequence[MatrixPlan]) -> Product | None:
+    """The product of two matrices; None where there are not two that fit."""
+    if len(inputs) != 2 or inputs[0].columns != inputs[1].rows:
+        return None
+    left, right = inputs
+    return Product(left.rows, left.columns, right.columns)
+
+
+def line_of_most(amounts: Sequence[tuple[int, float]]) -> int | None:
+    """The line whose amounts add up to most; None where all are 0."""
+    sums: dict[int, float] = {}
+    for line, amount in amounts:
+        sums[line] = sums.get(line, 0) + amount
+    best = max(sums, key=lambda line: sums[line], default=None)
+    return best if best is not None and sums[best] > 0 else None
+
+
+def block_tile(subject: Subject) -> tuple[int, int]:
+    """Rows and columns of the output that one block computes, as far as the launch tells.
+
+    A grid that lies along both axes says so itself, and so does one line of blocks that are as wide as a tile. Where
+    they come out narrower, blocks are numbered along that line: only how many there are is known, and the part of the
+    output that one computes is taken for a square, as the course has it.
+    """
+    product = subject.product
+    assert product is not None, "only a product has a tile of its output"
+    across, down, _ = subject.launch.grid
+    rows, columns = math.ceil(product.rows / down), math.ceil(product.columns / across)
+    tile = subject.tile
+    numbered = (down == 1 < across and product.rows > tile and columns < tile) or (
+        across == 1 < down and product.columns > tile and rows < tile
+    )
+    if not numbered and subject.launch.grid[2] == 1:
+        return _rounded(rows, tile), _rounded(columns, tile)
+    each = max(1, round(math.sqrt(subject.output_elements / subject.launch.blocks)))
+    return _rounded(each, tile), _rounded(each, tile)
+
+
+def _rounded(extent: int, tile: int) -> int:
+    """An extent that a last, partial block has made a little smaller, brought back to a multiple of the tile."""
+    multiple = math.ceil(extent / tile) * tile
+    return multiple if multiple - extent < max(1, multiple // 2) else extent
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """Sizes as they are written after an option: `Width=256`."""
+    return ", ".join(f"{name}={value:,}" for name, value in sizes.items())

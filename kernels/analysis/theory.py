@@ -1,0 +1,262 @@
+"""The course's formulas beside the count: what a kernel of this kind should do, what this one did, and where they part.
+
+Counting gives exact numbers, so a difference always has a reason: a tile that is padded at the edge, a wider load, data
+fetched twice. Each row names the line that makes most of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from kernels.analysis.evidence import TheoryRow
+from kernels.analysis.subject import FLOAT, WARP, Subject, block_tile
+from kernels.analysis.theory_sums import sum_rows
+from kernels.analysis.verbs import Verb
+
+COURSE_BANDWIDTHS = (150.0, 1000.0)
+"""GB/s of the two memories that the course reckons with."""
+
+# Rounding of a mean is no departure.
+_ALIKE = 5e-4
+
+
+def theory(subject: Subject, bandwidths: Sequence[float] = COURSE_BANDWIDTHS) -> tuple[TheoryRow, ...]:
+    """The rows that fit the kernel and its exercise; none where the course has no formula for it."""
+    match subject.operation:
+        case "matmul" if subject.product is not None:
+            rows = _product_rows(subject, bandwidths)
+        case "sum":
+            rows = sum_rows(subject)
+        case "transpose":
+            rows = _copy_rows(subject)
+        case _:
+            return ()
+    return tuple(_compared(row) for row in rows)
+
+
+def _compared(row: TheoryRow) -> TheoryRow:
+    """The row with its departure worked out; one that agrees names no line."""
+    departs = 0.0
+    if row.counted is not None and row.expected:
+        departs = (row.counted - row.expected) / row.expected
+    agrees = abs(departs) < _ALIKE
+    return TheoryRow(
+        key=row.key,
+        title=row.title,
+        formula=row.formula,
+        expected=row.expected,
+        counted=row.counted,
+        unit=row.unit,
+        departs=0.0 if agrees else departs,
+        line=None if agrees else row.line,
+        note=row.note if row.counted is None or not agrees else "",
+    )
+
+
+def _product_rows(subject: Subject, bandwidths: Sequence[float]) -> Iterator[TheoryRow]:
+    yield from _tiled_rows(subject) if subject.shares else _naive_rows(subject)
+    yield _compute_to_memory(subject)
+    yield from _rooflines(subject, bandwidths)
+    if subject.shares:
+        yield from _block_rows(subject)
+
+
+def _naive_rows(subject: Subject) -> Iterator[TheoryRow]:
+    product, tile = subject.product, subject.tile
+    assert product is not None, "only a product has these rows"
+    line = subject.busiest_line("global", Verb.LOAD)
+    volume = _volume(subject)
+    yield TheoryRow(
+        "element_reads", "elements read", f"2 x {volume}",
+        2 * product.volume, subject.elements_read, "elements", line=line, note=_why(subject),
+    )  # fmt: skip
+    yield TheoryRow(
+        "load_requests", "load requests", f"2 x {volume} / 32",
+        2 * product.volume / WARP, subject.totals.global_load_requests, "requests", line=line,
+        note=_why(subject),
+    )  # fmt: skip
+    if tile <= min(product.rows, product.columns):
+        yield TheoryRow(
+            "element_reads_tiled", f"elements read with tiles of {tile}", f"2 x {volume} / {tile}",
+            2 * product.volume / tile, None, "elements",
+            note=f"what sharing tiles of {tile} by {tile} would leave",
+        )  # fmt: skip
+    yield _reuse(subject, 1.0, "1")
+
+
+def _tiled_rows(subject: Subject) -> Iterator[TheoryRow]:
+    product = subject.product
+    assert product is not None, "only a product has these rows"
+    rows, columns = block_tile(subject)
+    line = subject.busiest_line("global", Verb.LOAD)
+    volume = _volume(subject)
+    reads = product.volume / rows + product.volume / columns
+    yield TheoryRow(
+        "element_reads_naive", "elements read without tiles", f"2 x {volume}", 2 * product.volume, None,
+        "elements",
+    )  # fmt: skip
+    yield TheoryRow(
+        "element_reads", "elements read", _reads_formula(volume, rows, columns),
+        reads, subject.elements_read, "elements", line=line, note=_why(subject),
+    )  # fmt: skip
+    fill, filled = _fill(subject)
+    yield TheoryRow(
+        "load_requests", "load requests", _requests_formula(subject, volume, rows, columns) + filled,
+        reads / WARP * fill, subject.totals.global_load_requests, "requests", line=line, note=_why(subject),
+    )  # fmt: skip
+    yield _reuse(subject, 2 * product.volume / reads, _reuse_formula(rows, columns))
+
+
+def _volume(subject: Subject) -> str:
+    """N^3, or the three extents of a rectangular product."""
+    product = subject.product
+    assert product is not None, "only a product has a volume"
+    if product.square:
+        return f"{product.rows}^3"
+    return f"{product.rows} x {product.depth} x {product.columns}"
+
+
+def _reads_formula(volume: str, rows: int, columns: int) -> str:
+    if rows == columns:
+        return f"2 x {volume} / {rows}"
+    return f"{volume} x (1/{rows} + 1/{columns})"
+
+
+def _requests_formula(subject: Subject, volume: str, rows: int, columns: int) -> str:
+    """As the course writes it where its assumptions hold: N^3 / (16 W)."""
+    if rows == columns:
+        return f"{volume} / (16 x {rows})"
+    if rows == subject.tile and columns % rows == 0:
+        return f"{volume} / (32 x {rows}) x (1 + 1/{columns // rows})"
+    return f"{volume} / 32 x (1/{rows} + 1/{columns})"
+
+
+def _reuse_formula(rows: int, columns: int) -> str:
+    return f"{rows}" if rows == columns else f"2 / (1/{rows} + 1/{columns})"
+
+
+def _fill(subject: Subject) -> tuple[float, str]:
+    """What small blocks cost: a request of a warp that has fewer than 32 threads brings fewer elements."""
+    threads = subject.launch.threads
+    lanes = math.ceil(threads / WARP) * WARP
+    return (1.0, "") if lanes == threads else (lanes / threads, f" x {lanes}/{threads}")
+
+
+def _reuse(subject: Subject, expected: float, formula: str) -> TheoryRow:
+    product = subject.product
+    assert product is not None, "only a product has this row"
+    uses = 2 * product.volume / subject.elements_read if subject.elements_read else None
+    return TheoryRow(
+        "reuse", "uses of each element read", formula, expected, uses, "uses",
+        line=subject.busiest_line("global", Verb.LOAD), note=_why(subject),
+    )  # fmt: skip
+
+
+def _expected_reads(subject: Subject) -> float:
+    product = subject.product
+    assert product is not None, "only a product has these reads"
+    if not subject.shares:
+        return 2.0 * product.volume
+    rows, columns = block_tile(subject)
+    return product.volume / rows + product.volume / columns
+
+
+def _compute_to_memory(subject: Subject) -> TheoryRow:
+    product = subject.product
+    assert product is not None, "only a product has this row"
+    reads, stores = _expected_reads(subject), product.rows * product.columns
+    return TheoryRow(
+        "compute_to_memory", "flops per global access",
+        f"2 x {_volume(subject)} / (reads + stores)",
+        2 * product.volume / (reads + stores), subject.totals.compute_to_memory, "operations",
+        line=subject.busiest_line("global", Verb.LOAD), note=_why(subject),
+    )  # fmt: skip
+
+
+def _rooflines(subject: Subject, bandwidths: Sequence[float]) -> Iterator[TheoryRow]:
+    """What a memory lets through if every element read crosses it: the course's bound, before any cache."""
+    product = subject.product
+    assert product is not None, "only a product has these rows"
+    expected = 2 * product.volume / _expected_reads(subject)
+    counted = 2 * product.volume / subject.elements_read if subject.elements_read else None
+    for bandwidth in bandwidths:
+        named = f"{bandwidth / 1000:g} TB/s" if bandwidth >= 1000 else f"{bandwidth:g} GB/s"
+        yield TheoryRow(
+            f"roofline_{bandwidth:.0f}", f"bound at {named}",
+            f"{named} / 4 B x {expected:.4g}",
+            bandwidth / FLOAT * expected, None if counted is None else bandwidth / FLOAT * counted, "GFLOPS",
+            line=subject.busiest_line("global", Verb.LOAD), note=_why(subject),
+        )  # fmt: skip
+
+
+def _block_rows(subject: Subject) -> Iterator[TheoryRow]:
+    """What a block of the textbook's kernel holds and how often it waits, where blocks are as the textbook's."""
+    product, tile = subject.product, subject.tile
+    assert product is not None, "only a product has these rows"
+    if subject.launch.threads != tile * tile:
+        return
+    rows, columns = block_tile(subject)
+    yield TheoryRow(
+        "shared_bytes", "shared memory of a block", f"2 x {tile} x {tile} x 4", 2 * tile * tile * FLOAT,
+        subject.shared_bytes, "bytes", note="the kernel keeps more, or less, than two tiles of one float",
+    )  # fmt: skip
+    if subject.barriers is None:
+        return
+    phases, pieces = math.ceil(product.depth / tile), max(1, columns // tile) * max(1, rows // tile)
+    coarse = f" x {pieces}" if pieces > 1 else ""
+    if phases * pieces == 1:  # what is used once needs no barrier behind it
+        yield TheoryRow("barriers", "barriers of a block", "1 phase", 1, subject.barriers, "barriers")
+        return
+    yield TheoryRow(
+        "barriers", "barriers of a block", f"2 x {phases} phases{coarse}", 2 * phases * pieces,
+        subject.barriers, "barriers",
+        note="each phase waits once after loading a tile and once after using it",
+    )  # fmt: skip
+
+
+def _why(subject: Subject) -> str:
+    """The most likely reason for a difference in what was read."""
+    loads = [access for _, access in subject.accesses("global", Verb.LOAD)]
+    if any(access.width > FLOAT for access in loads):
+        widest = max(access.width for access in loads)
+        return f"a thread loads up to {widest} bytes at once"
+    product = subject.product
+    if product is None:
+        return ""
+    if subject.shares and any(
+        extent % subject.tile for extent in (product.rows, product.depth, product.columns)
+    ):
+        return f"the sizes are no multiples of {subject.tile}, so the last tiles are partly empty"
+    threads = subject.launch.threads
+    reads = _expected_reads(subject)
+    if threads % WARP and abs(subject.elements_read - reads) < _ALIKE * reads:
+        return f"a block of {threads} threads leaves lanes of its last warp empty"
+    if subject.elements_read > 1.02 * reads:
+        return "this kernel reads elements more often than the formula supposes"
+    if subject.elements_read < 0.98 * reads:
+        return "this kernel reads elements less often than the formula supposes"
+    return "warps at the edge are partly empty"
+
+
+def _copy_rows(subject: Subject) -> Iterator[TheoryRow]:
+    read, written, totals = subject.input_elements, subject.output_elements, subject.totals
+    load, store = (subject.busiest_line("global", verb) for verb in (Verb.LOAD, Verb.STORE))
+    yield TheoryRow(
+        "element_reads", "elements read", "each element once", read,
+        subject.elements_read, "elements", line=load, note="elements are read more than once, or not at all",
+    )  # fmt: skip
+    yield TheoryRow(
+        "element_stores", "elements written", "each element once", written,
+        totals.global_store_bytes / FLOAT, "elements", line=store,
+        note="elements are written more than once, or not at all",
+    )  # fmt: skip
+    yield TheoryRow(
+        "load_sectors", "sectors read", f"{read:,} x 4 / 32", read * FLOAT / 32, totals.global_load_sectors,
+        "sectors", line=load, note="a warp's addresses do not lie side by side",
+    )  # fmt: skip
+    yield TheoryRow(
+        "store_sectors", "sectors written", f"{written:,} x 4 / 32", written * FLOAT / 32,
+        totals.global_store_sectors, "sectors", line=store,
+        note="a warp's addresses do not lie side by side",
+    )  # fmt: skip

@@ -1,0 +1,288 @@
+"""One NVRTC compilation: the student's text in, PTX and cubin of one architecture out, or findings.
+
+To be called inside the sandbox only: by itself the compiler reads any file that the source includes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from kernels.compile import diagnostics, nvrtc, prelude, ptx_shape, system_calls
+from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.compile.nvrtc import NVRTCUnavailable
+from kernels.compile.parameters import mismatch
+from kernels.source.characters import odd_characters
+from kernels.source.compile_errors import explain, missing_semicolon, nearest_name
+from kernels.source.conditions import seen_items
+from kernels.source.host_functions import blank, mark_constexpr
+from kernels.source.text import Token, scan
+from kernels.verdict import Finding, Severity, Verdict
+
+__all__ = ["DEFAULT_ARCH", "Compilation", "Diagnostic", "NVRTCUnavailable", "Resources", "compile_source"]
+
+DEFAULT_ARCH = "sm_90"
+# What one block may declare statically on every architecture since sm_20.
+STATIC_SHARED_LIMIT = 49_152
+# Far above what a course kernel needs (tens of KB); keeps the PTX reader and the messages bounded.
+OUTPUT_LIMIT = 4 * 2**20
+INCLUDE_MESSAGE = "This file includes a header that is not available: only the course's CUDA headers are."
+
+MEMORY_MESSAGE = (
+    "The compiler needed more memory than it may have for this file and was stopped. "
+    "Look for very large arrays, and templates or macros that grow without end."
+)
+
+# Absolute, so that neither PTX nor cubin depends on the directory that the compiler runs in.
+FILE = "/kernel.cu"
+_MOST_FINDINGS = 10
+_LONGEST_LIST = 300
+# The compiler stops at some number of errors, so that all host functions may not show at once.
+_MOST_PASSES = 4
+_ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
+_INCLUDE = re.compile(r"(?:cannot|could not) open source file|includes itself")
+_PTX_FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"\n]*/)?([^"/\n]*")', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """A compiled kernel: the PTX that the CPU device runs and the cubin that a GPU runs, from one program.
+
+    arch: the architecture of both, such as "sm_90"
+    entry: the kernel's mangled name
+    globals: mangled names of the module globals asked for, by their names in the source
+    """
+
+    arch: str
+    entry: str
+    ptx: str
+    cubin: bytes
+    resources: Resources
+    diagnostics: tuple[Diagnostic, ...]
+    globals: Mapping[str, str]
+
+
+def compile_source(
+    text: str,
+    kernel: str,
+    arch: str,
+    defines: Mapping[str, str],
+    fmad: bool,
+    symbols: tuple[str, ...] = (),
+    *,
+    headers: Mapping[str, str] | None = None,
+    kernels: tuple[str, ...] = (),
+    parameters: tuple[str, ...] | None = None,
+) -> Compilation | tuple[Finding, ...]:
+    """Compile `text` for `arch` and take the kernel out of it.
+
+    kernel: the kernel's name, or an instance of a template such as "K<16>"
+    defines: macros that are set beside TILELAB
+    fmad: whether a multiplication and an addition may be fused
+    symbols: module globals whose mangled names are wanted
+    headers: texts by include name; an include of anything else is refused
+    kernels: every `__global__` function that the source declares; one more in the PTX is refused
+    parameters: the types that the kernel must take, such as "float*" and "int"; None where any will do
+    raise (NVRTCUnavailable): where there is no compiler
+    raise (ValueError): for an architecture that the compiler does not know
+    """
+    if not _ARCHITECTURE.fullmatch(arch) or arch.rstrip("af") not in nvrtc.supported_architectures():
+        raise ValueError(f"the compiler does not know the architecture {arch!r}")
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        return (Finding(Verdict.REJECTED, "This file holds bytes that are not text."),)
+    expressions = [kernel, *(f"&{symbol}" for symbol in symbols)]
+    options = options_for(arch, defines, fmad)
+
+    def compiled(definitions: str) -> tuple[nvrtc.Output, tuple[Diagnostic, ...]]:
+        given = {**(headers or {}), prelude.NAME: prelude.TEXT + definitions}
+        return _without_host_code(
+            text, lambda text: nvrtc.run(FILE, text, options, given, expressions), {kernel, *symbols}
+        )
+
+    definitions = system_calls.DEFINITIONS if system_calls.mentioned(text) else ""
+    output, found = compiled(definitions)
+    if output.ok and not definitions and system_calls.missing(output.cubin):
+        output, found = compiled(system_calls.DEFINITIONS)
+    if not output.ok:
+        return _failure(output, found, text, kernel, symbols)
+    if (function := system_calls.refused(output.cubin)) is not None:
+        return (_unknown_function(text, function),)
+    if (
+        parameters is not None
+        and (other := mismatch(output.ptx, output.lowered[kernel], parameters)) is not None
+    ):
+        return (_other_parameters(text, kernel, parameters, other),)
+    return _success(output, found, kernel, arch, symbols, kernels=kernels)
+
+
+def _without_host_code(
+    text: str, run: Callable[[str], nvrtc.Output], wanted: Collection[str]
+) -> tuple[nvrtc.Output, tuple[Diagnostic, ...]]:
+    """Compile, without those host declarations that device code does not need; the others are errors on their lines.
+
+    wanted: names that are never left out
+    """
+    last_line = text.count("\n") + 1
+    refused: dict[str, Diagnostic] = {}
+    for _ in range(_MOST_PASSES):
+        output = run(text)
+        found = diagnostics.parse(output.log, FILE, last_line)
+        host = diagnostics.host_declarations(found)
+        marked = mark_constexpr(text, host.keys())
+        if marked != text:
+            text = marked
+            continue
+        rest = blank(text, host.keys()) if host else None
+        if rest is None or wanted & rest.names.keys():
+            break
+        refused |= {name: host[line] for name, line in rest.names.items()}
+        text = rest.text
+    needed = (refused.get(diagnostics.undefined_name(item.message) or "", item) for item in found)
+    return output, tuple(dict.fromkeys(needed))
+
+
+def options_for(arch: str, defines: Mapping[str, str], fmad: bool) -> list[str]:
+    """How NVRTC is called."""
+    return [
+        f"-arch={arch}",
+        "-std=c++17",
+        "-lineinfo",
+        "--ptxas-options=-v",
+        # The assembler may fuse a product and a sum that the PTX keeps apart: what is checked must be what is run.
+        "--ptxas-options=-fmad=false",
+        "--no-source-include",
+        f"--pre-include={prelude.NAME}",
+        f"-fmad={'true' if fmad else 'false'}",
+        "-DTILELAB",
+        *(f"-D{name}={value}" for name, value in defines.items()),
+    ]
+
+
+def _success(
+    output: nvrtc.Output,
+    found: tuple[Diagnostic, ...],
+    kernel: str,
+    arch: str,
+    symbols: tuple[str, ...],
+    *,
+    kernels: tuple[str, ...],
+) -> Compilation | tuple[Finding, ...]:
+    entry = output.lowered[kernel]
+    if len(output.ptx) > OUTPUT_LIMIT or len(output.cubin) > OUTPUT_LIMIT:
+        message = (
+            f"The compiled kernel is larger than {OUTPUT_LIMIT >> 20} MB: unroll less, or shrink its arrays."
+        )
+        return (Finding(Verdict.RESOURCE_LIMIT, message),)
+    if objection := ptx_shape.objection(output.ptx, entry, kernels):
+        message = f"The compiled code {objection}: inline assembly must stay inside its own statement."
+        return (Finding(Verdict.REJECTED, message),)
+    figures = diagnostics.resources(output.log, entry)
+    if figures is None:
+        return (Finding(Verdict.REJECTED, f"The compiler assembled no kernel {kernel}."),)
+    return Compilation(
+        arch,
+        entry,
+        _PTX_FILE.sub(r"\1\3", system_calls.as_declarations(output.ptx)),
+        output.cubin,
+        figures,
+        found,
+        {symbol: output.lowered[f"&{symbol}"] for symbol in symbols},
+    )
+
+
+def _other_parameters(text: str, kernel: str, expected: tuple[str, ...], found: tuple[str, ...]) -> Finding:
+    message = (
+        f"`{kernel}` has other parameters than the exercise once the file is compiled. "
+        f"Expected: ({', '.join(expected)}). Found: ({', '.join(found)[:_LONGEST_LIST]})."
+    )
+    return Finding(Verdict.REJECTED, message, _first_line(text, kernel))
+
+
+def _unknown_function(text: str, function: str) -> Finding:
+    message = f"The compiled kernel calls `{function}`, a function of the driver that a kernel must not call."
+    return Finding(Verdict.REJECTED, message, _first_line(text, function))
+
+
+def _failure(
+    output: nvrtc.Output, found: tuple[Diagnostic, ...], text: str, kernel: str, symbols: tuple[str, ...]
+) -> tuple[Finding, ...]:
+    errors = [item for item in found if item.severity is Severity.ERROR]
+    if refused := next((item for item in errors if _INCLUDE.search(item.message)), None):
+        return (Finding(Verdict.REJECTED, INCLUDE_MESSAGE, refused.line),)
+    if "__nv_name_map(" in output.log and all(item.line is None for item in errors):
+        return (Finding(Verdict.COMPILE_ERROR, _name_message(errors, kernel, symbols)),)
+    if output.result == nvrtc.OUT_OF_MEMORY or any(item.message == "out of memory" for item in errors):
+        return (Finding(Verdict.COMPILE_ERROR, MEMORY_MESSAGE),)
+    if errors:
+        return tuple(dict.fromkeys(_error(item, text) for item in errors))[:_MOST_FINDINGS]
+    return (_assembler_limit(output, kernel),)
+
+
+def _error(item: Diagnostic, text: str) -> Finding:
+    """What the compiler says, in words and at a line that help."""
+    name = diagnostics.undefined_symbol(item.message)
+    if name is not None:
+        name = ptx_shape.last_part(name) or name
+        line = _first_line(text, name)
+        where = f" in line {line}" if line is not None else ""
+        message = (
+            f"`{name}` is declared{where} but never defined. Write its definition, or remove what uses it."
+        )
+        return Finding(Verdict.COMPILE_ERROR, message, line)
+    if (reserved := diagnostics.declared_in(item.message, prelude.NAME)) is not None:
+        return Finding(
+            Verdict.COMPILE_ERROR, f"`{reserved}` is reserved by Tilelab. Rename yours.", item.line
+        )
+    if diagnostics.lacks_mask(item.message):
+        for old in diagnostics.WITHOUT_MASK:
+            if (line := _first_line(text, old)) is not None:
+                return Finding(Verdict.COMPILE_ERROR, diagnostics.mask_sentence(old), line)
+    if item.line is not None and (odd := odd_characters(text).get(item.line)) is not None:
+        return Finding(Verdict.COMPILE_ERROR, odd.sentence, item.line)
+    if plain := explain(item.message, item.line, text):
+        return Finding(Verdict.COMPILE_ERROR, plain, item.line)
+    if gap := missing_semicolon(item.message, item.line, item.column, text):
+        return Finding(Verdict.COMPILE_ERROR, gap.sentence, gap.line, column=gap.column)
+    unknown = diagnostics.undefined_name(item.message)
+    meant = nearest_name(unknown, text) if unknown else ""
+    return Finding(Verdict.COMPILE_ERROR, diagnostics.sentence(item.message, meant), item.line)
+
+
+def _first_line(text: str, name: str) -> int | None:
+    """The first line of the code with this name."""
+    named = (entry.item for entry in seen_items(scan(text)) if isinstance(entry.item, Token))
+    return next((token.line for token in named if token.text == name), None)
+
+
+def _name_message(errors: list[Diagnostic], kernel: str, symbols: tuple[str, ...]) -> str:
+    """Why the kernel or a module global could not be found by name."""
+    text = " ".join(item.message for item in errors)
+    name = next((symbol for symbol in symbols if f'"{symbol}"' in text), kernel)
+    what = "kernel" if name == kernel else "global variable"
+    if "overloaded" in text:
+        return f"There is more than one function {name}: the grader cannot tell which one to run. Keep one."
+    if "which instance of function template" in text:
+        return f"{name} is a template whose arguments the grader does not know. Make it an ordinary function."
+    return f"The {what} {name} is not there once the file is compiled: is it inside an `#if` or a namespace?"
+
+
+def _assembler_limit(output: nvrtc.Output, kernel: str) -> Finding:
+    """The assembler fails without a word where memory of fixed size is too large; its figures tell which."""
+    made = diagnostics.entries(output.log)
+    for entry in made:
+        figures = diagnostics.resources(output.log, entry)
+        if figures and figures.shared_bytes > STATIC_SHARED_LIMIT:
+            return Finding(
+                Verdict.RESOURCE_LIMIT,
+                f"{kernel} asks for {figures.shared_bytes:,} bytes of shared memory in a block; "
+                f"{STATIC_SHARED_LIMIT:,} are allowed for arrays of fixed size. Make the tile smaller.",
+            )
+    if made:
+        return Finding(
+            Verdict.RESOURCE_LIMIT,
+            f"{kernel} needs more memory of fixed size than a device has: "
+            "look at its `__constant__` arrays (65,536 bytes in all), its `__device__` arrays and its parameters.",
+        )
+    message = f"The compiler could not finish with this file ({nvrtc.result_name(output.result)})."
+    return Finding(Verdict.COMPILE_ERROR, message)

@@ -1,0 +1,280 @@
+"""The compiler's log, read: errors and warnings on the student's lines, and the figures of the assembled kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from kernels.source.headers import header_of
+from kernels.source.stand_ins import missing_sentence
+from kernels.verdict import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing the compiler said; `line` and `column` count from 1 and are None where it named no place."""
+
+    line: int | None
+    column: int | None
+    severity: Severity
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one thread, or one block for shared memory and barriers, needs of the device."""
+
+    registers: int
+    shared_bytes: int
+    local_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    constant_bytes: int
+    barriers: int
+
+
+_PLACE = re.compile(
+    r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?P<what>catastrophic error|internal error|error|warning)"
+    r"(?: #\d+(?:-D)?)?: (?P<message>.*)$"
+)
+_NO_PLACE = re.compile(r"^At end of source: (?:catastrophic error|error)(?: #\d+(?:-D)?)?: (?P<message>.*)$")
+_NOTE = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): note")
+_PTXAS = re.compile(r"^ptxas [^;\n]*?(?:; )?(?:error|fatal)\s*: (?P<message>(?!Ptx assembly aborted).*)$")
+_FIGURES = {
+    "registers": re.compile(r"Used (\d+) registers"),
+    "shared_bytes": re.compile(r"(\d+) bytes smem"),
+    "local_bytes": re.compile(r"(\d+) bytes stack frame"),
+    "spill_store_bytes": re.compile(r"(\d+) bytes spill stores"),
+    "spill_load_bytes": re.compile(r"(\d+) bytes spill loads"),
+    "constant_bytes": re.compile(r"(\d+) bytes cmem"),
+    "barriers": re.compile(r"used (\d+) barriers"),
+}
+_ENTRY = re.compile(r"Compiling entry function '([^']*)'")
+_TOO_LONG = 300
+_CLOSE = 0.8
+
+
+def parse(log: str, file: str, last_line: int) -> tuple[Diagnostic, ...]:
+    """Errors and warnings in `log`, in its order; only those that stand in `file` keep their line.
+
+    last_line: of the file; a `#line` in the source can claim any other
+    """
+    lines = log.splitlines()
+    found = []
+    for number, text in enumerate(lines):
+        after = lines[number + 1 : number + 3]
+        if match := _PLACE.match(text):
+            severity = Severity.WARNING if match["what"] == "warning" else Severity.ERROR
+            line = _own_line(match, file, last_line)
+            found.append(
+                Diagnostic(line, _column(after) if line else None, severity, _short(match["message"]))
+            )
+        elif match := _NO_PLACE.match(text):
+            note = _NOTE.match(after[0]) if after else None
+            line = _own_line(note, file, last_line) if note else None
+            found.append(Diagnostic(line, None, Severity.ERROR, _short(match["message"])))
+        elif match := _PTXAS.match(text):
+            message = f"inline assembly: {match['message']}"
+            found.append(Diagnostic(None, None, Severity.ERROR, _short(message)))
+    return tuple(found)
+
+
+def _own_line(match: re.Match[str], file: str, last_line: int) -> int | None:
+    line = int(match["line"][:9])
+    return line if match["file"] == file and 1 <= line <= last_line else None
+
+
+def resources(log: str, entry: str) -> Resources | None:
+    """The figures that ptxas printed for `entry`; None where it printed none."""
+    part = _entry_part(log.splitlines(), entry)
+    if not part:
+        return None
+    text = "\n".join(part)
+    # cmem is printed once for each constant bank
+    return Resources(
+        **{name: sum(int(figure) for figure in pattern.findall(text)) for name, pattern in _FIGURES.items()}
+    )
+
+
+def entries(log: str) -> tuple[str, ...]:
+    """The mangled names of the kernels that ptxas reports on."""
+    return tuple(_ENTRY.findall(log))
+
+
+def _entry_part(lines: Iterable[str], entry: str) -> list[str]:
+    part: list[str] = []
+    inside = False
+    for line in lines:
+        if match := _ENTRY.search(line):
+            inside = match[1] == entry
+        elif inside and "Function properties for" in line and entry not in line:
+            inside = False
+        if inside:
+            part.append(line)
+    return part
+
+
+def _column(after: list[str]) -> int | None:
+    """The column of the caret below a quoted line; the compiler indents both by two spaces."""
+    if len(after) == 2 and after[1].strip() == "^":
+        return after[1].index("^") - 1
+    return None
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= _TOO_LONG else message[:_TOO_LONG] + " ..."
+
+
+_BUILTINS = (
+    "__syncthreads",
+    "__syncwarp",
+    "__threadfence",
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "atomicAdd",
+    "__shared__",
+    "__global__",
+    "__device__",
+    "__restrict__",
+    "__constant__",
+)
+_UNDEFINED = re.compile(r'identifier "([^"]+)" is undefined')
+_NO_MEMBER = re.compile(r'namespace "(\w+)" has no member "(\w+)"')
+_DECLARED = re.compile(
+    r'"(?:[^"(]*[ *&])?(\w+)(?:\([^"]*)?"[^"(]*\((?:declared|previous definition) at line \d+ of ([^)]+)\)'
+)
+_UNRESOLVED = re.compile(r"Unresolved extern (?:function|variable) '([^']+)'")
+WITHOUT_MASK = {
+    "__shfl": "__shfl_sync(0xffffffff, ...)",
+    "__shfl_up": "__shfl_up_sync(0xffffffff, ...)",
+    "__shfl_down": "__shfl_down_sync(0xffffffff, ...)",
+    "__shfl_xor": "__shfl_xor_sync(0xffffffff, ...)",
+    "__any": "__any_sync(0xffffffff, ...)",
+    "__all": "__all_sync(0xffffffff, ...)",
+    "__ballot": "__ballot_sync(0xffffffff, ...)",
+}
+"""Functions of a warp that went with CUDA 12, and their successors, which take a mask of lanes first."""
+_WAY_OUT = "take it out of this file, or put it between `#ifndef TILELAB` and `#endif`."
+_PLAIN = (
+    (
+        "function without execution space annotations",
+        (
+            "Tilelab compiles device code only, and this function is marked neither `__global__` nor `__device__`, "
+            f"so it would run on the host. Write `__device__` in front of it, {_WAY_OUT}"
+        ),
+    ),
+    (
+        "explicitly marked as a __host__ function",
+        (
+            "Tilelab compiles device code only, and this function is marked `__host__`. "
+            f"Write `__device__` instead, {_WAY_OUT}"
+        ),
+    ),
+    (
+        "variable without memory space annotations",
+        (
+            "Tilelab compiles device code only, and this variable stands outside of any function and would live on "
+            f"the host. Write `__device__` or `__constant__` in front of it, make it a local one, {_WAY_OUT}"
+        ),
+    ),
+)
+
+
+_NO_DECLARATION = "has no storage class or type specifier"
+
+
+def host_declarations(found: Iterable[Diagnostic]) -> dict[int, Diagnostic]:
+    """By line, what was refused for being the host's; not where the compiler cannot make out a declaration at all."""
+    found = tuple(found)
+    unreadable = {item.line for item in found if _NO_DECLARATION in item.message}
+    return {
+        item.line: item
+        for item in found
+        if item.line is not None
+        and item.line not in unreadable
+        and any(words in item.message for words, _ in _PLAIN)
+    }
+
+
+def undefined_name(message: str) -> str | None:
+    """The name that the compiler says it does not know."""
+    match = _UNDEFINED.search(message)
+    return match[1] if match else None
+
+
+def undefined_symbol(message: str) -> str | None:
+    """The mangled name that the assembler finds used and never defined."""
+    match = _UNRESOLVED.search(message)
+    return match[1] if match else None
+
+
+def declared_in(message: str, file: str) -> str | None:
+    """The name that the compiler says another file declares already."""
+    match = _DECLARED.search(message)
+    return match[1] if match and match[2] == file else None
+
+
+def lacks_mask(message: str) -> bool:
+    """Whether the assembler refuses a function of a warp that takes no mask of lanes."""
+    return "without '.sync'" in message
+
+
+def mask_sentence(name: str) -> str:
+    """What to write in place of a function of a warp that takes no mask of lanes."""
+    return f"`{name}` is gone from CUDA. Use `{WITHOUT_MASK[name]}`, with the mask of lanes first."
+
+
+def sentence(message: str, meant: str = "") -> str:
+    """The compiler's words as a sentence, with what to try next where the mistake is a common one.
+
+    meant: a name of the file that is close to an undefined one
+    """
+    member = _NO_MEMBER.search(message)
+    name = f"{member[1]}::{member[2]}" if member else undefined_name(message) or ""
+    if missing := missing_sentence(name):
+        return missing
+    if header := header_of(name):
+        return f"`{name}` comes from `<{header}>`. Add `#include <{header}>`."
+    if name in WITHOUT_MASK:
+        return mask_sentence(name)
+    for words, plain in _PLAIN:
+        if words in message:
+            return plain
+    message = message.rstrip()
+    text = message[:1].upper() + message[1:]
+    text = text if text.endswith((".", "?", "!")) else text + "."
+    return f"{text} {advice}" if (advice := hint(message, meant)) else text
+
+
+def hint(message: str, meant: str = "") -> str:
+    """What to try next for a common mistake; "" where there is nothing to add."""
+    if 'expected a ";"' in message:
+        return "Look at the end of this line and of the one before it: a `;` is missing there."
+    if 'expected a "}"' in message:
+        return "A `{` is never closed: count the braces."
+    if "initializer not allowed for __shared__" in message:
+        return "Let the threads store the first values, then call `__syncthreads()`."
+    if "has already been declared in the current scope" in message:
+        return "Two declarations in one block share this name: rename one."
+    if match := _UNDEFINED.search(message):
+        return _undefined_hint(match[1], meant)
+    return ""
+
+
+def _undefined_hint(name: str, meant: str) -> str:
+    if name == "main" or name.startswith("cuda"):
+        return "Only the kernel and its helpers belong in this file; the host code is the grader's."
+    bare = name.strip("_").lower()
+    for builtin in _BUILTINS:
+        if bare == builtin.strip("_").lower():
+            return f"Did you mean `{builtin}`?"
+    meant = meant or next(iter(get_close_matches(name, _BUILTINS, 1, _CLOSE)), "")
+    if meant:
+        return f"Did you mean `{meant}`?"
+    if name.upper() == name:
+        return f"Declare it first, for example `#define {name} 16`."
+    return "Check its spelling, and that it is declared before this line."

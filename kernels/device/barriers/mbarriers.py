@@ -1,0 +1,306 @@
+"""Barriers in shared memory: `cuda::barrier`, which is `mbarrier` in PTX.
+
+The object holds what the hardware's does, in a form of its own: how many arrivals a phase takes, how many of them are
+still missing, and the number of the phase.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.barriers.ordering import Counts, Grid, Ordering
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.operands import Operands
+from kernels.device.execution.printing import TrapError, stop
+from kernels.device.execution.values import from_array
+from kernels.device.memory.access import Place
+from kernels.device.memory.locate import Part, Site, split
+from kernels.device.memory.parts import note_part, read_part, write_part
+from kernels.device.observers.accesses import Kind, Strength
+from kernels.device.observers.unset import ADDRESS, BRANCH
+from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Unsupported
+from kernels.verdict import Example, Verdict
+from kernels.wording import plural
+
+_SIZE = 8
+_VALID = "the present one of its `cuda::barrier` or the one before"
+_BITS = 20
+_MOST = (1 << _BITS) - 1
+_OPCODE = re.compile(
+    r"mbarrier\.(?P<verb>init|inval|arrive|arrive_drop|test_wait|try_wait)(?P<parity>\.parity)?(?P<opens>\.noComplete)?"
+    r"(?:\.acquire|\.release)?(?:\.cta|\.cluster)?(?P<shared>\.shared(?:::cta)?)?\.b64"
+)
+_KINDS = {
+    "init": (Kind.WRITE, Strength.PLAIN),
+    "inval": (Kind.WRITE, Strength.PLAIN),
+    "test_wait": (Kind.READ, Strength.BLOCK),
+    "try_wait": (Kind.READ, Strength.BLOCK),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MbarrierUse:
+    """One instruction on a barrier in shared memory.
+
+    verb: what it does: init, inval, arrive, arrive_drop, test_wait or try_wait
+    opens: whether its arrivals may complete the phase
+    target: the register for its result, or None
+    source: the register that it looks at: a count, a token or a parity
+    """
+
+    instruction: Instruction
+    site: Site
+    verb: str
+    parity: bool
+    opens: bool
+    place: Place
+    target: int | None
+    source: int
+
+
+def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
+    """Reads an instruction that works on a barrier in shared memory."""
+    found = _OPCODE.fullmatch(item.opcode)
+    if found is None:
+        raise Unsupported(item.opcode, item.line)
+    verb, waits = found["verb"], found["verb"].endswith("wait")
+    if bool(found["parity"]) > waits or bool(found["opens"]) > (verb in {"arrive", "arrive_drop"}):
+        raise Malformed("a barrier in shared memory of unexpected form")
+    left = list(item.operands)
+    target = None
+    if waits or verb.startswith("arrive"):
+        target = operands.target(left.pop(0), 1 if waits else 64)
+    place = operands.place(left.pop(0))
+    kind, strength = _KINDS.get(verb, (Kind.UPDATE, Strength.BLOCK))
+    site = Site(pc, item.line, "shared" if found["shared"] else "generic", _SIZE, kind, strength)
+    source: Operand = left[0] if left else Immediate(1)
+    if len(left) > 1 + (verb == "try_wait") or (not left and (waits or verb == "init")):
+        raise Malformed("a barrier in shared memory with the wrong number of operands")
+    register = operands.source(source, 64 if waits and not found["parity"] else 32)
+    opens = not found["opens"]
+    return MbarrierUse(item, site, verb, bool(found["parity"]), opens, place, target, register)
+
+
+@dataclass(frozen=True, slots=True)
+class _States:
+    """Barriers as the listed threads of a part find them."""
+
+    expected: Counts
+    missing: Counts
+    phase: Counts
+
+    @staticmethod
+    def of(words: Counts) -> _States:
+        return _States(words & _MOST, words >> _BITS & _MOST, words >> 2 * _BITS)
+
+    @property
+    def words(self) -> Counts:
+        joined: Counts = self.expected | self.missing << _BITS | self.phase << 2 * _BITS
+        return joined
+
+
+def missing_arrivals(tokens: NDArray[np.int64]) -> NDArray[np.int32]:
+    """`mbarrier.pending_count`: how many arrivals a phase missed when tokens were given out."""
+    missing: NDArray[np.int32] = _States.of(tokens).missing.astype(np.int32)
+    return missing
+
+
+def endless_wait(last: Sequence[Instruction]) -> Instruction | None:
+    """The wait that instructions executed over and over belong to, where they do nothing but wait."""
+    used = [item for item in last if item.opcode.startswith("mbarrier.")]
+    only_waits = all("_wait" in item.opcode for item in used)
+    return used[0] if used and only_waits else None
+
+
+class Mbarriers:
+    """The barriers in the shared memory of a chunk of blocks.
+
+    trusted: whether barriers alone order the program's threads
+    """
+
+    def __init__(self, machine: Machine, ordering: Ordering, *, trusted: bool) -> None:
+        self._machine = machine
+        self._ordering = ordering
+        self._trusted = trusted
+
+    def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
+        """Threads execute an instruction on their barriers."""
+        machine = self._machine
+        for register, harm in ((use.place.register, ADDRESS), (use.source, BRANCH)):
+            machine.unset.use(register, use.site.pc, mask, harm)
+        grid = (machine.shape.threads, machine.shape.blocks)
+        value = machine.registers[use.source]
+        given = value.dense(np.dtype(f"i{value.bits // 8}")).astype(np.int64)
+        sources = np.broadcast_to(given, grid).reshape(-1)
+        result = np.zeros(machine.shape.lanes, np.int64)
+        act = self._action(use.verb)
+        for part in split(
+            machine, use.site, machine.registers[use.place.register], use.place.displacement, mask
+        ):
+            if part.allocation.space != "shared":
+                self._stop(use, part.lanes, "it uses a `cuda::barrier` that does not lie in shared memory")
+            act(use, part, sources[part.lanes], result)
+            note_part(machine, part, use.site)
+        if use.target is not None:
+            done = result.reshape(grid)
+            waits = use.verb.endswith("wait")
+            machine.write(use.target, from_array(done.astype(np.bool_) if waits else done), mask, keep=True)
+            machine.unset.clear(use.target, mask)
+
+    def _action(self, verb: str) -> Callable[[MbarrierUse, Part, Counts, Counts], None]:
+        if verb == "init":
+            return self._init
+        if verb == "inval":
+            return self._inval
+        return self._wait if verb.endswith("wait") else self._arrive
+
+    # -- what the instructions do -------------------------------------------------------------------------------------
+
+    def _init(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
+        bad = (sources < 1) | (sources > _MOST)
+        if bad.any():
+            count = int(sources[bad][0])
+            self._stop(
+                use,
+                part.lanes[bad],
+                f"it makes a `cuda::barrier` for {count:,} threads; 1 to {_MOST:,} may be",
+            )
+        self._set(part, _States(sources, sources, np.zeros_like(sources)))
+        for key, lanes, _ in self._by_barrier(part, np.zeros_like(sources)):
+            self._ordering.seen(key)[:, lanes % self._machine.shape.blocks] = 0
+
+    def _inval(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
+        nothing = np.zeros((len(part.lanes), _SIZE), np.uint8)
+        write_part(self._machine, part, nothing, np.zeros(len(part.lanes), np.bool_))
+
+    def _arrive(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
+        """Threads arrive in the order of their numbers; each gets the state as it finds it."""
+        order = np.argsort(self._barriers(part), kind="stable")
+        part, sources = Part(part.allocation, part.offsets[order], part.lanes[order]), sources[order]
+        states = self._states(use, part)
+        barriers = self._barriers(part)
+        first = np.flatnonzero(np.r_[True, barriers[1:] != barriers[:-1]])
+        lengths = np.diff(np.r_[first, len(barriers)])
+        until = np.cumsum(sources)
+        before = until - sources
+        before = before - np.repeat(before[first], lengths)
+        total = np.add.reduceat(sources, first)
+        self._check_arrivals(use, part, states, np.repeat(total, lengths), sources)
+        result[part.lanes] = _States(states.expected, states.missing - before, states.phase).words
+        for (_, name, offset), lanes, phase in self._by_barrier(part, states.phase):
+            self._ordering.arrive(("mbarrier", name, offset, phase), self._grid(lanes))
+        expected, missing = states.expected[first], states.missing[first] - total
+        if use.verb == "arrive_drop":
+            expected = expected - total
+        done = missing == 0
+        after = _States(expected, np.where(done, expected, missing), states.phase[first] + done)
+        self._set(Part(part.allocation, part.offsets[first], part.lanes[first]), after)
+
+    def _wait(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
+        """Whether the phase of a token, or that of a parity, is over; whoever knows it comes after the arrivals."""
+        states = self._states(use, part)
+        if use.parity:
+            done, over = (states.phase ^ sources) & 1 == 1, states.phase - 1
+        else:
+            over = _States.of(sources).phase
+            done = states.phase > over
+            if (stale := (states.phase - over) & -2 != 0).any():
+                self._stop(use, part.lanes[stale], f"it waits with a token of another phase than {_VALID}")
+        result[part.lanes] = done
+        chosen = Part(part.allocation, part.offsets[done], part.lanes[done])
+        for (_, name, offset), lanes, phase in self._by_barrier(chosen, over[done]):
+            self._ordering.wait(("mbarrier", name, offset, phase), self._grid(lanes))
+            seen = self._ordering.seen(("mbarrier", name, offset)).reshape(-1)
+            seen[lanes] = np.maximum(seen[lanes], phase + 1)
+
+    # -- what may not be ----------------------------------------------------------------------------------------------
+
+    def _check_arrivals(
+        self, use: MbarrierUse, part: Part, states: _States, total: Counts, sources: Counts
+    ) -> None:
+        if (bad := sources < 1).any():
+            self._stop(use, part.lanes[bad], "it arrives at a `cuda::barrier` with a count below 1")
+        if (many := total > states.missing).any():
+            came, missing, expected = (
+                int(each[many][0]) for each in (total, states.missing, states.expected)
+            )
+            known = (
+                f"it was initialised for {expected:,}"
+                if missing == expected
+                else f"it waits for {missing:,} more"
+            )
+            self._misused(
+                use, part.lanes[many], f"{plural(came, 'thread')} arrive at this `cuda::barrier`; {known}."
+            )
+        for key, lanes, phase in self._by_barrier(part, states.phase):
+            unaware = lanes[self._ordering.seen(key).reshape(-1)[lanes] < phase]
+            if unaware.size:
+                why = "{thread} arrives at a `cuda::barrier`; nothing tells it that the last phase is over"
+                self._misused(use, unaware, why)
+        if not use.opens and (last := total == states.missing).any():
+            self._stop(use, part.lanes[last], "its arrival completes a phase, which `.noComplete` rules out")
+
+    def _misused(self, use: MbarrierUse, lanes: NDArray[np.intp], why: str) -> NoReturn:
+        """It is left to chance which phase an arrival counts for; `why` names the first as `{thread}`."""
+        item = use.instruction
+        if not self._trusted:
+            reason = "the order in which a `cuda::barrier` is used here depends on atomics or volatile loads"
+            raise Unsupported(item.opcode, item.line, f"{reason}, which is not emulated")
+
+        def describe() -> tuple[Example, str]:
+            block, thread = self._machine.who(int(lanes[0]))
+            name = self._machine.lane_name(int(lanes[0]))
+            return Example(block, (thread,)), why.format(thread=name)
+
+        self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, item.line, len(lanes), describe)
+        raise TrapError
+
+    def _stop(self, use: MbarrierUse, lanes: NDArray[np.intp], why: str) -> NoReturn:
+        stop(self._machine, use.instruction.line, int(lanes[0]), len(lanes), why)
+
+    # -- the objects --------------------------------------------------------------------------------------------------
+
+    def _states(self, use: MbarrierUse, part: Part) -> _States:
+        """The barriers of the threads; the kernel ends where one is none."""
+        data, valid = read_part(self._machine, part, _SIZE)
+        if valid is not None and not valid.all():
+            bad = np.flatnonzero(~valid)
+            element = part.allocation, int(part.offsets[bad[0]]), int(part.lanes[bad[0]])
+            self._machine.unset.report_memory(use.site.pc, element, len(bad))
+            raise TrapError
+        states = _States.of(np.ascontiguousarray(data).view(np.int64)[:, 0])
+        broken = (
+            (states.missing > states.expected) | (states.phase < 0) | (states.missing < (states.expected > 0))
+        )
+        if broken.any():
+            self._stop(use, part.lanes[broken], "it uses a `cuda::barrier` that has been overwritten")
+        return states
+
+    def _set(self, part: Part, states: _States) -> None:
+        write_part(self._machine, part, np.ascontiguousarray(states.words).reshape(-1, 1).view(np.uint8))
+
+    def _barriers(self, part: Part) -> Counts:
+        """A number for the barrier of each thread, different for each block."""
+        numbers: Counts = part.offsets * self._machine.shape.blocks + part.lanes % self._machine.shape.blocks
+        return numbers
+
+    def _by_barrier(
+        self, part: Part, phases: Counts
+    ) -> Iterator[tuple[tuple[str, str, int], NDArray[np.intp], int]]:
+        """The threads by barrier and phase."""
+        for offset in np.unique(part.offsets).tolist():
+            here = part.offsets == offset
+            for phase in np.unique(phases[here]).tolist():
+                yield ("mbarrier", part.allocation.name, offset), part.lanes[here & (phases == phase)], phase
+
+    def _grid(self, lanes: NDArray[np.intp]) -> Grid:
+        grid = np.zeros((self._machine.shape.threads, self._machine.shape.blocks), np.bool_)
+        grid.reshape(-1)[lanes] = True
+        return grid

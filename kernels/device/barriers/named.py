@@ -1,0 +1,239 @@
+"""The 16 barriers of a block, for a part of its threads: `bar.sync n, count` and `bar.arrive n, count`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.barriers.ordering import Counts, Grid, Ordering
+from kernels.device.execution.machine import WARP, Machine
+from kernels.device.execution.printing import TrapError, stop
+from kernels.device.ptx.constructs import waiting_place
+from kernels.device.ptx.module import Instruction, Unsupported
+from kernels.verdict import Example, Verdict
+
+MOST = 16
+_NOWHERE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Threads that come to barriers by one instruction.
+
+    numbers, counts: of every thread
+    counted: whether it names a count; else it takes all threads of the block
+    trusted: whether barriers alone order the program's threads, so that nothing else can tell when one is free again
+    """
+
+    instruction: Instruction
+    pc: int
+    part: Grid
+    numbers: Counts
+    counts: Counts
+    counted: bool
+    waits: bool
+    trusted: bool
+
+
+class NamedBarriers:
+    """What stands at the barriers of a chunk of blocks.
+
+    arrived: barrier, thread, block -> whether the thread has come to the present use
+    waiting: the barrier at which each thread waits, and by which instruction
+    expected: how many threads the present use takes, 0 where nobody has come
+    open_ended: whether the present use takes all threads of the block that have not exited
+    uses: how many uses are over
+    """
+
+    def __init__(self, machine: Machine, ordering: Ordering) -> None:
+        threads, blocks = machine.shape.threads, machine.shape.blocks
+        self._machine = machine
+        self._ordering = ordering
+        self._warps = -(-threads // WARP)
+        self._arrived = np.zeros((MOST, threads, blocks), np.bool_)
+        self._waiting = np.full((threads, blocks), _NOWHERE, np.int64)
+        self._pcs = np.zeros((threads, blocks), np.int64)
+        self._expected = np.zeros((MOST, blocks), np.int64)
+        self._open_ended = np.zeros((MOST, blocks), np.bool_)
+        self._uses = np.zeros((MOST, blocks), np.int64)
+
+    def any(self) -> bool:
+        """Whether any thread waits."""
+        return bool((self._waiting != _NOWHERE).any())
+
+    def places(self) -> dict[int, Grid]:
+        """Where threads wait: instruction -> threads."""
+        waiting = self._waiting != _NOWHERE
+        return {int(pc): waiting & (self._pcs == pc) for pc in np.unique(self._pcs[waiting])}
+
+    def forget(self, columns: NDArray[np.intp]) -> None:
+        """The threads of these blocks have ended."""
+        self._arrived[:, :, columns] = False
+        self._waiting[:, columns] = _NOWHERE
+        self._expected[:, columns] = 0
+
+    # -- threads that come --------------------------------------------------------------------------------------------
+
+    def check_whole(self, arrival: Arrival) -> None:
+        """Threads come to `__syncthreads()`, which is barrier 0 for all threads: is it free for them?"""
+        self._check_free(arrival, 0, arrival.part)
+        if (self._arrived[0] & arrival.part.any(axis=0)).any():
+            self._misused(
+                arrival, arrival.part, "while others of its block use barrier 0 for a part of the block"
+            )
+
+    def arrive(self, arrival: Arrival, whole: Grid) -> None:
+        """Threads come to the barriers that they name.
+
+        whole: threads that wait at `__syncthreads()`
+        """
+        self._check_operands(arrival)
+        for number in np.unique(arrival.numbers[arrival.part]).tolist():
+            part = arrival.part & (arrival.numbers == number)
+            blocks = part.any(axis=0)
+            self._check_free(arrival, number, part)
+            if number == 0 and (whole & blocks).any():
+                self._misused(
+                    arrival, part, "while others of its block wait at `__syncthreads()`, which is barrier 0"
+                )
+            if (self._arrived[number] & part).any():
+                self._misused(
+                    arrival, part, f"where it has come already; barrier {number} has not opened since"
+                )
+            self._expect(arrival, number, part, blocks)
+            self._arrived[number] |= part
+            if arrival.waits:
+                self._waiting[part], self._pcs[part] = number, arrival.pc
+            else:
+                self._bring(number, part)
+            present = self._present(number, None)
+            if (many := blocks & (present > self._expected[number])).any():
+                came, wanted = int(present[many][0]), int(self._expected[number][many][0])
+                place = waiting_place(arrival.instruction)
+                self._misused(
+                    arrival, part, f"{came:,} threads reach {place}; it takes {wanted:,}.", whole=True
+                )
+
+    def _check_operands(self, arrival: Arrival) -> None:
+        part = arrival.part
+        for values, good, what in (
+            (
+                arrival.numbers,
+                (arrival.numbers >= 0) & (arrival.numbers < MOST),
+                "there are barriers 0 to 15 only",
+            ),
+            (arrival.counts, self._fits(arrival), f"the count must be a positive multiple of {WARP}"),
+        ):
+            bad = np.flatnonzero(part & ~good)
+            if bad.size:
+                value = int(values.reshape(-1)[bad[0]])
+                why = f"it names {value} at `{arrival.instruction.opcode}`, and {what}"
+                stop(self._machine, arrival.instruction.line, int(bad[0]), bad.size, why)
+
+    def _fits(self, arrival: Arrival) -> Grid:
+        if not arrival.counted:
+            return np.ones_like(arrival.part)
+        fits: Grid = (arrival.counts % WARP == 0) & (arrival.counts > 0)
+        return fits
+
+    def _check_free(self, arrival: Arrival, number: int, part: Grid) -> None:
+        """Every thread that comes must know that the barrier's last use is over."""
+        unaware = part & (self._ordering.seen(("bar", number)) < self._uses[number])
+        if unaware.any():
+            self._misused(
+                arrival, unaware, f"and nothing tells it that the last use of barrier {number} is over"
+            )
+
+    def _expect(self, arrival: Arrival, number: int, part: Grid, blocks: Grid) -> None:
+        """The threads of a use must agree on how many it takes."""
+        counts = arrival.counts if arrival.counted else np.full_like(arrival.counts, self._warps * WARP)
+        known = self._expected[number]
+        most = np.where(part, counts, 0).max(axis=0)
+        differs = part & ((counts != most) | ((known > 0) & (counts != known)))
+        if differs.any():
+            self._misused(arrival, differs, f"and names another count than others do for barrier {number}")
+        self._expected[number] = np.where(blocks, most, known)
+        if not arrival.counted:
+            self._open_ended[number] |= blocks
+
+    def _bring(self, number: int, part: Grid) -> None:
+        """What threads did before they came is there for those that wait."""
+        uses = self._uses[number]
+        for use in np.unique(uses[part.any(axis=0)]).tolist():
+            self._ordering.arrive(("bar", number, use), part & (uses == use))
+
+    def _misused(self, arrival: Arrival, part: Grid, why: str, *, whole: bool = False) -> NoReturn:
+        """Which threads open the barrier is left to chance; `why` is a whole sentence or goes on from the thread's."""
+        instruction = arrival.instruction
+        lanes = np.flatnonzero(part)
+        if not arrival.trusted:
+            raise Unsupported(
+                instruction.opcode,
+                instruction.line,
+                f"the order in which `{instruction.opcode}` is used here depends on atomics or volatile loads, which is"
+                " not emulated",
+            )
+
+        def describe() -> tuple[Example, str]:
+            block, thread = self._machine.who(int(lanes[0]))
+            name = self._machine.lane_name(int(lanes[0]))
+            message = why if whole else f"{name} comes to `{instruction.opcode}`, {why}"
+            return Example(block, (thread,)), message
+
+        self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, instruction.line, len(lanes), describe)
+        raise TrapError
+
+    # -- barriers that open -------------------------------------------------------------------------------------------
+
+    def _present(self, number: int, gone: Grid | None) -> Counts:
+        """How many threads of each block have come; the last warp counts as a whole one."""
+        arrived = self._arrived[number]
+        if gone is not None:
+            arrived = arrived | (gone & self._open_ended[number])
+        missing = self._warps * WARP - len(arrived)
+        last = arrived[(self._warps - 1) * WARP :].any(axis=0)
+        present: Counts = arrived.sum(axis=0) + missing * last
+        return present
+
+    def opened(self, gone: Grid) -> Iterator[tuple[int, Grid]]:
+        """Opens what can be opened: the instructions at which threads waited, with the threads."""
+        for number in range(MOST):
+            expected = self._expected[number]
+            if expected.any():
+                complete = (expected > 0) & (self._present(number, gone) >= expected)
+                if complete.any():
+                    yield from self._open(number, complete, gone)
+
+    def _open(self, number: int, blocks: Grid, gone: Grid) -> list[tuple[int, Grid]]:
+        waiters = (self._waiting == number) & blocks
+        found = [(int(pc), waiters & (self._pcs == pc)) for pc in np.unique(self._pcs[waiters])]
+        self._tell(number, blocks, waiters, gone)
+        self._uses[number, blocks] += 1
+        seen = self._ordering.seen(("bar", number))
+        np.copyto(seen, self._uses[number], where=waiters)
+        self._arrived[number][:, blocks] = False
+        self._waiting[waiters] = _NOWHERE
+        self._expected[number, blocks] = 0
+        self._open_ended[number, blocks] = False
+        return found
+
+    def _tell(self, number: int, blocks: Grid, waiters: Grid, gone: Grid) -> None:
+        """Orders what the threads did before and do after, by whether all of the block, a part or not all wait."""
+        everyone = blocks & (waiters | (gone & self._open_ended[number])).all(axis=0)
+        only_arrived = blocks & (self._arrived[number] & ~waiters).any(axis=0)
+        together = blocks & ~everyone & ~only_arrived
+        if everyone.any():
+            self._ordering.barrier(None if (everyone | gone.all(axis=0)).all() else everyone)
+            self._machine.epochs[0, everyone] += 1
+        if together.any():
+            self._ordering.met(np.where(waiters & together, np.int64(number), np.int64(-1)))
+        if only_arrived.any():
+            part = waiters & only_arrived
+            self._bring(number, part)
+            uses = self._uses[number]
+            for use in np.unique(uses[only_arrived]).tolist():
+                self._ordering.wait(("bar", number, use), part & (uses == use))

@@ -1,0 +1,71 @@
+"""Who has met whom: told to the race detection, and kept here as far as barriers themselves need it.
+
+A barrier may be used again only by threads that know its last use to be over; else nobody can say which use they count
+for. `seen` holds for each barrier how many of its uses each thread knows to be over, directly or through others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.execution.machine import Machine
+
+Grid = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+Groups = NDArray[np.int64]
+
+
+class Ordering:
+    """The meetings of one chunk of blocks."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._shape = machine.shape.threads, machine.shape.blocks
+        self._seen: dict[Hashable, Counts] = {}
+        self._brought: dict[Hashable, dict[Hashable, Counts]] = {}
+
+    def seen(self, barrier: Hashable) -> Counts:
+        """How many uses of a barrier each thread knows to be over."""
+        if barrier not in self._seen:
+            self._seen[barrier] = np.zeros(self._shape, np.int64)
+        return self._seen[barrier]
+
+    def barrier(self, blocks: Grid | None) -> None:
+        """All threads of the given blocks (None: of all) that have not exited met."""
+        self._machine.races.barrier(blocks)
+        chosen = slice(None) if blocks is None else blocks
+        for known in self._seen.values():
+            known[:, chosen] = known[:, chosen].max(axis=0)
+
+    def met(self, groups: Groups) -> None:
+        """Threads of a block with the same number met; -1 takes no part."""
+        self._machine.races.met(groups)
+        if not self._seen:
+            return
+        grid = np.broadcast_to(groups, self._shape)
+        part = grid >= 0
+        keys = (
+            np.unique(grid[part], return_inverse=True)[1].reshape(-1) * self._shape[1] + np.nonzero(part)[1]
+        )
+        for known in self._seen.values():
+            most = np.zeros(int(keys.max(initial=0)) + 1, known.dtype)
+            np.maximum.at(most, keys, known[part])
+            known[part] = most[keys]
+
+    def arrive(self, key: Hashable, part: Grid) -> None:
+        """Threads arrived at what `key` stands for, each at the one of its own block."""
+        self._machine.races.arrive(key, self._machine.mask(part))
+        brought = self._brought.setdefault(key, {})
+        for barrier, known in self._seen.items():
+            most = np.where(part, known, 0).max(axis=0)
+            brought[barrier] = np.maximum(brought.get(barrier, 0), most)
+
+    def wait(self, key: Hashable, part: Grid) -> None:
+        """Threads know what `key` stands for to be complete."""
+        self._machine.races.wait(key, self._machine.mask(part))
+        for barrier, most in self._brought.get(key, {}).items():
+            known = self.seen(barrier)
+            np.maximum(known, most, out=known, where=part)

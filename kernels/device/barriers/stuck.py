@@ -1,0 +1,55 @@
+"""Says which threads of a block wait for each other in vain."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.execution.machine import Machine
+from kernels.device.ptx.constructs import rule, waiting_place
+from kernels.device.ptx.module import Immediate
+from kernels.device.ptx.nesting import branch_depth
+from kernels.device.ptx.program import Program
+from kernels.verdict import Example, Verdict
+
+
+def report_stuck(
+    machine: Machine,
+    program: Program,
+    column: int,
+    groups: list[tuple[int, NDArray[np.intp]]],
+) -> None:
+    """A block of the chunk cannot go on; `groups`: where its threads wait, as instruction and thread numbers."""
+    instructions = program.instructions
+    # The barrier that stands in a branch is the one to look at, not the one where the others rightly wait.
+    ordered = sorted(groups, key=lambda group: (-branch_depth(program, group[0]), len(group[1]), group[0]))
+    pc, threads = ordered[0]
+    line = instructions[pc].line
+    other_pc, other_threads = ordered[-1]
+    other_line = instructions[other_pc].line if other_pc != pc else None
+
+    def describe() -> tuple[Example, str]:
+        block = machine.geometry.block(column)
+        one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
+        what = waiting_place(instructions[pc])
+        name, where = machine.thread_name(one), machine.block_name(block)
+        message = f"thread {name} of block {where} waits at {what}, line {line}"
+        if other_pc == pc and (wanted := _wanted(program, pc)) is not None:
+            return Example(block, (one,)), f"{message}. Only {len(threads):,} of {wanted:,} threads reach it."
+        if other_pc == pc:
+            message += ", and threads that it waits for never come there"
+            return Example(block, (one,)), f"{message}: {rule(instructions[pc])}"
+        name, what = machine.thread_name(two), waiting_place(instructions[other_pc])
+        message += f", while thread {name} of the same block waits at {what}, line {other_line}"
+        return Example(block, (one, two)), f"{message}: {rule(instructions[pc])}"
+
+    machine.findings.add(Verdict.BARRIER_DIVERGENCE, line, len(threads), describe, other_line=other_line)
+
+
+def _wanted(program: Program, pc: int) -> int | None:
+    """How many threads a barrier names; None where it names none or threads also arrive without waiting."""
+    operands = program.instructions[pc].operands
+    if len(operands) != 2 or any(".arrive" in item.opcode for item in program.instructions):
+        return None
+    count = operands[1]
+    return count.value if isinstance(count, Immediate) else None

@@ -1,0 +1,92 @@
+"""Threads that wait for others of their warp: at `__syncwarp()`, shuffles, votes and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.barriers.ordering import Grid, Ordering
+from kernels.device.execution import warp
+from kernels.device.execution.blocks import CodeBlock
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.ptx.module import Instruction
+
+
+class WarpMeetings:
+    """The warps of a chunk of blocks.
+
+    waiting: code block -> threads that stand before its warp-wide instruction
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        blocks: Mapping[int, CodeBlock],
+        instructions: Sequence[Instruction],
+        ordering: Ordering,
+    ) -> None:
+        self._machine = machine
+        self._blocks = blocks
+        self._instructions = instructions
+        self._ordering = ordering
+        self.waiting: dict[int, Grid] = {}
+
+    def come(self, block: CodeBlock, mask: Mask | None, gone: Grid) -> Grid | None:
+        """Threads come to a warp-wide instruction. None: they all go on, and nobody else.
+
+        Otherwise the threads that can go on; the others wait.
+        """
+        machine = self._machine
+        coming = np.ones(gone.shape, np.bool_) if mask is None else mask.array
+        if mask is None and not self.waiting:
+            self._meet({block.first: coming})
+            return None
+        waiting = self.waiting.pop(block.first, None)
+        present = coming if waiting is None else coming | waiting
+        complete = warp.all_arrived(machine, machine.mask(present), self._members(block), gone)
+        left = present & ~complete
+        if left.any():
+            self.waiting[block.first] = left
+        if np.array_equal(complete, coming):
+            self._meet({block.first: complete})
+            return None
+        return complete
+
+    def released(self, gone: Grid) -> dict[int, Grid]:
+        """Takes out warps whose threads wait at different places but together make up the warp."""
+        if not self.waiting:
+            return {}
+        mask = self._machine.mask(np.logical_or.reduce(list(self.waiting.values())))
+        released: dict[int, Grid] = {}
+        for place, waiting in list(self.waiting.items()):
+            members = self._members(self._blocks[place])
+            complete = warp.all_arrived(self._machine, mask, members, gone) & waiting
+            if not complete.any():
+                continue
+            released[place] = complete
+            left = waiting & ~complete
+            if left.any():
+                self.waiting[place] = left
+            else:
+                del self.waiting[place]
+        self._meet(released)
+        return released
+
+    def _members(self, block: CodeBlock) -> NDArray[Any]:
+        """The operand that names the threads which must meet."""
+        return self._machine.registers[block.operand].dense(np.dtype(np.int32))
+
+    def _meet(self, places: Mapping[int, Grid]) -> None:
+        """Threads of warps go on together, at one instruction or at several: those at barriers have met."""
+        groups = [
+            warp.groups(self._machine, self._machine.mask(part), self._members(self._blocks[at]))
+            for at, part in places.items()
+            if self._instructions[at].opcode == "bar.warp.sync"
+        ]
+        if groups:
+            self._ordering.met(reduce(np.maximum, groups))

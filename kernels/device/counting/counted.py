@@ -1,0 +1,154 @@
+"""Programs lowered, and run, such that everything is counted; the ordinary way knows nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kernels.device.arithmetic import operation
+from kernels.device.counting.counts import Verb
+from kernels.device.counting.merging import Merge, candidates
+from kernels.device.execution.blocks import CodeBlock
+from kernels.device.execution.lower import LoweredStep, Lowering
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.schedule import ChunkRun
+from kernels.device.memory.access import Step, memory_form
+from kernels.device.memory.atomic import atomic_form
+from kernels.device.memory.copies import is_copy
+from kernels.device.memory.space import kind_of
+from kernels.device.observers.counting import Counted
+from kernels.device.ptx.module import Immediate, Instruction, Pair
+from kernels.device.ptx.program import Program
+
+_NO_MEMORY = {"const", "param"}
+
+
+def counted_step(run: Step, accesses: Sequence[Counted]) -> Step:
+    """Runs a step after its accesses have been counted."""
+
+    def counted(machine: Machine, mask: Mask | None) -> None:
+        count = machine.counting.access
+        for access in accesses:
+            count(machine, access, mask)
+        run(machine, mask)
+
+    return counted
+
+
+def counted_copy(run: Step, read: Counted, write: Counted, given: int | None) -> Step:
+    """The same for an asynchronous copy, which reads nothing where it only fills with zeros."""
+
+    def counted(machine: Machine, mask: Mask | None) -> None:
+        reading = mask
+        if given is not None:
+            size = machine.registers[given].dense(np.dtype(np.int32))
+            reading = machine.narrow(mask, size > 0)
+        if reading is None or reading.count:
+            machine.counting.access(machine, read, reading)
+        machine.counting.access(machine, write, mask)
+        run(machine, mask)
+
+    return counted
+
+
+def counted_work(run: Step, pc: int) -> Step:
+    """Notes which threads take part in a guarded computation."""
+
+    def counted(machine: Machine, mask: Mask | None) -> None:
+        machine.counting.guarded(pc, mask)
+        run(machine, mask)
+
+    return counted
+
+
+class CountedLowering(Lowering):
+    """Makes steps that count themselves; inside their guards, so that only threads that take part count.
+
+    flops: for each instruction the floating-point operations of one thread
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.flops = tuple(_flops(item) for item in program.instructions)
+        self._merges: dict[int, list[Merge]] = {}
+        for merge in candidates(program):
+            self._merges.setdefault(merge.pcs[0], []).append(merge)
+        super().__init__(program)
+
+    def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
+        step = super()._unguarded(pc, item)
+        if self.flops[pc] and item.guard is not None:
+            step = replace(step, run=counted_work(step.run, pc))
+        head = item.opcode.split(".", 1)[0]
+        if head in {"ld", "ldu", "st"}:
+            return replace(step, run=self._counted_memory(step.run, pc, item))
+        if head in {"atom", "red"}:
+            return replace(step, run=self._counted_atomic(step.run, pc, item))
+        if is_copy(item.opcode):
+            return replace(step, run=self._counted_copy(step.run, pc, item))
+        return step
+
+    def _counted_memory(self, run: Step, pc: int, item: Instruction) -> Step:
+        form = memory_form(item.opcode)
+        if form is None or _NO_MEMORY & set(item.opcode.split(".")):
+            return run
+        place = self.place(item.operands[0 if form.store else 1])
+        verb = Verb.STORE if form.store else Verb.LOAD
+        own = Counted(
+            (pc,), item.line, form.space, verb, form.size * form.count, place.register, place.displacement
+        )
+        several = [
+            Counted(merge.pcs, item.line, form.space, verb, merge.width, place.register, merge.displacement)
+            for merge in self._merges.get(pc, ())
+        ]
+        return counted_step(run, (own, *several))
+
+    def _counted_atomic(self, run: Step, pc: int, item: Instruction) -> Step:
+        form = atomic_form(item.opcode)
+        assert form is not None
+        place = self.place(item.operands[1 if form.returns else 0])
+        own = Counted(
+            (pc,), item.line, form.space, Verb.ATOMIC, form.dtype.itemsize, place.register, place.displacement
+        )
+        return counted_step(run, (own,))
+
+    def _counted_copy(self, run: Step, pc: int, item: Instruction) -> Step:
+        size = item.operands[2]
+        assert isinstance(size, Immediate)
+        given = self.source(item.operands[3], 32) if len(item.operands) > 3 else None
+        write, read = (
+            Counted((pc,), item.line, kind_of(space), verb, size.value, place.register, place.displacement)
+            for space, verb, place in (
+                ("shared", Verb.STORE, self.place(item.operands[0])),
+                ("global", Verb.LOAD, self.place(item.operands[1])),
+            )
+        )
+        return counted_copy(run, read, write, given)
+
+
+def _flops(item: Instruction) -> int:
+    """Floating-point operations of one thread; an atomic addition of floats is one."""
+    form = atomic_form(item.opcode)
+    if form is not None:
+        return int(form.name == "add" and form.dtype.kind == "f")
+    found = operation(item.opcode, bool(item.operands) and isinstance(item.operands[0], Pair))
+    return 0 if found is None else found.flops
+
+
+class CountedRun(ChunkRun):
+    """A chunk of blocks whose instructions and branches are counted."""
+
+    def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
+        self._machine.counting.executed(block.first, mask)
+        super()._execute(block, mask)
+
+    def _ways(
+        self, block: CodeBlock, end: Instruction, mask: Mask | None
+    ) -> Iterator[tuple[int, Mask | None]]:
+        ways = list(super()._ways(block, end, mask))
+        head = end.opcode.split(".", 1)[0]
+        if head == "brx" or (end.guard is not None and head in {"bra", "ret", "exit"}):
+            self._machine.counting.decided(self._machine, block.end_pc, mask, [part for _, part in ways])
+        yield from ways

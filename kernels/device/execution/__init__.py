@@ -1,0 +1,1 @@
+"""A run of a program: blocks in chunks, threads in lanes, one step after the other."""

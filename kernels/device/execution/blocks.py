@@ -1,0 +1,156 @@
+"""Basic blocks with their steps: the pieces that a chunk of threads runs one after the other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kernels.device.barriers.mbarriers import MbarrierUse, mbarrier_use
+from kernels.device.execution.lower import LoweredStep, Lowering
+from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported
+from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_warp_sync
+
+_BARRIER = re.compile(
+    r"(?:bar|barrier)(?:\.cta)?\."
+    r"(?:(?P<verb>sync|arrive)|red\.(?P<reduction>popc(?=[.\w]*\.u32)|(?:and|or)(?=[.\w]*\.pred)))"
+    r"(?:\.aligned)?(?:\.u32|\.pred)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedUse:
+    """A barrier for a part of the block, or with another number than 0.
+
+    number, count: the registers that hold them; -1 for all threads of the block
+    """
+
+    number: int
+    count: int
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """A basic block with its steps.
+
+    end: the last instruction where it decides what comes next, else None
+    operand: the register that the deciding or warp-wide instruction looks at: index, predicate or members; or -1
+    result: the register that a reducing barrier sets, or -1
+    last_poll: the last instruction up to its end that looks at memory which other threads may change meanwhile, as a
+        thread does that waits for them; or -1
+    named: how a barrier ends the block that isn't one for all threads at one place; else None
+    mbarrier: what ends the block, where that is an instruction on a barrier in shared memory
+    """
+
+    first: int
+    steps: tuple[LoweredStep, ...]
+    end: Instruction | None
+    end_pc: int
+    follower: int
+    warp_sync: bool
+    operand: int
+    result: int
+    last_poll: int
+    named: NamedUse | None
+    mbarrier: MbarrierUse | None
+
+    def waits_at(self, target: int) -> bool:
+        """Whether threads that go from here to `target` go round a loop in which they look what others do."""
+        return target <= self.first and target <= self.last_poll
+
+
+_LOOKS = re.compile(r"atom\.|ld\.(volatile|relaxed|acquire|mmio)\b")
+_POLLS = re.compile(rf"{_LOOKS.pattern}|mbarrier\.(test|try)_wait\b")
+
+
+def ordered_by_barriers(program: Program) -> bool:
+    """Whether threads of a program can learn of each other by barriers only, not by looking at memory."""
+    return not any(_LOOKS.match(item.opcode) for item in program.instructions)
+
+
+def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
+    """The blocks by the number of their first instruction."""
+    found: dict[int, CodeBlock] = {}
+    program = lowering.program
+    last_poll = -1
+    for block in program.blocks:
+        for pc in range(block.start, block.end):
+            last_poll = pc if _POLLS.match(program.instructions[pc].opcode) else last_poll
+        last = program.instructions[block.end - 1]
+        decides = _decides(last)
+        end = block.end - 1 if decides else block.end
+        first = program.instructions[block.start]
+        warp_sync = is_warp_sync(first) and not first.opcode.startswith("activemask")
+        operand, result = _operands(lowering, first if warp_sync else last)
+        found[block.start] = CodeBlock(
+            block.start,
+            _steps(lowering, block.start, end),
+            last if decides else None,
+            block.end - 1,
+            block.end,
+            warp_sync,
+            operand,
+            result,
+            last_poll,
+            _named(lowering, last) if is_barrier(last) else None,
+            mbarrier_use(lowering, block.end - 1, last) if is_mbarrier(last) else None,
+        )
+    return found
+
+
+def _steps(lowering: Lowering, start: int, end: int) -> tuple[LoweredStep, ...]:
+    """The steps in their order, but for loads that the compiler makes ahead of the choice that they are for."""
+    order = sorted(
+        range(start, end), key=lambda pc: lowering.choices[pc].pc - 0.5 if pc in lowering.choices else pc
+    )
+    return tuple(lowering.steps[pc] for pc in order)
+
+
+def _operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
+    """The numbers of the registers that the scheduler itself reads and writes."""
+    head = instruction.opcode.split(".", 1)[0]
+    if is_warp_sync(instruction):
+        return lowering.source(instruction.operands[-1], 32), -1
+    if head == "brx":
+        return lowering.source(instruction.operands[0], 32), -1
+    if is_barrier(instruction):
+        return _barrier_operands(lowering, instruction)
+    return -1, -1
+
+
+def _decides(instruction: Instruction) -> bool:
+    head = instruction.opcode.split(".", 1)[0]
+    return head in {"bra", "brx", "ret", "exit"} or is_barrier(instruction) or is_mbarrier(instruction)
+
+
+def _barrier_operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
+    """The predicate and the result of a reducing barrier."""
+    found = _BARRIER.fullmatch(instruction.opcode)
+    if found is None:
+        raise Unsupported(instruction.opcode, instruction.line)
+    if found["reduction"] is None:
+        return -1, -1
+    if len(instruction.operands) != 3 or not isinstance(instruction.operands[1], Immediate):
+        reason = f"`{instruction.opcode}` is emulated for all threads of a block only"
+        raise Unsupported(instruction.opcode, instruction.line, reason)
+    last = instruction.operands[-1]
+    plain = Register(last.name.removeprefix("!")) if isinstance(last, Register) else last
+    result = lowering.target(instruction.operands[0], 32 if found["reduction"] == "popc" else 1)
+    if result is None:
+        raise Malformed("a barrier without its result")
+    return lowering.source(plain, 1), result
+
+
+def _named(lowering: Lowering, instruction: Instruction) -> NamedUse | None:
+    """The number and the count of a barrier, where it is not just `__syncthreads()`."""
+    found = _BARRIER.fullmatch(instruction.opcode)
+    operands = instruction.operands
+    if found is None or found["reduction"] or (operands == (Immediate(0),) and found["verb"] == "sync"):
+        return None
+    waits = found["verb"] == "sync"
+    if not (1 if waits else 2) <= len(operands) <= 2:
+        raise Malformed("a barrier with the wrong number of operands")
+    number, count = lowering.source(operands[0], 32), -1
+    if len(operands) == 2:
+        count = lowering.source(operands[1], 32)
+    return NamedUse(number, count, waits)

@@ -1,0 +1,379 @@
+"""Runs a kernel over its whole grid, some blocks at a time."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.barriers.mbarriers import endless_wait
+from kernels.device.counting.counted import CountedLowering, CountedRun
+from kernels.device.counting.counts import Counts
+from kernels.device.execution.blocks import CodeBlock, code_blocks
+from kernels.device.execution.findings import Findings
+from kernels.device.execution.lower import LoweredStep, Lowering
+from kernels.device.execution.machine import Geometry, Machine, special_registers
+from kernels.device.execution.printing import Printer, TrapError
+from kernels.device.execution.schedule import BudgetSpentError, ChunkRun, Schedule
+from kernels.device.execution.values import uniform
+from kernels.device.memory.copies import Copies
+from kernels.device.memory.placement import Buffer, Layout
+from kernels.device.memory.space import Shape
+from kernels.device.observers.counting import Counting
+from kernels.device.observers.nothing import Unwatched
+from kernels.device.observers.races import RaceObserver
+from kernels.device.observers.suspects import SuspectFinder
+from kernels.device.observers.unset import UnsetObserver
+from kernels.device.ptx.dataflow import maybe_unset
+from kernels.device.ptx.module import Unsupported
+from kernels.device.ptx.program import Program
+from kernels.device.ptx.waiting import polling_loads, uses_atomic_results
+from kernels.launch import Launch
+from kernels.verdict import Example, Finding, Severity, Verdict
+
+_TOTAL_FACTOR = 20
+_CHUNK_COST = 200
+_DOOMED_CHUNKS = 32
+"""How much of a launch that can't end in its budget is run, for what else it shows."""
+
+Wrap = Callable[[LoweredStep], LoweredStep]
+"""Puts something round a step, to look on as it runs."""
+
+_RunOnce = Callable[..., "_Launch"]
+"""Runs the launch with an observer and the variables to follow, and in another order where one is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many instructions any one thread may execute."""
+
+    instructions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What a run did: what it showed to be wrong, the operands afterwards, what was printed.
+
+    instructions: executed by all threads together
+    stored: buffer -> the lines that wrote to it
+    state: module variable -> what the kernel left in it, for those that it wrote to
+    counts: what was counted, where that was asked for
+    """
+
+    findings: tuple[Finding, ...]
+    values: Mapping[str, NDArray[np.float32]]
+    printed: str
+    instructions: int
+    stored: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    state: Mapping[str, bytes] = field(default_factory=dict)
+    counts: Counts | None = None
+
+
+class _Prepared:
+    """What of a program does not depend on the launch; made once."""
+
+    def __init__(self, program: Program, wrap: Wrap | None = None, *, count: bool = False) -> None:
+        self.lowering = CountedLowering(program) if count else Lowering(program)
+        self.blocks: dict[int, CodeBlock] = code_blocks(self.lowering)
+        if wrap is not None:
+            self.blocks = {
+                at: replace(block, steps=tuple(map(wrap, block.steps))) for at, block in self.blocks.items()
+            }
+        self.unset = [program.registers[name] for name in maybe_unset(program)]
+        self.lines = tuple(item.line for item in program.instructions)
+        self.polls = polling_loads(program)
+        self.by_order = uses_atomic_results(program)
+        self.clean: dict[int, set[object]] = {}
+
+    def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
+        """What counts a launch, where it is to be counted."""
+        if not isinstance(self.lowering, CountedLowering):
+            return None
+        return Counting(
+            blocks,
+            threads,
+            self.lowering.program.instructions,
+            self.lowering.flops,
+            lambda first: range(first, self.blocks[first].end_pc + 1),
+        )
+
+
+@lru_cache(maxsize=8)
+def _prepared(program: Program, count: bool) -> _Prepared:
+    return _Prepared(program, count=count)
+
+
+def check(program: Program, *, count: bool = False) -> None:
+    """Looks at every instruction before anything runs, which is then ready to run, counted or not.
+
+    raise (Unsupported): one is not known
+    """
+    _prepared(program, count)
+
+
+def run(
+    program: Program,
+    launch: Launch,
+    arguments: Sequence[str | int | float],
+    buffers: Sequence[Buffer],
+    *,
+    budget: Budget,
+    symbols: Mapping[str, str] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    state: Mapping[str, bytes] | None = None,
+    schedule: Schedule = Schedule.LOCKSTEP,
+    warp_races: Severity = Severity.ERROR,
+    observe: bool = True,
+    races: bool = True,
+    count: bool = False,
+    blocks: Sequence[int] | None = None,
+    wrap: Wrap | None = None,
+) -> Execution:
+    """Runs a kernel to its end, whatever it does, and says what it showed.
+
+    arguments: one per parameter; a string is the address of the buffer of that name
+    symbols: module variable -> name of the buffer that it is
+    shapes: the extents of arrays as the source declares them, by their plain names, for naming elements
+    state: what an earlier launch left in module variables: they live as long as the module is loaded
+    observe: whether to look for races and unset values; bounds are always kept
+    races: whether to look for races among them
+    count: whether to count accesses, branches and instructions
+    blocks: the numbers of the blocks to run; None runs the whole grid
+    wrap: what to put round every step, for a run that is looked at closely
+    raise (Unsupported): the kernel needs something that the CPU device does not know
+    """
+    _keep_memory()
+    prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
+    chosen: Sequence[int] = range(launch.blocks) if blocks is None else blocks
+
+    def run_once(races: Unwatched, followed: frozenset[str], order: Schedule = schedule) -> _Launch:
+        once = _Launch(prepared, launch, chosen, shapes or {}, budget, observe=observe)
+        once.execute(arguments, buffers, symbols or {}, state or {}, order, races, followed)
+        return once
+
+    with np.errstate(all="ignore"):
+        if not (observe and races):
+            return run_once(Unwatched(), frozenset()).result
+        written = frozenset(buffer.name for buffer in buffers if not buffer.initialised)
+        return _with_races(prepared, run_once, launch.threads, written, warp_races)
+
+
+def _with_races(
+    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
+) -> Execution:
+    """What a launch shows, its data races included; `written`: the variables that it is sure to write to.
+
+    Which of two atomics comes first differs from run to run. Where that decides anything, the launch is repeated with
+    the last blocks and threads first.
+    """
+    result, by_order = _in_one_order(prepared, run_once, threads, written, severity)
+    if not by_order or any(finding.severity is Severity.ERROR for finding in result.findings):
+        return result
+    backwards = partial(run_once, order=Schedule.REVERSED)
+    turned, _ = _in_one_order(prepared, backwards, threads, written, severity)
+    # blocks may rightly wait for those that start first, so that a wait without end proves nothing here
+    more = tuple(
+        finding
+        for finding in turned.findings
+        if finding.severity is Severity.ERROR and finding.kind is not Verdict.TIME_LIMIT
+    )
+    return replace(result, findings=(*result.findings, *more))
+
+
+def _in_one_order(
+    prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
+) -> tuple[Execution, bool]:
+    """What a launch shows if atomics take effect in the order of this run, and whether another order may show more."""
+    clean = prepared.clean.setdefault(threads, set())
+    finder = SuspectFinder(prepared.polls, clean)
+    first = run_once(finder, written)
+    if first.missed:
+        written |= first.missed
+        finder = SuspectFinder(prepared.polls, clean)
+        first = run_once(finder, written)
+    suspects = finder.result()
+    if not suspects:
+        return first.result, prepared.by_order
+    written |= suspects.block.keys() | suspects.grid.keys()
+    exact = RaceObserver(prepared.lines, severity, suspects)
+    result = run_once(exact, written).result
+    return result, prepared.by_order or exact.relies_on_atomics
+
+
+@lru_cache(maxsize=1)
+def _keep_memory() -> None:
+    """Lets the allocator keep what numpy frees: arrays that come and go would else cost a page fault each page."""
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        if hasattr(library, "mallopt"):
+            for option in (-1, -3):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+                library.mallopt(option, 1 << 30)
+
+
+class _Launch:
+    """One launch of a prepared program; `result` and `missed` are there once it has been executed.
+
+    missed: variables in global memory that were read before it was known that the kernel writes to them
+    """
+
+    result: Execution
+    missed: frozenset[str]
+
+    def __init__(
+        self,
+        prepared: _Prepared,
+        launch: Launch,
+        blocks: Sequence[int],
+        shapes: Mapping[str, tuple[int, ...]],
+        budget: Budget,
+        *,
+        observe: bool,
+    ) -> None:
+        self._observe = observe
+        self._prepared = prepared
+        self._program = prepared.lowering.program
+        self._launch = launch
+        self._blocks = blocks
+        self._counting = prepared.counting(blocks, launch.threads)
+        self._budget = budget
+        self._layout = Layout(self._program, launch, shapes, observe=observe)
+        self._findings = Findings()
+        self._printer = Printer()
+        self._instructions = 0
+
+    def execute(
+        self,
+        arguments: Sequence[str | int | float],
+        buffers: Sequence[Buffer],
+        symbols: Mapping[str, str],
+        state: Mapping[str, bytes],
+        schedule: Schedule,
+        races: Unwatched,
+        followed: frozenset[str],
+    ) -> None:
+        """Runs it to its end."""
+        self._layout.place(arguments, buffers, symbols, state, followed)
+        if 0 < self._program.most_threads < self._launch.threads:
+            self._report_bounds()
+        else:
+            self._run(schedule, races)
+        self.result = self._execution(buffers)
+        self.missed = self._layout.missed()
+
+    def _run(self, schedule: Schedule, races: Unwatched) -> None:
+        left = self._budget.instructions * _TOTAL_FACTOR
+        if (self._chunk_count() - 1) * _CHUNK_COST >= left:
+            left = min(left, _DOOMED_CHUNKS * _CHUNK_COST)
+        try:
+            for machine in self._chunks(races, schedule):
+                if left <= 0:
+                    self._report_total()
+                    break
+                budget = self._budget.instructions
+                left -= max(_CHUNK_COST, self._run_chunk(machine, schedule, budget))
+        except TrapError:
+            races.finish()
+        except BudgetSpentError as spent:
+            races.finish()
+            self._report_budget(machine, spent)
+        races.end(self._findings)
+
+    def _execution(self, buffers: Sequence[Buffer]) -> Execution:
+        return Execution(
+            self._findings.result(),
+            {buffer.name: self._layout.contents(buffer) for buffer in buffers},
+            self._printer.text(),
+            self._instructions,
+            {buffer.name: self._lines(self._layout.writers(buffer)) for buffer in buffers},
+            self._layout.variables(),
+            None if self._counting is None else self._counting.result(),
+        )
+
+    def _lines(self, pcs: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted({line for pc in pcs if (line := self._prepared.lines[pc]) is not None}))
+
+    def _report_bounds(self) -> None:
+        most, threads = self._program.most_threads, self._launch.threads
+        message = f"`__launch_bounds__` allows blocks of {most:,} threads; this launch has {threads:,}."
+        self._findings.add(Verdict.RESOURCE_LIMIT, None, 1, lambda: (Example(), message))
+
+    def _run_chunk(self, machine: Machine, schedule: Schedule, budget: int) -> int:
+        kind = ChunkRun if self._counting is None else CountedRun
+        chunk = kind(self._prepared.lowering, self._prepared.blocks, machine, schedule, budget)
+        try:
+            chunk.run()
+        finally:
+            self._instructions += chunk.instructions
+            if self._counting is not None:
+                self._counting.finish()
+        return machine.steps
+
+    def _report_total(self) -> None:
+        message = f"The launch has {self._launch.blocks:,} blocks and runs too long"
+        self._findings.add(Verdict.TIME_LIMIT, None, 1, lambda: (Example(), message))
+
+    def _report_budget(self, machine: Machine, spent: BudgetSpentError) -> None:
+        wait = endless_wait(spent.last)
+
+        def describe() -> tuple[Example, str]:
+            block, thread = machine.who(spent.lane)
+            message = (
+                "still waits at this `cuda::barrier`: fewer threads arrive at it than it was initialised for"
+                if wait is not None
+                else f"is still running after {self._budget.instructions:,} instructions; this size needs far fewer, so"
+                " a loop probably never ends"
+            )
+            return Example(block, (thread,)), f"{machine.lane_name(spent.lane)} {message}"
+
+        self._findings.add(Verdict.TIME_LIMIT, spent.line if wait is None else wait.line, 1, describe)
+
+    # -- chunks -------------------------------------------------------------------------------------------------------
+
+    def _chunk_count(self) -> int:
+        return -(-len(self._blocks) // self._layout.columns())
+
+    def _chunks(self, races: Unwatched, schedule: Schedule) -> Iterator[Machine]:
+        columns = self._layout.columns()
+        backwards = schedule is Schedule.REVERSED
+        every = range(0, len(self._blocks), columns)
+        for first in reversed(every) if backwards else every:
+            numbers = np.array(self._blocks[first : first + columns], np.int64)
+            machine = self._machine(
+                Geometry(self._launch, Shape(self._launch.threads, len(numbers)), numbers)
+            )
+            machine.backwards = backwards
+            races.start(machine)
+            machine.races = races
+            machine.unset = UnsetObserver(machine, self._prepared.lines)
+            for register in self._prepared.unset:
+                machine.registers[register] = uniform(0, self._program.widths[register])
+                if self._observe:
+                    machine.unset.start(register)
+            machine.copies = Copies()
+            if self._counting is not None:
+                self._counting.start(machine, first)
+                machine.counting = self._counting
+            machine.output = self._printer
+            yield machine
+
+    def _machine(self, geometry: Geometry) -> Machine:
+        memory = self._layout.chunk(geometry.shape)
+        lowering = self._prepared.lowering
+        machine = Machine(geometry, memory, self._findings, lowering.count)
+        for number, value in lowering.constants.items():
+            machine.registers[number] = value
+        specials = special_registers(geometry)
+        for number, name in lowering.specials.items():
+            if name in specials:
+                machine.registers[number] = specials[name]
+            elif not name.startswith(("%clock", "%globaltimer")):
+                raise Unsupported(f"mov {name}", None, f"the CPU device has no register `{name}`")
+        for number, (name, offset) in lowering.symbols.items():
+            address = self._layout.address(memory, name)
+            machine.registers[number] = uniform(address.offset + offset, address.bits)
+        return machine

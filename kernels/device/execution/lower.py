@@ -1,0 +1,396 @@
+"""Turns the instructions of a program into steps that a machine can take."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernels.device.arithmetic import NUMPY_TYPES, Operation, operation
+from kernels.device.barriers.mbarriers import missing_arrivals
+from kernels.device.execution import steps, warp
+from kernels.device.execution.affine import add, affine_operation
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.operands import CLOCK, Operands, special_bits
+from kernels.device.execution.printing import assert_step, print_step
+from kernels.device.execution.values import uniform, widened
+from kernels.device.memory.access import Step, load_step, memory_form, scope_of
+from kernels.device.memory.atomic import atomic_form, atomic_step
+from kernels.device.memory.copies import commit_step, copy_step, is_copy, wait_step
+from kernels.device.memory.space import LOCAL_BASE, SHARED_BASE
+from kernels.device.memory.store import store_step
+from kernels.device.ptx.dataflow import block_local
+from kernels.device.ptx.module import (
+    SIZES,
+    Arguments,
+    Immediate,
+    Instruction,
+    Malformed,
+    Operand,
+    Pair,
+    Refusal,
+    Register,
+    Symbol,
+    Unsupported,
+    Vector,
+)
+from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_special, is_warp_sync
+from kernels.device.ptx.speculation import chosen_loads
+
+_NOTHING = re.compile(
+    r"fence\.proxy[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
+)
+_FENCE = re.compile(
+    r"(?:membar|fence(?:\.(?P<order>sc|acq_rel|acquire|release))?)\.(?P<scope>cta|cluster|gl|gpu|sys)"
+)
+_CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64")
+_BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
+MOST_GROUPS = 1 << 16
+_GRID_CHECK = 8
+"""So many instructions before its trap, at most, a `grid_group` reads where the barrier of the grid lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredStep:
+    """One instruction, ready to run.
+
+    sources, results: numbers of registers, for following unset values
+    follows: how those are followed: "all" (any unset source makes the results unset), "copy", "choice" or "own"
+    """
+
+    run: Step
+    pc: int
+    sources: tuple[int, ...]
+    results: tuple[int, ...]
+    follows: str
+
+
+class Lowering(Operands):
+    """Makes the steps of a program."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self._local = block_local(program)
+        self.choices = chosen_loads(program)
+        self.steps = tuple(self._step(pc, item) for pc, item in enumerate(program.instructions))
+
+    def _keeps(self, instruction: Instruction, names: tuple[str, ...]) -> bool:
+        return instruction.guard is not None or any(name not in self._local for name in names)
+
+    def _step(self, pc: int, item: Instruction) -> LoweredStep:
+        try:
+            return self._guarded(pc, item)
+        except (IndexError, KeyError) as error:
+            unexpected = Malformed(f"the instruction `{item.opcode[:60]}` has operands of unexpected form")
+            unexpected.line = item.line
+            raise unexpected from error
+        except (Malformed, Unsupported) as error:
+            error.line = item.line if error.line is None else error.line
+            raise
+
+    def _guarded(self, pc: int, item: Instruction) -> LoweredStep:
+        step = self._unguarded(pc, item)
+        if item.guard is None:
+            return step
+        number = self._register(item.guard.register.name, 1, wider=False)
+        run = steps.guarded(step.run, number, item.guard.negated)
+        return LoweredStep(run, pc, step.sources, step.results, step.follows)
+
+    def _unguarded(self, pc: int, item: Instruction) -> LoweredStep:
+        opcode = item.opcode
+        head = opcode.split(".", 1)[0]
+        if head in {"bra", "brx", "ret", "exit"} or is_barrier(item) or is_mbarrier(item):
+            return LoweredStep(steps.nothing, pc, (), (), "own")
+        if head in {"ld", "ldu", "st"}:
+            return self._memory(pc, item)
+        if head in {"atom", "red"}:
+            return self._atomic(pc, item)
+        if head == "cp":
+            return self._copy(pc, item)
+        if head == "mov":
+            return self._move(pc, item)
+        if head == "cvta":
+            return self._cvta(pc, item)
+        if opcode == "mbarrier.pending_count.b64":
+            return self._pending_count(pc, item)
+        if head in {"call", "callee", "refuse", "trap", "brkpt"}:
+            return self._transfer(pc, item, head)
+        if head in {"membar", "fence"} and (fence := _FENCE.fullmatch(opcode)):
+            one_sided = {"acquire": (True, False), "release": (False, True)}
+            sides = one_sided.get(fence["order"], (True, True))
+            return LoweredStep(steps.fence_step(scope_of(fence["scope"]), *sides), pc, (), (), "own")
+        if _NOTHING.fullmatch(opcode):
+            return LoweredStep(steps.nothing, pc, (), (), "own")
+        if is_warp_sync(item):
+            return self._warp(pc, item)
+        return self._arithmetic(pc, item)
+
+    def _memory(self, pc: int, item: Instruction) -> LoweredStep:
+        form = memory_form(item.opcode)
+        if form is None:
+            raise Unsupported(item.opcode, item.line)
+        if form.store:
+            place, operand = self.place(item.operands[0]), item.operands[1]
+        else:
+            place, operand = self.place(item.operands[1]), item.operands[0]
+        parts: tuple[Operand | None, ...] = operand.items if isinstance(operand, Vector) else (operand,)
+        if len(parts) != form.count or len(item.operands) != 2:
+            raise Malformed("a vector of the wrong length")
+        bits, whole = form.size * 8, form.kind[0] != "f"
+        if form.store:
+            sources = tuple(self.source(part, bits, wider=whole) for part in parts)
+            return LoweredStep(store_step(form, pc, item.line, place, sources), pc, (), (), "own")
+        targets = tuple(self.target(part, bits, wider=whole) for part in parts)
+        names = tuple(part.name for part in parts if isinstance(part, Register))
+        keep = self._keeps(item, names)
+        widths = tuple(self._width(target) for target in targets)
+        chosen = None
+        if (choice := self.choices.get(pc)) is not None:
+            guard = choice.guard
+            chosen = self._register(guard.register.name, 1, wider=False), guard.negated
+        run = load_step(form, pc, item.line, place, targets, widths, keep, chosen)
+        return LoweredStep(run, pc, (), (), "own")
+
+    def _atomic(self, pc: int, item: Instruction) -> LoweredStep:
+        form = atomic_form(item.opcode)
+        if form is None:
+            raise Unsupported(item.opcode, item.line)
+        operands = list(item.operands)
+        bits = form.dtype.itemsize * 8
+        target = self.target(operands.pop(0), bits) if form.returns else None
+        place = self.place(operands[0])
+        sources = tuple(self.source(operand, bits) for operand in operands[1:])
+        if len(sources) != (2 if form.name == "cas" else 1):
+            raise Malformed("an atomic update with the wrong number of operands")
+        run = atomic_step(form, pc, item.line, place, target, sources, keep=True)
+        return LoweredStep(run, pc, (), () if target is None else (target,), "all")
+
+    def _copy(self, pc: int, item: Instruction) -> LoweredStep:
+        opcode = item.opcode
+        if opcode == "cp.async.commit_group":
+            return LoweredStep(commit_step(), pc, (), (), "own")
+        if opcode in {"cp.async.wait_group", "cp.async.wait_all"}:
+            return LoweredStep(wait_step(_groups(item)), pc, (), (), "own")
+        size = item.operands[2] if len(item.operands) > 2 else None
+        if not is_copy(opcode) or not isinstance(size, Immediate) or size.value not in {4, 8, 16}:
+            raise Unsupported(opcode, item.line)
+        given = self.source(item.operands[3], 32) if len(item.operands) > 3 else None
+        places = self.place(item.operands[0]), self.place(item.operands[1])
+        return LoweredStep(copy_step(pc, item.line, *places, size.value, given), pc, (), (), "own")
+
+    def _move(self, pc: int, item: Instruction) -> LoweredStep:
+        kind = item.opcode.removeprefix("mov.")
+        if kind not in SIZES or kind == "b128":
+            raise Unsupported(item.opcode, item.line)
+        bits = 1 if kind == "pred" else SIZES[kind] * 8
+        if len(item.operands) != 2:
+            raise Malformed("a move of unexpected form")
+        first, second = item.operands
+        if isinstance(first, Vector):
+            return self._unpack(pc, item, first, self.source(second, bits), bits)
+        target = self.target(first, bits)
+        if target is None:
+            raise Malformed("a move of unexpected form")
+        name = first.name if isinstance(first, Register) else ""
+        keep = self._keeps(item, (name,))
+        if isinstance(second, Vector):
+            part = _piece_bits(bits, second)
+            pieces = tuple(self.source(each, part) for each in second.items)
+            return LoweredStep(steps.pack_step(target, pieces, bits, keep), pc, pieces, (target,), "all")
+        if isinstance(second, Register) and CLOCK.fullmatch(second.name):
+            return LoweredStep(steps.clock_step(target, bits, keep), pc, (), (target,), "all")
+        source = self._moved(second, bits)
+        return LoweredStep(
+            steps.copy_step(target, source, self._width(target), keep), pc, (source,), (target,), "copy"
+        )
+
+    def _moved(self, operand: Operand, bits: int) -> int:
+        """What a move may take beyond other instructions: addresses, and special registers of another width."""
+        if isinstance(operand, Symbol) and operand.name != "WARP_SZ":
+            return self._address(operand)
+        if isinstance(operand, Register) and is_special(operand.name):
+            bits = special_bits(operand.name)
+        return self.source(operand, bits)
+
+    def _unpack(self, pc: int, item: Instruction, vector: Vector, source: int, bits: int) -> LoweredStep:
+        part = _piece_bits(bits, vector)
+        targets = tuple(self.target(each, part) for each in vector.items)
+        names = tuple(each.name for each in vector.items if isinstance(each, Register))
+        run = steps.unpack_step(targets, source, bits, self._keeps(item, names))
+        return LoweredStep(run, pc, (source,), tuple(each for each in targets if each is not None), "all")
+
+    def _cvta(self, pc: int, item: Instruction) -> LoweredStep:
+        match = _CVTA.fullmatch(item.opcode)
+        target = self.target(item.operands[0], 64)
+        if match is None or target is None:
+            raise Unsupported(item.opcode, item.line)
+        source = self._moved(item.operands[1], 64)
+        base = _BASES[match["space"]]
+        shift = uniform(-base if match["to"] else base, 64)
+
+        def run(machine: Machine, mask: Mask | None) -> None:
+            value = machine.registers[source]
+            value = value if value.bits == 64 else widened(value, 64, signed=False)
+            machine.write(target, add(value, shift), mask, keep=True)
+
+        return LoweredStep(run, pc, (source,), (target,), "all")
+
+    def _transfer(self, pc: int, item: Instruction, head: str) -> LoweredStep:
+        """Calls, and what ends the kernel."""
+        if head == "call":
+            return self._call(pc, item)
+        if head == "callee":
+            return self._callee(pc, item)
+        if head == "refuse" and isinstance(item.operands[0], Refusal):
+            return LoweredStep(steps.refusal_step(item.operands[0], item.line), pc, (), (), "own")
+        why = "it executes a trap instruction"
+        if self._asks_for_grid(pc):
+            why = "it calls `sync()` of a grid, but the launch isn't cooperative: blocks can't wait for each other"
+        return LoweredStep(steps.trap_step(item.line, why), pc, (), (), "own")
+
+    def _asks_for_grid(self, pc: int) -> bool:
+        """Whether a trap is that of a `grid_group` which finds no memory for the barrier of the grid."""
+        before = self.program.instructions[max(0, pc - _GRID_CHECK) : pc]
+        return any(
+            isinstance(operand, Register) and operand.name.startswith("%envreg")
+            for item in before
+            for operand in item.operands
+        )
+
+    def _call(self, pc: int, item: Instruction) -> LoweredStep:
+        lists = [operand.names for operand in item.operands if isinstance(operand, Arguments)]
+        for name in (name for names in lists for name in names):
+            variable = self.program.variables.get(name)
+            if variable is None or variable.space != "param" or variable.size not in {4, 8}:
+                raise Malformed("a call with something that is no parameter")
+        if item.opcode == "call.printf":
+            if len(lists[1]) != 2:
+                raise Malformed("a call of printf of unexpected form")
+            return LoweredStep(print_step(pc, item.line, lists[1], lists[0]), pc, (), (), "own")
+        return LoweredStep(assert_step(pc, item.line, lists[-1]), pc, (), (), "own")
+
+    def _callee(self, pc: int, item: Instruction) -> LoweredStep:
+        target, table = self.target(item.operands[0], 32), item.operands[2]
+        if target is None or not isinstance(table, Symbol):
+            raise Malformed("a call of unexpected form")
+        known = frozenset(self.program.functions.values())
+        callees = self.program.callees[table.name]
+        source = self.source(item.operands[1], 64)
+        run = steps.callee_step(pc, item.line, target, source, callees, known)
+        return LoweredStep(run, pc, (), (target,), "own")
+
+    def _pending_count(self, pc: int, item: Instruction) -> LoweredStep:
+        target, source = self.target(item.operands[0], 32), self.source(item.operands[1], 64)
+        if target is None:
+            raise Malformed("a count without its result")
+        token = (np.dtype(np.int64),)
+        run = steps.compute_step(missing_arrivals, None, target, (source,), token, keep=True)
+        return LoweredStep(run, pc, (source,), (target,), "all")
+
+    def _warp(self, pc: int, item: Instruction) -> LoweredStep:
+        opcode = item.opcode
+        form = warp.warp_form(opcode)
+        if form is None:
+            raise Unsupported(opcode, item.line)
+        if len(item.operands) != len(form.sources) + len(form.results[:1]):
+            raise Malformed("a warp-wide instruction with the wrong number of operands")
+        first = item.operands[0]
+        outputs = (first.first, first.second) if isinstance(first, Pair) else (first,)
+        if not form.results:
+            return LoweredStep(steps.nothing, pc, (), (), "own")
+        if len(outputs) > len(form.results):
+            raise Malformed("a warp-wide instruction with the wrong number of results")
+        targets = tuple(self.target(each, bits) for each, bits in zip(outputs, form.results, strict=False))
+        if form.combine is None:
+            return LoweredStep(steps.active_mask_step(targets[0]), pc, (), (), "own")
+        sources = tuple(
+            self.source(each, bits) for each, bits in zip(item.operands[1:], form.sources, strict=True)
+        )
+        run = steps.warp_step(
+            form.combine,
+            pc,
+            item.line,
+            targets,
+            sources[:-1],
+            form.sources[0],
+            shuffles=opcode.startswith("shfl"),
+        )
+        return LoweredStep(run, pc, (), (), "own")
+
+    def _arithmetic(self, pc: int, item: Instruction) -> LoweredStep:
+        first = item.operands[0] if item.operands else None
+        found = operation(item.opcode, isinstance(first, Pair))
+        if found is None:
+            raise Unsupported(item.opcode, item.line)
+        outputs = (first.first, first.second) if isinstance(first, Pair) else (first,)
+        kinds = (found.result,) if isinstance(found.result, str) else found.result
+        operands = item.operands[1:]
+        if len(operands) != len(found.sources) or len(kinds) < len(outputs):
+            raise Unsupported(item.opcode, item.line)
+        wider = item.opcode.startswith("cvt.")
+        targets = tuple(
+            self.target(each, _bits_of(kind), wider=wider) for each, kind in zip(outputs, kinds, strict=False)
+        )
+        names = tuple(each.name for each in outputs if isinstance(each, Register))
+        negated = tuple(
+            kind == "pred" and isinstance(each, Register) and each.name.startswith("!")
+            for each, kind in zip(operands, found.sources, strict=True)
+        )
+        plain = tuple(Register(each.name[1:]) if flag and isinstance(each, Register) else each
+                      for each, flag in zip(operands, negated, strict=True))  # fmt: skip
+        sources = tuple(
+            self.source(each, _bits_of(kind), wider=wider)
+            for each, kind in zip(plain, found.sources, strict=True)
+        )
+        keep = self._keeps(item, names)
+        run = self._computation(found, targets, sources, negated, keep, item)
+        follows = "choice" if item.opcode.startswith("selp.") else "all"
+        return LoweredStep(run, pc, sources, tuple(each for each in targets if each is not None), follows)
+
+    def _computation(
+        self,
+        found: Operation,
+        targets: tuple[int | None, ...],
+        sources: tuple[int, ...],
+        negated: tuple[bool, ...],
+        keep: bool,
+        item: Instruction,
+    ) -> Step:
+        dtypes = tuple(np.dtype(NUMPY_TYPES[kind]) for kind in found.sources)
+        widths = tuple(self._width(target) for target in targets)
+        if len(targets) == 1 and targets[0] is not None and not any(negated):
+            kind = found.result if isinstance(found.result, str) else found.result[0]
+            exact = all(
+                _bits_of(source_kind) == self._bits_at(source)
+                for source_kind, source in zip(found.sources, sources, strict=True)
+            )
+            same = exact and _bits_of(kind) == widths[0]
+            short = affine_operation(item.opcode) if exact else None
+            if same:
+                return steps.compute_step(found.function, short, targets[0], sources, dtypes, keep)
+        kinds = (found.result,) if isinstance(found.result, str) else found.result
+        return steps.compute_any_step(found.function, targets, widths, kinds, sources, dtypes, negated, keep)
+
+
+def _bits_of(kind: str) -> int:
+    return 1 if kind == "pred" else np.dtype(NUMPY_TYPES[kind]).itemsize * 8
+
+
+def _piece_bits(bits: int, vector: Vector) -> int:
+    """The width of each piece when a register is cut into, or made of, those of a vector."""
+    part, rest = divmod(bits, len(vector.items))
+    if rest or part not in {8, 16, 32} or len(vector.items) < 2:
+        raise Malformed("a vector that does not fill its register")
+    return part
+
+
+def _groups(item: Instruction) -> int | None:
+    """How many groups of copies may still be under way; None where every copy is waited for."""
+    if item.opcode == "cp.async.wait_all":
+        return None
+    count = item.operands[0] if len(item.operands) == 1 else None
+    if not isinstance(count, Immediate) or not 0 <= count.value <= MOST_GROUPS:
+        raise Malformed("a wait for copies without a number")
+    return count.value

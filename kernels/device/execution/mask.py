@@ -1,0 +1,53 @@
+"""Which threads of a chunk take part in something."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.execution.values import Array
+
+
+class Mask:
+    """The threads that take part, where not all of the chunk do."""
+
+    __slots__ = ("_columns", "_digest", "_flat", "_rows", "array", "count")
+
+    def __init__(self, array: NDArray[np.bool_], count: int) -> None:
+        self.array = array
+        self.count = count
+        self._flat: NDArray[np.intp] | None = None
+        self._rows: NDArray[np.intp] | None = None
+        self._columns: NDArray[np.intp] | None = None
+        self._digest: int | None = None
+
+    @property
+    def flat(self) -> NDArray[np.intp]:
+        """The numbers of the threads, row by row."""
+        if self._flat is None:
+            self._flat = np.flatnonzero(self.array)
+        return self._flat
+
+    @property
+    def digest(self) -> int:
+        """Equal for equal masks."""
+        if self._digest is None:
+            self._digest = hash(self.array.tobytes())
+        return self._digest
+
+    def pick(self, array: Array) -> Array:
+        """The elements of the threads that take part, from an array that may have one row or one column only."""
+        picked: Array
+        if array.shape == self.array.shape:
+            picked = array.reshape(-1)[self.flat]
+        elif array.size == 1:
+            picked = array.reshape(-1)
+        elif array.shape[1] == 1:
+            if self._rows is None:
+                self._rows = self.flat // self.array.shape[1]
+            picked = array[:, 0][self._rows]
+        else:
+            if self._columns is None:
+                self._columns = self.flat % self.array.shape[1]
+            picked = array[0][self._columns]
+        return picked

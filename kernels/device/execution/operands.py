@@ -1,0 +1,121 @@
+"""Numbers what instructions read and write: registers, constants, symbols and specials."""
+
+from __future__ import annotations
+
+import re
+
+from kernels.device.execution.machine import WARP
+from kernels.device.execution.values import Value, uniform
+from kernels.device.memory.access import Place
+from kernels.device.ptx.module import Address, Immediate, Malformed, Operand, Register, Symbol, Unsupported
+from kernels.device.ptx.program import Program, is_special
+
+_WIDEST = 64
+_KNOWN = re.compile(
+    r"%(tid|ntid|ctaid|nctaid)\.[xyz]|%(laneid|warpid|nwarpid|smid|nsmid|gridid|dynamic_smem_size)|%lanemask_\w\w"
+)
+_ENVIRONMENT = re.compile(r"%envreg\d+")
+"""What the driver tells a kernel beyond its launch, such as where a cooperative grid has its barrier: here, nothing."""
+
+CLOCK = re.compile(r"%clock(64|_hi)?|%globaltimer(_lo|_hi)?")
+
+
+class Operands:
+    """The numbers of one program's operands, each checked against the width that its instruction needs."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.constants: dict[int, Value] = {}
+        self.specials: dict[int, str] = {}
+        self.symbols: dict[int, tuple[str, int]] = {}
+        self._slots: dict[object, int] = {}
+        self._count = len(program.registers)
+
+    @property
+    def count(self) -> int:
+        """How many registers a machine needs."""
+        return self._count
+
+    def _slot(self, key: object) -> int:
+        if key not in self._slots:
+            self._slots[key] = self._count
+            self._count += 1
+        return self._slots[key]
+
+    def source(self, operand: Operand | None, bits: int, *, wider: bool = False) -> int:
+        """The number under which a source operand is found.
+
+        bits: the width that it has by the instruction; constants are made in it
+        wider: whether a register may be wider than that
+        """
+        if isinstance(operand, Register) and is_special(operand.name):
+            if bits != special_bits(operand.name) or CLOCK.fullmatch(operand.name):
+                raise Malformed(f"`{operand.name}` does not fit where it stands")
+            if _ENVIRONMENT.fullmatch(operand.name):
+                return self.source(Immediate(0), bits)
+            if not _KNOWN.fullmatch(operand.name):
+                raise Unsupported(f"mov {operand.name}", None)
+            number = self._slot(operand.name)
+            self.specials[number] = operand.name
+            return number
+        if isinstance(operand, Register):
+            return self._register(operand.name, bits, wider=wider)
+        if isinstance(operand, Immediate):
+            number = self._slot((operand.value, bits))
+            self.constants[number] = uniform(operand.value, bits)
+            return number
+        if isinstance(operand, Symbol) and operand.name == "WARP_SZ":
+            return self.source(Immediate(WARP), bits)
+        raise Malformed("an operand of unexpected form")
+
+    def _address(self, symbol: Symbol) -> int:
+        """The number under which the address of a variable is found."""
+        if symbol.name in self.program.functions:
+            return self.source(Immediate(self.program.functions[symbol.name] + symbol.offset), 64)
+        if symbol.name not in self.program.variables:
+            raise Unsupported(symbol.name, None, f"the address of `{symbol.name[:60]}` cannot be taken here")
+        number = self._slot((symbol.name, symbol.offset, "symbol"))
+        self.symbols[number] = (symbol.name, symbol.offset)
+        return number
+
+    def target(self, operand: Operand | None, bits: int, *, wider: bool = False) -> int | None:
+        """The number of a destination, None where the result is not wanted; `bits` and `wider` as for a source."""
+        if operand is None or (isinstance(operand, Register) and operand.name == "_"):
+            return None
+        if isinstance(operand, Register) and not is_special(operand.name):
+            return self._register(operand.name, bits, wider=wider)
+        raise Malformed("a destination that is no register")
+
+    def _register(self, name: str, bits: int, *, wider: bool) -> int:
+        number = self.program.registers[name]
+        width = self.program.widths[number]
+        if width == bits or (wider and bits < width <= _WIDEST):
+            return number
+        raise Malformed(f"the register {name[:40]!r} has {width} bits where {bits} are needed")
+
+    def place(self, operand: Operand) -> Place:
+        """The register and the displacement of an address."""
+        if not isinstance(operand, Address):
+            raise Malformed("an address is missing")
+        if operand.base is None:
+            return Place(self.source(Immediate(0), 64), operand.offset)
+        if isinstance(operand.base, Symbol):
+            return Place(self._address(operand.base), operand.offset)
+        return Place(self.source(operand.base, 32, wider=True), operand.offset)
+
+    def _width(self, number: int | None) -> int:
+        return 32 if number is None else self.program.widths[number]
+
+    def _bits_at(self, number: int) -> int:
+        """The width of a register or constant; of symbols and special registers, 0 for unknown."""
+        if number < len(self.program.widths):
+            return self.program.widths[number]
+        value = self.constants.get(number)
+        if value is not None:
+            return value.bits
+        return 32 if number in self.specials else 0
+
+
+def special_bits(name: str) -> int:
+    """The width of one of the device's own registers."""
+    return 64 if name in {"%gridid", "%clock64", "%globaltimer"} else 32

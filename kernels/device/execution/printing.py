@@ -1,0 +1,141 @@
+"""What a kernel prints, and its assertions. Bounded: a kernel that prints without end fills a page, not the disk."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from kernels.device.execution.formats import conversions, formatted
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.memory.access import Step
+from kernels.device.memory.locate import Site
+from kernels.device.memory.space import WRITTEN
+from kernels.device.memory.thread_view import ThreadView
+from kernels.device.observers.accesses import Kind
+from kernels.verdict import Example, Verdict
+from kernels.wording import plural
+
+MAX_PRINTED = 16 * 1024
+_MAX_CALLS = 8 * 1024
+
+
+class Printer:
+    """Collects the output of all threads, up to a limit."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._left = MAX_PRINTED
+        self._calls = 0
+        self.dropped = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more is kept."""
+        return self._left <= 0 or self._calls >= _MAX_CALLS
+
+    def write(self, text: str) -> None:
+        """Adds text, cut at the limit."""
+        self._calls += 1
+        self._pieces.append(text[: self._left])
+        self._left -= len(text)
+
+    def text(self) -> str:
+        """All that was printed."""
+        ending = f"\n... and {self.dropped:,} more calls of printf" if self.dropped else ""
+        return "".join(self._pieces) + ending
+
+
+class TrapError(Exception):
+    """The kernel stopped itself: nothing after that counts."""
+
+
+class _MissingError(Exception):
+    """There is no such argument of printf."""
+
+
+def print_step(pc: int, line: int | None, passed: tuple[str, ...], returned: tuple[str, ...]) -> Step:
+    """printf: `passed` are the variables that hold the format and the address of the arguments."""
+    site = Site(pc, line, "generic", 1, Kind.READ)
+
+    def run(machine: Machine, mask: Mask | None) -> None:
+        lanes = machine.active(mask)
+        blocks = machine.shape.blocks
+        ordered = lanes[np.lexsort((lanes // blocks, lanes % blocks))]
+        for number, lane in enumerate(ordered):
+            if machine.output.full:
+                machine.output.dropped += len(ordered) - number
+                break
+            machine.output.write(_printed(machine, site, passed, int(lane)))
+        for name in returned:
+            allocation = machine.memory.by_name[name]
+            allocation.words[...] = 1
+            if allocation.valid is not None:
+                allocation.valid[...] = WRITTEN
+
+    return run
+
+
+def _printed(machine: Machine, site: Site, passed: tuple[str, ...], lane: int) -> str:
+    """What one thread prints."""
+    view = ThreadView(machine, site, lane)
+    template, arguments = (_pointer(machine, name, lane) for name in passed)
+    text = view.text(template)
+    given = 0
+
+    def read(offset: int, size: int) -> bytes:
+        nonlocal given
+        known = not arguments or view.holds(arguments, 1)
+        if known and not (arguments and view.holds(arguments + offset, size)):
+            raise _MissingError
+        given += 1
+        return view.read(arguments + offset, size)
+
+    try:
+        return formatted(text, read, view.text)
+    except _MissingError:
+        _report_missing(machine, site.line, lane, conversions(text), given)
+        return ""
+
+
+def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, given: int) -> None:
+    """The format asks for more arguments than there are."""
+
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.who(lane)
+        message = f"The format asks for {plural(wanted, 'argument')}; `printf` gets {given}."
+        return Example(block, (thread,), None), message
+
+    machine.findings.add(Verdict.OUT_OF_BOUNDS, line, 1, describe)
+
+
+def assert_step(pc: int, line: int | None, passed: tuple[str, ...]) -> Step:
+    """A failed assertion ends the kernel."""
+
+    def run(machine: Machine, mask: Mask | None) -> None:
+        lane = int(machine.active(mask)[0])
+        site = Site(pc, line, "generic", 1, Kind.READ)
+        text = ThreadView(machine, site, lane).text(_pointer(machine, passed[0], lane)) if passed else ""
+        count = machine.shape.lanes if mask is None else mask.count
+        stop(machine, line, lane, count, f"the assertion `{text}` does not hold")
+
+    return run
+
+
+def stop(machine: Machine, line: int | None, lane: int, count: int, why: str) -> NoReturn:
+    """Ends the whole kernel with a runtime error."""
+
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.who(lane)
+        return Example(block, (thread,), None), f"{machine.lane_name(lane)} stops the kernel: {why}"
+
+    machine.findings.add(Verdict.RUNTIME_ERROR, line, count, describe)
+    raise TrapError
+
+
+def _pointer(machine: Machine, variable: str, lane: int) -> int:
+    """The address that a parameter variable of a call holds for one thread."""
+    words = machine.memory.by_name[variable].words
+    own = words.reshape(len(words), -1)
+    return int.from_bytes(own[:, lane if own.shape[1] > 1 else 0].tobytes()[:8], "little")

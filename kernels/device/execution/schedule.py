@@ -1,0 +1,378 @@
+"""Runs a chunk of blocks: which threads go on where, who waits for whom, and what happens when nobody can go on.
+
+All threads that stand at one place go on together. Of several places the first in the program's order goes on, so
+that threads that took different ways meet again as early as possible; threads that look at memory in a loop, as those
+do that wait for a lock, let the others go first. In the warp-serial schedule each warp runs
+alone up to the next barrier, the first warp first: what depends on the order of warps then comes out differently. In
+the reversed schedule the last place goes first, and of atomics and blocks the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.barriers.mbarriers import Mbarriers
+from kernels.device.barriers.named import Arrival, NamedBarriers
+from kernels.device.barriers.ordering import Ordering
+from kernels.device.barriers.reductions import reduce_at_barrier
+from kernels.device.barriers.stuck import report_stuck
+from kernels.device.barriers.warp_meetings import WarpMeetings
+from kernels.device.execution.blocks import CodeBlock, NamedUse, ordered_by_barriers
+from kernels.device.execution.lower import LoweredStep, Lowering
+from kernels.device.execution.machine import WARP, Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.observers.unset import BRANCH
+from kernels.device.ptx.module import Instruction, Malformed, Symbol
+from kernels.device.ptx.program import ENDS
+
+Grid = NDArray[np.bool_]
+_LAST_STEPS = 2_000
+
+
+class Schedule(StrEnum):
+    """In which order threads run."""
+
+    LOCKSTEP = "lockstep"
+    WARP_SERIAL = "warp_serial"
+    REVERSED = "reversed"
+
+
+class BudgetSpentError(Exception):
+    """The kernel has executed more instructions than it may; `line` is where it was, `last` what it executed there."""
+
+    def __init__(self, line: int | None, lane: int, last: Sequence[Instruction]) -> None:
+        super().__init__("instruction budget spent")
+        self.line = line
+        self.last = last
+        self.lane = lane
+
+
+class ChunkRun:
+    """One chunk of blocks from its start to its end."""
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        blocks: dict[int, CodeBlock],
+        machine: Machine,
+        schedule: Schedule,
+        budget: int,
+    ) -> None:
+        self._lowering = lowering
+        self._blocks = blocks
+        self._barriers = {block.end_pc: block for block in blocks.values()}
+        self._machine = machine
+        self._serial = schedule is Schedule.WARP_SERIAL
+        self._first = max if schedule is Schedule.REVERSED else min
+        self._budget = budget
+        self._last_places: set[int] = set()
+        self._polling: set[tuple[int, int]] = set()
+        self._ready: dict[tuple[int, int], Mask | None] = {}
+        self._at_barrier: dict[int, Grid] = {}
+        self._gone = np.zeros((machine.shape.threads, machine.shape.blocks), np.bool_)
+        self._ordering = Ordering(machine)
+        self._warps = WarpMeetings(machine, blocks, lowering.program.instructions, self._ordering)
+        named = any(block.named for block in blocks.values())
+        self._named = NamedBarriers(machine, self._ordering) if named else None
+        self._trusted = ordered_by_barriers(lowering.program)
+        self._mbarriers = Mbarriers(machine, self._ordering, trusted=self._trusted)
+        self.instructions = 0
+
+    def run(self) -> None:
+        """Runs until all threads have ended."""
+        self._make_ready(0, None)
+        while True:
+            while self._ready:
+                order, place = self._next()
+                self._go(order, place, self._ready.pop((order, place)))
+            if not (self._at_barrier or self._warps.waiting or (self._named and self._named.any())):
+                break
+            if not self._open():
+                self._report_stuck()
+        self._machine.races.finish()
+
+    # -- threads that can go on ---------------------------------------------------------------------------------------
+
+    def _make_ready(self, place: int, mask: Mask | None, order: int = 0) -> None:
+        """Lets threads go on at a place, each warp in its turn where warps run one by one."""
+        if not self._serial:
+            self._join(order, place, mask)
+            return
+        whole = np.ones(self._gone.shape, np.bool_) if mask is None else mask.array
+        for number, start in enumerate(range(0, self._machine.shape.threads, WARP)):
+            part = np.zeros_like(whole)
+            part[start : start + WARP] = whole[start : start + WARP]
+            if part.any():
+                self._join(number, place, self._machine.mask(part))
+
+    def _next(self) -> tuple[int, int]:
+        """The first place in order, but for those whose threads wait for others to do something."""
+        rested = self._ready.keys() - self._polling
+        if not rested and self._open():
+            rested = self._ready.keys() - self._polling
+        if not rested:
+            self._polling.clear()
+        return self._first(rested or self._ready)
+
+    def _join(self, order: int, place: int, mask: Mask | None) -> None:
+        key = order, place
+        if key in self._ready:
+            other = self._ready[key]
+            assert mask is not None
+            assert other is not None
+            mask = self._machine.mask(mask.array | other.array)
+        self._ready[key] = mask
+
+    def _go(self, order: int, place: int, mask: Mask | None) -> None:
+        """Runs one way until it ends, waits, or another must go first."""
+        machine = self._machine
+        while True:
+            block = self._blocks.get(place)
+            if block is None:
+                raise Malformed("control runs past the end of the kernel")
+            length = len(block.steps) + 1
+            machine.steps += length
+            self.instructions += length * (machine.shape.lanes if mask is None else mask.count)
+            if machine.steps > self._budget - _LAST_STEPS:
+                self._watch(block, mask)
+            if block.warp_sync:
+                complete = self._warps.come(block, mask, self._gone)
+                if complete is not None:
+                    if complete.any():
+                        self._join(order, place, machine.mask(complete))
+                    return
+            self._execute(block, mask)
+            if block.end is None:
+                ways: list[tuple[int, Mask | None]] = [(block.follower, mask)]
+            else:
+                ways = list(self._ways(block, block.end, mask))
+            if len(ways) == 1 and self._goes_on(block, order, ways[0][0]):
+                place, mask = ways[0]
+                continue
+            for target, part in ways:
+                self._join(order, target, part)
+                if block.waits_at(target):
+                    self._polling.add((order, target))
+            return
+
+    def _goes_on(self, block: CodeBlock, order: int, target: int) -> bool:
+        """Whether threads that all go to one place need not let others go first."""
+        if not self._ready:
+            return True
+        here = order, target
+        return (
+            not block.waits_at(target) and here not in self._ready and self._first(here, *self._ready) == here
+        )
+
+    def _watch(self, block: CodeBlock, mask: Mask | None) -> None:
+        """Near the end of the budget: notes where control goes round, to name the loop by its first line."""
+        self._last_places.update(range(block.first, block.end_pc + 1))
+        if self._machine.steps > self._budget:
+            last = [self._lowering.program.instructions[pc] for pc in sorted(self._last_places)]
+            lines = [item.line for item in last if item.line is not None]
+            raise BudgetSpentError(min(lines, default=None), int(self._machine.active(mask)[0]), last)
+
+    def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
+        machine = self._machine
+        unset = machine.unset
+        for step in block.steps:
+            step.run(machine, mask)
+            if unset.origins and step.follows != "own":
+                self._follow(step, mask)
+
+    def _follow(self, step: LoweredStep, mask: Mask | None) -> None:
+        machine = self._machine
+        guard = self._lowering.program.instructions[step.pc].guard
+        if guard is not None:
+            number = self._lowering.program.registers[guard.register.name]
+            machine.unset.use(number, step.pc, mask, BRANCH)
+            holds = machine.registers[number].dense(np.dtype(np.bool_)) != guard.negated
+            mask = machine.narrow(mask, holds)
+            if mask is not None and not mask.count:
+                return
+        if step.follows == "choice":
+            one, two, condition = step.sources
+            if condition not in machine.unset.origins:
+                holds = machine.registers[condition].dense(np.dtype(np.bool_))
+                machine.unset.choose(step.results[0], holds, (one, two), mask)
+                return
+        machine.unset.propagate(step.sources, step.results, step.pc, mask, copies=step.follows == "copy")
+
+    # -- where threads go ---------------------------------------------------------------------------------------------
+
+    def _ways(
+        self, block: CodeBlock, end: Instruction, mask: Mask | None
+    ) -> Iterator[tuple[int, Mask | None]]:
+        """Splits the threads of a block by what its last instruction decides."""
+        machine = self._machine
+        taken: Mask | None = mask
+        if end.guard is not None:
+            number = self._lowering.program.registers[end.guard.register.name]
+            machine.unset.use(number, block.end_pc, mask, BRANCH)
+            condition = machine.registers[number]
+            if condition.lanes is None:
+                if bool(condition.offset) == end.guard.negated:
+                    yield block.follower, mask
+                    return
+            else:
+                holds = condition.lanes.array
+                taken = machine.narrow(mask, ~holds if end.guard.negated else holds)
+                if taken is not None and not taken.count:
+                    yield block.follower, mask
+                    return
+                if taken is not None and taken.count != (machine.shape.lanes if mask is None else mask.count):
+                    yield block.follower, machine.narrow(mask, ~taken.array)
+        yield from self._taken(block, end, taken)
+
+    def _taken(
+        self, block: CodeBlock, end: Instruction, mask: Mask | None
+    ) -> Iterator[tuple[int, Mask | None]]:
+        head = end.opcode.split(".", 1)[0]
+        if head == "bra":
+            target = end.operands[0]
+            if not isinstance(target, Symbol) or target.name not in self._lowering.program.targets:
+                raise Malformed("a branch to nowhere")
+            yield self._lowering.program.targets[target.name], mask
+        elif head == "brx":
+            yield from self._indexed(block, end, mask)
+        elif head in ENDS:
+            self._gone |= self._whole(mask)
+        elif block.mbarrier is not None:
+            self._mbarriers.perform(block.mbarrier, mask)
+            yield block.follower, mask
+        elif block.named is None:
+            if self._named is not None:
+                self._named.check_whole(self._arrival(block, end, NamedUse(-1, -1, True), mask))
+            self._wait(self._at_barrier, block.end_pc, mask)
+        else:
+            yield from self._arrive(block, end, block.named, mask)
+
+    def _arrive(
+        self, block: CodeBlock, end: Instruction, use: NamedUse, mask: Mask | None
+    ) -> Iterator[tuple[int, Mask | None]]:
+        """Threads come to a barrier for a part of the block; those that only arrive go on."""
+        assert self._named is not None
+        for register in (use.number, use.count):
+            if register >= 0:
+                self._machine.unset.use(register, block.end_pc, mask, BRANCH)
+        whole = self._whole_barriers()
+        self._named.arrive(self._arrival(block, end, use, mask), whole)
+        for pc, part in self._named.opened(self._gone):
+            self._make_ready(pc + 1, self._machine.mask(part))
+        if not use.waits:
+            yield block.follower, mask
+
+    def _arrival(self, block: CodeBlock, end: Instruction, use: NamedUse, mask: Mask | None) -> Arrival:
+        part = self._whole(mask)
+        numbers, counts = (
+            np.broadcast_to(
+                np.zeros((1, 1), np.int64)
+                if register < 0
+                else self._machine.registers[register].dense(np.dtype(np.int32)).astype(np.int64),
+                part.shape,
+            )
+            for register in (use.number, use.count)
+        )
+        return Arrival(end, block.end_pc, part, numbers, counts, use.count >= 0, use.waits, self._trusted)
+
+    def _whole_barriers(self) -> Grid:
+        """The threads that wait at a barrier for all threads of the block."""
+        waiting = np.zeros(self._gone.shape, np.bool_)
+        for part in self._at_barrier.values():
+            waiting |= part
+        return waiting
+
+    def _indexed(
+        self, block: CodeBlock, end: Instruction, mask: Mask | None
+    ) -> Iterator[tuple[int, Mask | None]]:
+        program = self._lowering.program
+        table = end.operands[1]
+        if not isinstance(table, Symbol) or table.name not in program.tables:
+            raise Malformed("a branch without its table")
+        number = block.operand
+        self._machine.unset.use(number, block.end_pc, mask, BRANCH)
+        index = self._machine.registers[number].dense(np.dtype(np.int32))
+        for entry, label in enumerate(program.tables[table.name]):
+            part = self._machine.narrow(mask, index == entry)
+            if part is None or part.count:
+                yield program.targets[label], part
+
+    def _whole(self, mask: Mask | None) -> Grid:
+        return np.ones(self._gone.shape, np.bool_) if mask is None else mask.array
+
+    def _wait(self, waiting: dict[int, Grid], pc: int, mask: Mask | None) -> None:
+        whole = self._whole(mask)
+        waiting[pc] = waiting[pc] | whole if pc in waiting else whole.copy()
+
+    # -- barriers -----------------------------------------------------------------------------------------------------
+
+    def _open(self) -> bool:
+        """Opens barriers that all threads of a block, or of a warp, have reached; says whether there were any."""
+        if self._release_warps():
+            return True
+        if self._named is not None and (parts := list(self._named.opened(self._gone))):
+            for pc, part in parts:
+                self._make_ready(pc + 1, self._machine.mask(part))
+            return True
+        alive = ~self._gone
+        opened = np.zeros(self._machine.shape.blocks, np.bool_)
+        ways: list[tuple[int, Grid]] = []
+        for pc, waiting in list(self._at_barrier.items()):
+            complete = (waiting == alive).all(axis=0) & waiting.any(axis=0)
+            if complete.any():
+                opened |= complete
+                ways.append((pc, waiting & complete))
+                self._keep_waiting(pc, waiting & ~complete)
+        if not ways:
+            return False
+        self._order(opened, alive)
+        for pc, part in ways:
+            mask = self._machine.mask(part)
+            reduce_at_barrier(self._machine, self._barriers[pc], mask)
+            self._make_ready(pc + 1, mask)
+        return True
+
+    def _keep_waiting(self, pc: int, left: Grid) -> None:
+        if left.any():
+            self._at_barrier[pc] = left
+        else:
+            del self._at_barrier[pc]
+
+    def _order(self, opened: Grid, alive: Grid) -> None:
+        """Tells the observers that the blocks `opened` have passed a barrier."""
+        everyone = bool((opened | ~alive.any(axis=0)).all())
+        self._ordering.barrier(None if everyone else opened)
+        self._machine.epochs[0, opened] += 1
+
+    def _release_warps(self) -> bool:
+        """Lets warps go on whose threads wait at different `__syncwarp` but together make up the warp."""
+        released = self._warps.released(self._gone)
+        for place, complete in released.items():
+            part = self._machine.mask(complete)
+            block = self._blocks[place]
+            self._execute(block, part)
+            self._make_ready(block.follower, part)
+        return bool(released)
+
+    def _report_stuck(self) -> None:
+        """Threads of a block wait at different places for each other, so none can ever go on."""
+        named = self._named.places() if self._named is not None else {}
+        places = {**self._at_barrier, **self._warps.waiting, **named}
+        waiting = np.logical_or.reduce(list(places.values()))
+        columns = np.flatnonzero(waiting.any(axis=0))
+        for column in columns:
+            here = [(pc, np.flatnonzero(grid[:, column])) for pc, grid in sorted(places.items())]
+            groups = [(pc, threads) for pc, threads in here if len(threads)]
+            report_stuck(self._machine, self._lowering.program, int(column), groups)
+        self._gone[:, columns] = True
+        if self._named is not None:
+            self._named.forget(columns)
+        for waiters in (self._at_barrier, self._warps.waiting):
+            for pc in list(waiters):
+                waiters[pc][:, columns] = False
+                if not waiters[pc].any():
+                    del waiters[pc]

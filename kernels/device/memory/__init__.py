@@ -1,0 +1,1 @@
+"""Memory as a kernel sees it: windows, places, loads, stores, atomics and copies."""

@@ -1,0 +1,264 @@
+"""Atomic updates of memory, one thread after the other in the order of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.arithmetic.edges import flushed
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.values import Array, from_array
+from kernels.device.memory.access import Place, Step, scope_of
+from kernels.device.memory.locate import Part, Site, split
+from kernels.device.memory.parts import note_part, read_part, write_part
+from kernels.device.memory.space import kind_of
+from kernels.device.observers.accesses import Kind, Strength
+from kernels.device.observers.unset import ADDRESS, MEMORY
+
+_NAMES = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"}
+_ORDERS = {"relaxed", "acquire", "release", "acq_rel"}
+_SCOPES = {"cta", "cluster", "gpu", "sys"}
+_SPACES = {"global": "global", "shared": "shared", "shared::cta": "shared"}
+_TYPES: dict[str, np.dtype[Any]] = {
+    "u32": np.dtype(np.uint32), "s32": np.dtype(np.int32), "b32": np.dtype(np.uint32), "f32": np.dtype(np.float32),
+    "u64": np.dtype(np.uint64), "s64": np.dtype(np.int64), "b64": np.dtype(np.uint64), "f64": np.dtype(np.float64),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicForm:
+    """What the opcode of an atomic update says; `returns` whether the old value is wanted."""
+
+    space: str
+    name: str
+    dtype: np.dtype[Any]
+    returns: bool
+    strength: Strength
+    acquires: bool
+    releases: bool
+
+
+def atomic_form(opcode: str) -> AtomicForm | None:
+    """Reads the opcode of an atomic update; None where it is not one that is known.
+
+    The compiler and its headers write the parts in different orders.
+    """
+    verb, *parts = opcode.split(".")
+    dtype = _TYPES.get(parts[-1]) if parts else None
+    given = set(parts[:-1])
+    names, orders, scopes, spaces = (given & each for each in (_NAMES, _ORDERS, _SCOPES, _SPACES.keys()))
+    known = len(names) == 1 and max(map(len, (orders, scopes, spaces))) <= 1
+    if verb not in {"atom", "red"} or dtype is None or not known or len(given) != len(parts) - 1:
+        return None
+    if given - names - orders - scopes - spaces:
+        return None
+    name, kind = names.pop(), parts[-1]
+    floating, bitwise = kind[0] == "f", kind[0] == "b"
+    if (floating and name != "add") or bitwise != (name in {"and", "or", "xor", "exch", "cas"}):
+        return None
+    if name in {"inc", "dec"} and kind != "u32":
+        return None
+    order = "".join(orders)
+    return AtomicForm(
+        kind_of(_SPACES[spaces.pop()]) if spaces else "generic",
+        name,
+        dtype,
+        verb == "atom",
+        scope_of("".join(scopes)),
+        acquires=order.startswith("acq"),
+        releases=order in {"release", "acq_rel"},
+    )
+
+
+Running = Callable[..., NDArray[Any]]
+"""What each thread finds, one behind the other, and at the end what stays: start and operands to values."""
+
+
+def _increase(old: Array, limit: Array) -> Any:
+    return np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
+
+
+def _decrease(old: Array, limit: Array) -> Any:
+    return np.where((old == 0) | (old > limit), limit, old - old.dtype.type(1))
+
+
+def _add_flushed(old: Array, new: Array) -> Any:
+    """float32 in global memory: the memory's own adder takes and leaves no subnormal numbers, unlike every other."""
+    return flushed(flushed(old) + flushed(new))
+
+
+_UPDATES: dict[str, Callable[..., Any]] = {
+    "add": np.add, "min": np.minimum, "max": np.maximum,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "exch": lambda old, new: new, "inc": _increase, "dec": _decrease,
+    "cas": lambda old, expected, new: np.where(old == expected, new, old),
+}  # fmt: skip
+
+
+def atomic_step(
+    form: AtomicForm,
+    pc: int,
+    line: int | None,
+    place: Place,
+    target: int | None,
+    sources: tuple[int, ...],
+    keep: bool,
+) -> Step:
+    """An atomic update; `target` gets the old value."""
+    site = Site(pc, line, form.space, form.dtype.itemsize, Kind.UPDATE, form.strength)
+    update = _UPDATES[form.name]
+
+    def run(machine: Machine, mask: Mask | None) -> None:
+        grid = (machine.shape.threads, machine.shape.blocks)
+        for register, harm in ((place.register, ADDRESS), *((source, MEMORY) for source in sources)):
+            machine.unset.use(register, pc, mask, harm)
+        operands = [
+            np.broadcast_to(machine.registers[source].dense(form.dtype), grid).reshape(-1)
+            for source in sources
+        ]
+        old = np.zeros(machine.shape.lanes, form.dtype)
+        for each in split(machine, site, machine.registers[place.register], place.displacement, mask):
+            part = _reversed(each) if machine.backwards else each
+            _check_set(machine, part, site)
+            flushes = form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
+            _in_turn(machine, part, form, _add_flushed if flushes else update, operands, old)
+            failed = old[part.lanes] != operands[0][part.lanes] if form.name == "cas" else None
+            note_part(machine, part, site, acquires=form.acquires, releases=form.releases, failed=failed)
+        if target is not None:
+            machine.write(target, from_array(old.reshape(grid)), mask, keep=keep)
+
+    return run
+
+
+def _reversed(part: Part) -> Part:
+    return Part(part.allocation, part.offsets[::-1], part.lanes[::-1])
+
+
+def _check_set(machine: Machine, part: Part, site: Site) -> None:
+    _, valid = read_part(machine, part, site.size)
+    if valid is not None and not valid.all():
+        bad = np.flatnonzero(~valid)
+        element = part.allocation, int(part.offsets[bad[0]]), int(part.lanes[bad[0]])
+        machine.unset.report_memory(site.pc, element, len(bad))
+
+
+def _in_turn(
+    machine: Machine,
+    part: Part,
+    form: AtomicForm,
+    update: Callable[..., Any],
+    operands: list[NDArray[Any]],
+    old: NDArray[Any],
+) -> None:
+    """Threads that meet at one address take turns, in the order of their numbers."""
+    block = part.lanes % machine.shape.blocks
+    place = part.offsets * machine.shape.blocks + (block if part.allocation.copies else 0)
+    order = np.argsort(place, kind="stable")
+    ordered = place[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    counts = np.diff(np.r_[starts, len(order)])
+    if update in _RUNNING and len(starts) < counts.max():
+        for begin, count in zip(starts, counts, strict=True):
+            chosen = order[begin : begin + count]
+            same = Part(part.allocation, part.offsets[chosen], part.lanes[chosen])
+            _in_one_go(machine, same, form, update, operands, old)
+        return
+    turn = np.arange(len(order)) - np.repeat(starts, counts)
+    by_turn = np.argsort(turn, kind="stable")
+    bounds = np.flatnonzero(np.r_[True, np.diff(turn[by_turn]) > 0, True])
+    for begin, end in pairwise(bounds):
+        chosen = order[by_turn[begin:end]]
+        _at_once(
+            machine,
+            Part(part.allocation, part.offsets[chosen], part.lanes[chosen]),
+            form,
+            update,
+            operands,
+            old,
+        )
+
+
+def _at_once(
+    machine: Machine,
+    part: Part,
+    form: AtomicForm,
+    update: Callable[..., Any],
+    operands: list[NDArray[Any]],
+    old: NDArray[Any],
+) -> None:
+    """All addresses are different."""
+    data, _ = read_part(machine, part, form.dtype.itemsize)
+    before = np.ascontiguousarray(data).view(form.dtype)[:, 0]
+    after = update(before, *(operand[part.lanes] for operand in operands)).astype(form.dtype, copy=False)
+    write_part(machine, part, np.ascontiguousarray(after).reshape(-1, 1).view(np.uint8))
+    old[part.lanes] = before
+
+
+def _in_one_go(
+    machine: Machine,
+    part: Part,
+    form: AtomicForm,
+    update: Callable[..., Any],
+    operands: list[NDArray[Any]],
+    old: NDArray[Any],
+) -> None:
+    """All addresses are the same: each thread finds what those before it have made of it."""
+    first = Part(part.allocation, part.offsets[:1], part.lanes[:1])
+    data, _ = read_part(machine, first, form.dtype.itemsize)
+    start = np.ascontiguousarray(data).view(form.dtype)[:, 0]
+    found = _RUNNING[update](start, *(operand[part.lanes] for operand in operands))
+    write_part(machine, first, found[-1:].reshape(-1, 1).view(np.uint8))
+    old[part.lanes] = found[:-1]
+
+
+def _running(ufunc: np.ufunc) -> Running:
+    """Running totals in the operands' own type, where numpy would take a wider one."""
+
+    def totals(start: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+        return ufunc.accumulate(np.concatenate((start, new)), dtype=start.dtype)
+
+    return totals
+
+
+def _running_flushed(start: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+    """Running totals without subnormal numbers; where one comes up, addition by addition."""
+    given = np.concatenate((start, new))
+    totals: NDArray[Any] = np.add.accumulate(given)
+    both = np.abs(np.concatenate((given, totals)))
+    if not ((both > 0) & (both < np.finfo(np.float32).tiny)).any():
+        return totals
+    totals[0] = start[0]
+    for number in range(1, len(given)):
+        totals[number] = _add_flushed(totals[number - 1 : number], given[number : number + 1])[0]
+    return totals
+
+
+def _running_swap(start: NDArray[Any], expected: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+    """Compare and swap: whoever finds what it expects sets the value for those behind it."""
+    found = np.empty(len(new) + 1, start.dtype)
+    value, begin = start[0], 0
+    while True:
+        matches = np.flatnonzero(expected[begin:] == value)
+        end = begin + int(matches[0]) if len(matches) else len(new)
+        found[begin : end + 1] = value
+        if end == len(new):
+            return found
+        value, begin = new[end], end + 1
+        found[begin] = value
+
+
+_RUNNING: dict[Callable[..., Any], Running] = {
+    **{
+        ufunc: _running(ufunc)
+        for ufunc in (np.add, np.minimum, np.maximum, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+    },
+    _add_flushed: _running_flushed,
+    _UPDATES["exch"]: lambda start, new: np.concatenate((start, new)),
+    _UPDATES["cas"]: _running_swap,
+}

@@ -1,0 +1,268 @@
+"""Finds what memory an access means, and whether it may be touched there.
+
+Nearly all accesses of all threads fall into one variable, at aligned places; that is seen from the range of the
+addresses alone. The rest is looked at thread by thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.values import Array, Lanes, Value
+from kernels.device.memory.naming import element_name, whole_name
+from kernels.device.memory.space import GENERIC_SHIFT, Allocation, window_at, window_of
+from kernels.device.observers.accesses import Access, Kind, Strength, Where
+from kernels.verdict import Example, Verdict
+
+_GENERIC = {1: "shared", 2: "local"}
+_MAX_SITES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an instruction touches memory: its number and line, the state space, bytes per thread, and what it does."""
+
+    pc: int
+    line: int | None
+    space: str
+    size: int
+    kind: Kind
+    strength: Strength = Strength.PLAIN
+
+    @property
+    def store(self) -> bool:
+        """Whether it may change the memory."""
+        return self.kind.writes
+
+    @property
+    def where(self) -> Where:
+        """The same for the search for data races."""
+        return Where(self.pc, self.kind, self.size, self.strength)
+
+
+@dataclass(slots=True)
+class Found:
+    """All threads touch one variable: word `words + shift` each (`words` None: the same word).
+
+    readers: for each word of the access, what fetches it for all threads
+    valid: whether all of it is known to be written
+    access: how the search for data races is told of it, where all threads take part
+    known: whether there is nothing left to look at when all threads come here again
+    """
+
+    allocation: Allocation
+    words: Lanes | None
+    shift: int
+    readers: tuple[Callable[[], Array], ...] = ()
+    valid: bool = False
+    access: Access | None = None
+    known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The threads `lanes` touch one variable at byte `offsets`."""
+
+    allocation: Allocation
+    offsets: NDArray[np.int64]
+    lanes: NDArray[np.intp]
+
+
+def locate(
+    machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None
+) -> Found | None:
+    """The quick answer where all threads access one variable inside its bounds in whole, aligned words.
+
+    The answer is kept with the lanes: a loop mostly comes back to the same place with the same addresses. Only where
+    threads that take no part have addresses out of bounds are those of the others looked at alone.
+    """
+    address = address.integral()
+    lanes = address.lanes
+    if lanes is None:
+        return _locate(machine, site, address, displacement, address.range())
+    key = site.pc, address.offset
+    if lanes.sites is None or len(lanes.sites) >= _MAX_SITES:
+        lanes.sites = {}
+    elif key in lanes.sites:
+        known: Found | None = lanes.sites[key]
+        if known is not None:
+            if not known.readers:
+                _make_readers(site, known)
+            return known
+    found = lanes.sites[key] = _locate(machine, site, address, displacement, address.range())
+    if found is None and mask is not None and mask.count:
+        low, high = active_bounds(lanes, mask)
+        found = _locate(machine, site, address, displacement, (low + address.offset, high + address.offset))
+    return found
+
+
+def active_bounds(lanes: Lanes, mask: Mask) -> tuple[int, int]:
+    """The smallest and the largest element of the threads that take part."""
+
+    def bounds() -> tuple[int, int]:
+        active = mask.pick(lanes.array)
+        return int(active.min()), int(active.max())
+
+    found: tuple[int, int] = lanes.derive(("active", mask.digest), bounds)
+    return found
+
+
+def _make_readers(site: Site, found: Found) -> None:
+    allocation, words = found.allocation, found.words
+    assert words is not None
+    found.readers = tuple(allocation.reader(words, found.shift + piece) for piece in range(site.size // 4))
+    if allocation.space != "local":
+        found.access = Access(site.where, allocation, None, words, found.shift)
+
+
+def _locate(
+    machine: Machine, site: Site, address: Value, displacement: int, bounds: tuple[int, int]
+) -> Found | None:
+    low, high = bounds[0] + displacement, bounds[1] + displacement
+    space = site.space
+    if space == "generic":
+        space = _GENERIC.get(low >> GENERIC_SHIFT, "global")
+        if space != "global":
+            base = low >> GENERIC_SHIFT << GENERIC_SHIFT
+            low, high, displacement = low - base, high - base, displacement - base
+    allocation = machine.memory.find(space, low)
+    if allocation is None or low < allocation.start or high + site.size > allocation.start + allocation.size:
+        return None
+    offset = address.offset + displacement - allocation.start
+    if site.store and not allocation.writable:
+        return None
+    if address.lanes is None:
+        return None if offset % site.size else Found(allocation, None, offset >> 2)
+    lanes = address.lanes
+    if (lanes.low_bits | offset) & (site.size - 1):
+        return None
+    words: Lanes = lanes.derive("words", lambda: Lanes((lanes.array >> 2).astype(np.intp)))
+    return Found(allocation, words, offset >> 2)
+
+
+def split(
+    machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None
+) -> Iterator[Part]:
+    """The slow answer: each variable that is touched, with its threads. Reports and leaves out what may not be."""
+    lanes = machine.active(mask)
+    dense = address.dense(np.dtype(f"i{address.bits // 8}")).astype(np.int64)
+    if address.bits == 32:
+        dense &= 0xFFFF_FFFF
+    whole = np.broadcast_to(dense, (machine.shape.threads, machine.shape.blocks)).reshape(-1)
+    addresses = whole[lanes] + displacement
+    for space, chosen, base in _spaces(site, addresses):
+        yield from _windows(machine, site, space, addresses[chosen] - base, lanes[chosen])
+
+
+def _spaces(site: Site, addresses: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.bool_], int]]:
+    if site.space != "generic":
+        yield site.space, np.ones(addresses.shape, np.bool_), 0
+        return
+    windows = addresses >> GENERIC_SHIFT
+    for number, space in _GENERIC.items():
+        chosen = windows == number
+        if chosen.any():
+            yield space, chosen, number << GENERIC_SHIFT
+    chosen = ~np.isin(windows, list(_GENERIC))
+    if chosen.any():
+        yield "global", chosen, 0
+
+
+def _windows(
+    machine: Machine, site: Site, space: str, addresses: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> Iterator[Part]:
+    windows = window_of(space, addresses)
+    for number in np.unique(windows):
+        chosen = windows == number
+        address, lane = addresses[chosen], lanes[chosen]
+        allocation = machine.memory.find(space, int(address[0]))
+        if allocation is None:
+            _report_nowhere(machine, site, space, address, lane)
+            continue
+        offsets = address - allocation.start
+        inside = (offsets >= 0) & (offsets + site.size <= allocation.size)
+        if not inside.all():
+            _report_outside(machine, site, allocation, offsets[~inside], lane[~inside])
+            offsets, lane = offsets[inside], lane[inside]
+        aligned = offsets % site.size == 0
+        if not aligned.all():
+            _report_misaligned(machine, site, allocation, offsets[~aligned], lane[~aligned])
+            offsets, lane = offsets[aligned], lane[aligned]
+        if site.store and not allocation.writable and lane.size:
+            _report_constant(machine, site, allocation, offsets, lane)
+            continue
+        if lane.size:
+            yield Part(allocation, offsets, lane)
+
+
+def _verb(site: Site) -> str:
+    return "writes" if site.store else "reads"
+
+
+def _report_nowhere(
+    machine: Machine, site: Site, space: str, addresses: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> None:
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.who(int(lanes[0]))
+        null = space == "global" and window_at(space, int(addresses[0])) == 0
+        where = "through a null pointer" if null else f"{space} memory that belongs to no variable"
+        return Example(block, (thread,), None), f"{machine.lane_name(int(lanes[0]))} {_verb(site)} {where}"
+
+    machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
+
+
+def _report_outside(
+    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> None:
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.who(int(lanes[0]))
+        offset = int(offsets[0])
+        element = element_name(allocation, offset)
+        side = "before the start" if offset < 0 else "past the end"
+        wide = f"{site.size} bytes from " if 0 <= offset < allocation.size else ""
+        message = (
+            f"{machine.lane_name(int(lanes[0]))} {_verb(site)} {wide}`{element}`, {side} of"
+            f" {whole_name(allocation)}"
+        )
+        return Example(block, (thread,), element), message
+
+    machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
+
+
+def _report_misaligned(
+    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> None:
+    what = f"{_verb(site)} {site.size} bytes at"
+    why = f"an address that is no multiple of {site.size}: a wide access must be aligned to its own size"
+    _report_refused(machine, site, allocation, offsets, lanes, (what, why))
+
+
+def _report_constant(
+    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
+) -> None:
+    _report_refused(machine, site, allocation, offsets, lanes, ("writes", "a constant"))
+
+
+def _report_refused(
+    machine: Machine,
+    site: Site,
+    allocation: Allocation,
+    offsets: NDArray[np.int64],
+    lanes: NDArray[np.intp],
+    words: tuple[str, str],
+) -> None:
+    """An access inside its variable that the hardware stops; `words` stand before and behind the element's name."""
+
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.who(int(lanes[0]))
+        element = element_name(allocation, int(offsets[0]))
+        message = f"{machine.lane_name(int(lanes[0]))} {words[0]} `{element}`, {words[1]}"
+        return Example(block, (thread,), element), message
+
+    machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)

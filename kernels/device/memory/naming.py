@@ -1,0 +1,52 @@
+"""Names memory as the student's source does: `Mds[0][3]`, `P[3][17]`."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from kernels.device.memory.space import Allocation
+from kernels.wording import plural
+
+
+def plain_name(symbol: str) -> str:
+    """The source's name of a variable: `Mds` of `_ZZ15MatrixMulKernelPfS_S_iE3Mds`."""
+    match = re.match(r"_ZZ.*?E(\d+)(?=[A-Za-z_])", symbol)
+    rest = symbol
+    if match is None:
+        match = re.match(r"_Z(?:N\d*)?L?(\d+)(?=[A-Za-z_])", symbol)
+    if match is not None:
+        rest = symbol[match.end() : match.end() + int(match.group(1)[:4])]
+    return rest.split("#")[0].rpartition(":")[2] or symbol
+
+
+def element_name(allocation: Allocation, offset: int) -> str:
+    """The element at a byte offset, with as many indices as the variable is known to have."""
+    name = plain_name(allocation.name)
+    if name.startswith("__local_depot"):
+        return f"a local array (byte {offset})"
+    element = allocation.element
+    if element not in {1, 2, 4, 8, 16}:
+        element = 4
+    if not allocation.shape and allocation.size == element and offset == 0:
+        return name
+    if not allocation.shape or prod(allocation.shape) * element != allocation.size:
+        return f"{name}[{offset // element}]"
+    return name + "".join(f"[{index}]" for index in _indices(offset // element, allocation.shape))
+
+
+def whole_name(allocation: Allocation) -> str:
+    """A variable with its size: `` `Mds`, which has 256 elements ``."""
+    name = plain_name(allocation.name)
+    if name.startswith("__local_depot"):
+        return f"the thread's local arrays, {plural(allocation.size, 'byte')}"
+    return f"`{name}`, which has {plural(allocation.size // allocation.element, 'element')}"
+
+
+def _indices(number: int, shape: tuple[int, ...]) -> list[int]:
+    """Row-major indices; past the end the first one runs on, as the student's expression would."""
+    indices: list[int] = []
+    for extent in reversed(shape[1:]):
+        number, index = divmod(number, extent)
+        indices.append(index)
+    return [number, *reversed(indices)]

@@ -1,0 +1,98 @@
+"""Reads and writes memory for a list of threads, byte by byte: for whatever is not regular."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.execution.machine import Machine
+from kernels.device.memory.locate import Part, Site
+from kernels.device.memory.space import WRITTEN
+from kernels.device.observers.accesses import Access
+
+
+def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_] | None]:
+    """The bytes that the listed threads see, and whether all of them were written."""
+    thread, block = np.divmod(part.lanes, machine.shape.blocks)
+    first = (part.offsets >> 2).astype(np.intp)
+    count = max(1, size // 4)
+    words = np.empty((len(part.lanes), count), np.uint32)
+    valid = None if part.allocation.flat_valid is None else np.ones(len(part.lanes), np.bool_)
+    for number in range(count):
+        index = part.allocation.position(first + number, thread, block, machine.shape)
+        words[:, number] = part.allocation.flat[index]
+        if valid is not None and part.allocation.flat_valid is not None:
+            bits = _bits(part.offsets, size)
+            valid &= part.allocation.flat_valid[index] & bits == bits
+    if size < 4:
+        words >>= ((part.offsets & 3) * 8).astype(np.uint32)[:, np.newaxis]
+    return words.view(np.uint8).reshape(len(part.lanes), -1)[:, :size], valid
+
+
+def places(machine: Machine, part: Part) -> NDArray[np.intp]:
+    """Where in the flat memory the first words of the listed threads lie."""
+    thread, block = np.divmod(part.lanes, machine.shape.blocks)
+    return part.allocation.position((part.offsets >> 2).astype(np.intp), thread, block, machine.shape)
+
+
+def write_part(
+    machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None
+) -> None:
+    """Sets the bytes of the listed threads; where two write the same place, the last one stays."""
+    size = data.shape[1]
+    thread, block = np.divmod(part.lanes, machine.shape.blocks)
+    first = (part.offsets >> 2).astype(np.intp)
+    allocation = part.allocation
+    for number in range(max(1, size // 4)):
+        index = allocation.position(first + number, thread, block, machine.shape)
+        if size >= 4:
+            words = np.ascontiguousarray(data[:, number * 4 : number * 4 + 4]).view(np.uint32)[:, 0]
+            allocation.flat[index] = words
+        else:
+            raw = allocation.flat.view(np.uint8)
+            for byte in range(size):
+                raw[index * 4 + (part.offsets & 3) + byte] = data[:, byte]
+        if allocation.flat_valid is not None:
+            bits = _bits(part.offsets, size)
+            if valid is not None:
+                np.bitwise_and.at(allocation.flat_valid, index, ~bits)
+                bits = np.where(valid, bits, np.uint8(0))
+            np.bitwise_or.at(allocation.flat_valid, index, bits)
+
+
+def _bits(offsets: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
+    """The bits of the bytes that an access of a size touches in its first word."""
+    if size >= 4:
+        return np.full(offsets.shape, WRITTEN, np.uint8)
+    return ((1 << size) - 1 << (offsets & 3)).astype(np.uint8)
+
+
+def note_part(
+    machine: Machine,
+    part: Part,
+    site: Site,
+    *,
+    acquires: bool = False,
+    releases: bool = False,
+    failed: NDArray[np.bool_] | None = None,
+) -> None:
+    """Tells of an access that was made thread by thread."""
+    access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, failed=failed)
+    note(machine, access, acquires=acquires, releases=releases)
+
+
+def note(machine: Machine, access: Access, *, acquires: bool = False, releases: bool = False) -> None:
+    """Tells the search for data races of an access, if its memory is watched."""
+    allocation = access.allocation
+    if allocation.space == "local":
+        return
+    if allocation.space == "global":
+        if access.where.kind.writes:
+            allocation.write_by(access.where.pc)
+        elif not allocation.followed:
+            allocation.seen = True
+            return
+    if access.where.strength.atomic:
+        machine.races.update(access, acquires=acquires, releases=releases)
+    else:
+        machine.races.record(access)

@@ -1,0 +1,209 @@
+"""Lays out a kernel's memory: operands, variables, parameters, and what each block or thread has of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.execution.machine import address_of
+from kernels.device.execution.values import Value, uniform
+from kernels.device.memory.naming import plain_name
+from kernels.device.memory.space import Allocation, Memory, Shape
+from kernels.device.ptx.module import Malformed, Unsupported, Variable
+from kernels.device.ptx.program import Program
+from kernels.launch import Launch
+
+CHUNK_LANES = 16_384
+_CHUNK_BYTES = 64 << 20
+_MAX_THREAD_BYTES = 512 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """An operand in global memory: 32-bit floats, `columns` a row where it is a matrix.
+
+    initialised: whether the kernel may read it before it has written it
+    """
+
+    name: str
+    values: NDArray[np.float32]
+    initialised: bool
+    columns: int = 0
+
+
+class Layout:
+    """The memory of one launch.
+
+    observe: whether it is followed what has been written; else everything counts as written
+    """
+
+    def __init__(
+        self, program: Program, launch: Launch, shapes: Mapping[str, tuple[int, ...]], *, observe: bool
+    ) -> None:
+        self._program = program
+        self._launch = launch
+        self._shapes = shapes
+        self._observe = observe
+        self._globals = Memory()
+        self._placed: dict[str, Allocation] = {}
+
+    # -- what the whole launch shares ----------------------------------------------------------------------------------
+
+    def place(
+        self,
+        arguments: Sequence[str | int | float],
+        buffers: Sequence[Buffer],
+        symbols: Mapping[str, str],
+        state: Mapping[str, bytes],
+        followed: frozenset[str],
+    ) -> None:
+        """Places operands, module variables and arguments; see `kernels.device.run`.
+
+        followed: variables that are watched from the start, not only once the kernel writes to them
+        """
+        self._placed = {buffer.name: self._place_buffer(buffer) for buffer in buffers}
+        self._place_variables({name: self._placed[buffer] for name, buffer in symbols.items()})
+        self._place_arguments(arguments)
+        for name, data in state.items():
+            self._globals.by_name[name].fill(data)
+        for allocation in self._globals.by_name.values():
+            allocation.followed = allocation.name in followed
+
+    def contents(self, buffer: Buffer) -> NDArray[np.float32]:
+        """What an operand holds now."""
+        return self._placed[buffer.name].words.view(np.float32)[: buffer.values.size].copy()
+
+    def writers(self, buffer: Buffer) -> frozenset[int]:
+        """The instructions that wrote to an operand."""
+        return frozenset(self._placed[buffer.name].writers)
+
+    def variables(self) -> dict[str, bytes]:
+        """What the module variables that the kernel wrote to hold now."""
+        return {
+            name: allocation.words.tobytes()
+            for name, allocation in self._globals.by_name.items()
+            if allocation.writers and allocation.name not in self._placed
+        }
+
+    def missed(self) -> frozenset[str]:
+        """The variables that were read before it was known that the kernel writes to them."""
+        return frozenset(each.name for each in self._globals.by_name.values() if each.missed)
+
+    def _place_buffer(self, buffer: Buffer) -> Allocation:
+        size = buffer.values.size * 4
+        allocation = self._globals.place(
+            buffer.name, "global", size, (), initialised=buffer.initialised or not self._observe
+        )
+        allocation.words[:] = np.ascontiguousarray(buffer.values, np.float32).reshape(-1).view(np.uint32)
+        if buffer.columns:
+            allocation.shape = (buffer.values.size // buffer.columns, buffer.columns)
+        else:
+            allocation.shape = (buffer.values.size,)
+        return allocation
+
+    def _place_variables(self, bound: Mapping[str, Allocation]) -> None:
+        """Module variables in global and constant memory; those that are operands get the operand's memory."""
+        for name, allocation in bound.items():
+            if name not in self._program.variables:
+                raise Malformed(f"the compiled text holds no variable {name[:80]!r}")
+            self._globals.by_name[name] = allocation
+        pointers: list[tuple[Allocation, int, str]] = []
+        for name, variable in self._program.variables.items():
+            if variable.space not in {"global", "const"} or name in bound:
+                continue
+            allocation = self._place_variable(self._globals, name, variable, ())
+            pointers += [(allocation, offset, symbol) for offset, symbol in variable.pointers]
+        for allocation, offset, symbol in pointers:
+            target = self._globals.by_name.get(symbol)
+            if target is not None:
+                cell = allocation.words.view(np.uint8)[offset : offset + 8]
+                address = target.start + int.from_bytes(cell.tobytes(), "little") & (1 << 64) - 1
+                cell[:] = np.frombuffer(address.to_bytes(8, "little"), np.uint8)[: cell.size]
+
+    def _place_variable(
+        self, memory: Memory, name: str, variable: Variable, copies: tuple[int, ...]
+    ) -> Allocation:
+        if variable.size > _CHUNK_BYTES:
+            raise Unsupported(
+                f".{variable.space} {plain_name(name)}", None, f"`{plain_name(name)}` is too large"
+            )
+        initialised = not self._observe or variable.space in {"global", "const"}
+        allocation = memory.place(name, variable.space, variable.size, copies, initialised=initialised)
+        allocation.writable = variable.space != "const"
+        allocation.element = variable.element
+        shape = self._shapes.get(plain_name(name), ())
+        elements = math.prod(shape)
+        if shape and elements > 0 and allocation.size % elements == 0:
+            allocation.shape = shape
+            allocation.element = allocation.size // elements
+        elif variable.space == "shared" and variable.element == 1 and variable.align >= 4:
+            allocation.element = 4
+        if variable.data:
+            allocation.fill(variable.data[: variable.size])
+        return allocation
+
+    def _place_arguments(self, arguments: Sequence[str | int | float]) -> None:
+        """The kernel's own parameters: constants of the launch."""
+        parameters = self._program.parameters
+        if len(arguments) != len(parameters):
+            raise Malformed("the kernel has another number of parameters than the exercise")
+        for parameter, argument in zip(parameters, arguments, strict=True):
+            allocation = self._globals.place(parameter.name, "const", parameter.size, (), initialised=True)
+            allocation.writable = False
+            if isinstance(argument, str):
+                data = self._placed[argument].start.to_bytes(8, "little")
+            elif isinstance(argument, float):
+                data = np.float32(argument).tobytes()
+            else:
+                data = (argument & ((1 << 8 * parameter.size) - 1)).to_bytes(parameter.size, "little")
+            allocation.fill(data[: parameter.size])
+
+    # -- what each block has of its own --------------------------------------------------------------------------------
+
+    def columns(self) -> int:
+        """How many blocks run side by side."""
+        variables = self._program.variables.values()
+        shared = self._program.static_shared + self._launch.shared
+        local = sum(variable.size for variable in variables if variable.space == "local")
+        if local > _MAX_THREAD_BYTES:
+            raise Unsupported("local memory", None, f"each thread would need {local:,} bytes of local memory")
+        own = sum(variable.size for variable in variables if variable.space in {"local", "param"})
+        by_memory = _CHUNK_BYTES // max(1, shared + own * self._launch.threads)
+        columns = max(1, min(CHUNK_LANES // self._launch.threads, by_memory))
+        return min(columns, self._launch.blocks)
+
+    def chunk(self, shape: Shape) -> Memory:
+        """Memory for blocks that run side by side: the launch's, and shared and local memory of their own."""
+        memory = Memory()
+        memory.share(self._globals)
+        self._place_per_block(memory, shape)
+        return memory
+
+    def address(self, memory: Memory, name: str) -> Value:
+        """The address of a variable, as an instruction that names it gets it."""
+        allocation = memory.by_name.get(name)
+        variable = self._program.variables.get(name)
+        if allocation is None or variable is None:
+            raise Malformed(f"the compiled text holds no variable {name[:80]!r}")
+        if variable.space == "param":
+            return uniform(address_of(allocation.space, allocation.start), 64)
+        return uniform(allocation.start, 32 if variable.space == "shared" else 64)
+
+    def _place_per_block(self, memory: Memory, shape: Shape) -> None:
+        dynamic: Allocation | None = None
+        own = {parameter.name for parameter in self._program.parameters}
+        for name, variable in self._program.variables.items():
+            if variable.space == "shared" and variable.external:
+                if dynamic is None:
+                    dynamic = memory.place(
+                        name, "shared", self._launch.shared, (shape.blocks,), initialised=not self._observe
+                    )
+                memory.by_name[name] = dynamic
+            elif variable.space == "shared":
+                self._place_variable(memory, name, variable, (shape.blocks,))
+            elif variable.space in {"local", "param"} and name not in own:
+                self._place_variable(memory, name, variable, (shape.threads, shape.blocks))

@@ -1,0 +1,224 @@
+"""Memory as the kernel sees it: every variable in an address window of its own, kept as 32-bit words.
+
+Windows lie so far apart that an access past the end of one never lands in another: what is outside its window is out
+of bounds, whatever happens to be beside it on real hardware.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.values import Array, Lanes
+
+GENERIC_SHIFT = 36
+SHARED_BASE = 1 << GENERIC_SHIFT
+LOCAL_BASE = 2 << GENERIC_SHIFT
+_FIRST_GLOBAL = 8
+_SHARED_SHIFT = 20
+_LOCAL_SHIFT = 24
+_POISON = 0x7FFF_DEAD
+WRITTEN = 0b1111
+
+Words = NDArray[np.uint32]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many threads a block has and how many blocks run side by side."""
+
+    threads: int
+    blocks: int
+
+    @property
+    def lanes(self) -> int:
+        """All threads that run side by side."""
+        return self.threads * self.blocks
+
+
+class Allocation:
+    """One variable's memory.
+
+    copies: how many copies of each word there are: 1 (global), one per block (shared), one per thread (local)
+    valid: for each word and copy a bit for each byte that was written; None where all is initialised
+    writers: the instructions by which the kernel has written to it, as far as it is global memory
+    followed: whether accesses to it are watched for data races; of global memory, what the kernel writes to
+    seen, missed: whether it was read unwatched, and whether the kernel wrote to it after that
+    origins: for local memory, where unset values that were stored in it come from; made when there is one
+    """
+
+    __slots__ = ("_own", "_stride", "columns", "copies", "element", "flat", "flat_valid", "followed", "missed", "name",
+                 "origins", "seen", "shape", "size", "space", "start", "valid", "words", "writable",
+                 "writers")  # fmt: skip
+
+    def __init__(
+        self, name: str, space: str, start: int, size: int, copies: tuple[int, ...], *, initialised: bool
+    ) -> None:
+        self.name = name
+        self.space = space
+        self.start = start
+        self.size = size
+        self.copies = copies
+        self._stride = prod(copies)
+        self._own = np.arange(self._stride, dtype=np.intp).reshape(copies if len(copies) == 2 else (1, -1))
+        self.words: Words = np.full(((size + 3) // 4, *copies), 0 if initialised else _POISON, np.uint32)
+        self.valid: NDArray[np.uint8] | None = None if initialised else np.zeros(self.words.shape, np.uint8)
+        self.flat = self.words.reshape(-1)
+        self.flat_valid = None if self.valid is None else self.valid.reshape(-1)
+        self.origins: NDArray[np.int32] | None = None
+        self.writable = True
+        self.writers: set[int] = set()
+        self.followed = space == "shared"
+        self.seen = False
+        self.missed = False
+        self.element = 4
+        self.shape: tuple[int, ...] = ()
+
+    def keep_origins(self) -> NDArray[np.int32]:
+        """Where unset values in this memory come from, from now on."""
+        if self.origins is None:
+            self.origins = np.zeros(self.words.shape, np.int32)
+        return self.origins
+
+    def write_by(self, pc: int) -> None:
+        """Notes that an instruction writes to it."""
+        self.writers.add(pc)
+        if not self.followed:
+            self.followed = True
+            self.missed = self.seen
+
+    def fill(self, data: bytes) -> None:
+        """Sets the memory's bytes from its start on."""
+        padded = data + bytes(-len(data) % 4)
+        self.words[: len(padded) // 4] = np.frombuffer(padded, np.uint32).reshape(
+            -1, *(1 for _ in self.copies)
+        )
+
+    # -- a word for every thread, by lanes of word numbers ------------------------------------------------------------
+
+    def flat_index(self, words: Lanes) -> Index:
+        """Where in the flat memory each thread's copy of its word lies."""
+        made: Index = words.derive(("flat", self.space), lambda: words.array * self._stride + self._own)
+        return made
+
+    def reader(self, words: Lanes, shift: int) -> Callable[[], Array]:
+        """What fetches the words `words + shift` for every thread, again and again."""
+        fetch: Callable[[], Array] = partial(self.gather, self.words, words, shift)
+        if words.bounds[0] < 0 or shift < 0:
+            return fetch
+        if self._alike(words):
+            take: Any = self.words[shift:].take
+            return partial(take, words.array[:, 0], 0, None, "clip")
+        take = self.flat[shift * self._stride :].take
+        return partial(take, self._index(words), None, None, "clip")
+
+    def _alike(self, words: Lanes) -> bool:
+        """Whether every block takes the same words of its own copy, so that whole rows can be taken."""
+        return len(self.copies) == 1 and words.array.shape[1] == 1
+
+    def _index(self, words: Lanes) -> Index:
+        return self.flat_index(words) if self.copies else words.array
+
+    def gather(self, source: Array, words: Lanes | None, shift: int) -> Array:
+        """For every thread the element `words + shift` of `source`, which is `words` or `valid` of this memory."""
+        if words is None:
+            picked = source[shift]
+            return picked.reshape((1, 1)) if not self.copies else np.array(picked, ndmin=2)
+        if self._alike(words):
+            return self._taken(source, words.array[:, 0] + shift)
+        return self._taken(source.reshape(-1), self._index(words) + shift * self._stride)
+
+    @staticmethod
+    def _taken(source: Array, index: Index) -> Array:
+        taken: Array = source.take(index, 0, None, "clip")
+        return taken
+
+    def scatter(self, target: Array, words: Lanes | None, shift: int, new: Any, mask: Mask | None) -> None:
+        """Writes `new` (an array per thread or one number) to the element `words + shift` of `target`."""
+        if mask is None and words is None and self.copies:
+            # Where the threads of a block share the word, the last one's value stays.
+            target[shift] = new if len(self.copies) == 2 or np.ndim(new) == 0 else new[-1]
+            return
+        if mask is None and words is not None and self._alike(words):
+            target[words.array[:, 0] + shift] = new
+            return
+        index = (self._own if words is None else self._index(words)) + shift * self._stride
+        flat = target.reshape(-1)
+        if mask is None:
+            flat[np.broadcast_to(index, np.broadcast_shapes(index.shape, np.shape(new)))] = new
+            return
+        places = mask.pick(index)
+        values = new if np.ndim(new) == 0 else mask.pick(new)
+        # All threads write one place: the last one's value stays.
+        flat[places] = values[-1:] if places.size == 1 and np.ndim(values) else values
+
+    # -- single accesses, by lists ------------------------------------------------------------------------------------
+
+    def position(self, word: Index, thread: Index, block: Index, grid: Shape) -> Index:
+        """Where in the flat memory the words of the listed threads lie."""
+        if not self.copies:
+            return word
+        if len(self.copies) == 1:
+            return word * grid.blocks + block
+        return (word * grid.threads + thread) * grid.blocks + block
+
+
+class Memory:
+    """All windows of one launch, by space and address."""
+
+    def __init__(self) -> None:
+        self._windows: dict[tuple[str, int], Allocation] = {}
+        self.by_name: dict[str, Allocation] = {}
+        self._next = {"global": _FIRST_GLOBAL, "shared": 1, "local": 1}
+
+    def place(
+        self, name: str, space: str, size: int, copies: tuple[int, ...], *, initialised: bool
+    ) -> Allocation:
+        """Makes a window for a variable. Constants and parameters count as global or local memory."""
+        kind = kind_of(space)
+        number = self._next[kind]
+        self._next[kind] += 1
+        # In the middle, so that what lies shortly before the variable belongs to its window too.
+        start = (number << _SHIFTS[kind]) + (1 << _SHIFTS[kind] - 1)
+        allocation = Allocation(name, kind, start, size, copies, initialised=initialised)
+        self._windows[kind, number] = allocation
+        self.by_name[name] = allocation
+        return allocation
+
+    def share(self, other: Memory) -> None:
+        """Takes over the global windows of another memory."""
+        for (kind, number), allocation in other._windows.items():
+            self._windows[kind, number] = allocation
+        self.by_name.update(other.by_name)
+        self._next.update({kind: number for kind, number in other._next.items() if kind == "global"})
+
+    def find(self, space: str, address: int) -> Allocation | None:
+        """The window that an address of a space lies in, which may be past that variable's end."""
+        return self._windows.get((space, address >> _SHIFTS[space]))
+
+
+_SHIFTS = {"global": GENERIC_SHIFT, "shared": _SHARED_SHIFT, "local": _LOCAL_SHIFT}
+_KINDS = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "local"}
+
+
+def kind_of(space: str) -> str:
+    """The kind of memory behind a PTX state space."""
+    return _KINDS[space]
+
+
+def window_of(space: str, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The window numbers of many addresses."""
+    return addresses >> _SHIFTS[space]
+
+
+def window_at(space: str, address: int) -> int:
+    """The window number of one address."""
+    return address >> _SHIFTS[space]

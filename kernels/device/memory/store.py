@@ -1,0 +1,84 @@
+"""Stores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.values import INTEGER, Array, narrowed
+from kernels.device.memory.access import Form, Place, Step, access_of, grid_of, quick
+from kernels.device.memory.locate import Found, Part, Site, split
+from kernels.device.memory.parts import note, note_part, places, write_part
+from kernels.device.memory.space import WRITTEN
+from kernels.device.observers.accesses import Kind
+from kernels.device.observers.unset import ADDRESS, MEMORY
+
+
+def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tuple[int, ...]) -> Step:
+    """A store of registers."""
+    site = Site(pc, line, form.space, form.size * form.count, Kind.WRITE, form.strength)
+
+    def store(machine: Machine, mask: Mask | None) -> None:
+        unset = machine.unset
+        if unset.origins:
+            unset.use(place.register, pc, mask, ADDRESS)
+        found = quick(machine, site, form, place, mask)
+        if found is None or (unset.origins and found.allocation.space == "local"):
+            _store_parts(machine, site, form, place, sources, mask)
+            return
+        if unset.origins:
+            for source in sources:
+                unset.use(source, pc, mask, MEMORY)
+        _store_words(machine, found, form, sources, mask)
+        note(machine, access_of(found, site, mask), releases=form.releases)
+
+    return store
+
+
+def _store_words(
+    machine: Machine, found: Found, form: Form, sources: tuple[int, ...], mask: Mask | None
+) -> None:
+    allocation, words = found.allocation, found.words
+    for number, source in enumerate(sources):
+        value = narrowed(machine.registers[source], form.size * 8)
+        if form.size == 4:
+            pieces: list[Array] = [value.dense(np.dtype(np.uint32))]
+        else:
+            halves = np.ascontiguousarray(value.dense(np.dtype(np.int64)))[..., np.newaxis].view(np.uint32)
+            pieces = [halves[..., 0], halves[..., 1]]
+        for piece, array in enumerate(pieces):
+            shift = found.shift + number * len(pieces) + piece
+            allocation.scatter(allocation.words, words, shift, array, mask)
+    if allocation.valid is not None and not found.valid:
+        for piece in range(form.count * form.size // 4):
+            allocation.scatter(allocation.valid, words, found.shift + piece, WRITTEN, mask)
+        found.valid = mask is None and allocation.space != "local"
+
+
+def _store_parts(
+    machine: Machine, site: Site, form: Form, place: Place, sources: tuple[int, ...], mask: Mask | None
+) -> None:
+    """The store thread by thread, for whatever is not regular."""
+    for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
+        for number, source in enumerate(sources):
+            element = Part(part.allocation, part.offsets + number * form.size, part.lanes)
+            _store_element(machine, element, form.size, source)
+            if part.allocation.space != "local":
+                machine.unset.use(source, site.pc, mask, MEMORY)
+        note_part(machine, part, site, releases=form.releases)
+
+
+def _store_element(machine: Machine, part: Part, size: int, source: int) -> None:
+    """One element for each of the listed threads. Local memory may hold unset values, and keeps whose they are."""
+    value = machine.registers[source]
+    dense = np.broadcast_to(value.dense(INTEGER[value.bits]), grid_of(machine)).reshape(-1)[part.lanes]
+    data = np.ascontiguousarray(dense).reshape(-1, 1).view(np.uint8)[:, :size]
+    origins = machine.unset.origins.get(source)
+    if origins is None:
+        write_part(machine, part, data)
+        return
+    unset = np.broadcast_to(origins, grid_of(machine)).reshape(-1)[part.lanes]
+    write_part(machine, part, data, unset == 0)
+    if part.allocation.space == "local":
+        part.allocation.keep_origins().reshape(-1)[places(machine, part)] = unset

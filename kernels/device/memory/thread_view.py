@@ -1,0 +1,94 @@
+"""Memory as one thread sees it, byte by byte: for what a thread prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.values import uniform
+from kernels.device.memory.locate import Part, Site, split
+from kernels.device.memory.naming import element_name
+from kernels.device.memory.parts import read_part
+from kernels.device.memory.space import GENERIC_SHIFT, Allocation
+from kernels.verdict import Example, Verdict
+
+MAX_STRING = 1024
+_SPACES = {1: "shared", 2: "local"}
+_PIECES = (64, MAX_STRING)
+
+
+class ThreadView:
+    """What an instruction reads for one thread. What may not be read is reported, and left out."""
+
+    def __init__(self, machine: Machine, site: Site, lane: int) -> None:
+        self._machine = machine
+        self._site = site
+        self._lane = lane
+
+    def holds(self, address: int, size: int) -> bool:
+        """Whether so many bytes lie at an address."""
+        return self._find(address, size) is not None
+
+    def read(self, address: int, size: int) -> bytes:
+        """So many bytes from an address that is a multiple of that."""
+        found = self._find(address, size)
+        if found is None:
+            self._report(address, size)
+            return bytes(size)
+        allocation, offset = found
+        part = Part(allocation, np.array([offset]), np.array([self._lane], np.intp))
+        return read_part(self._machine, part, size)[0].tobytes()
+
+    def text(self, address: int) -> str:
+        """The text at an address, up to its end or a limit. Not an access of the kernel's: it can't race."""
+        found = self._find(address, 1)
+        if found is None:
+            self._report(address, 1)
+            return ""
+        allocation, offset = found
+        for most in _PIECES:
+            length = min(allocation.size - offset, most)
+            every = self._part(allocation, offset, length)
+            data, valid = read_part(self._machine, every, 1)
+            text, end, _ = data.tobytes().partition(b"\0")
+            if end or length < most:
+                break
+        used = len(text) + len(end)
+        if valid is not None and not valid[:used].all():
+            used = int(np.flatnonzero(~valid[:used])[0])
+            self._report_unset(element_name(allocation, offset + used))
+        elif not end and length < MAX_STRING:
+            self._report(address + length, 1)
+        return text[:used].decode("utf-8", "replace")
+
+    def _part(self, allocation: Allocation, offset: int, length: int) -> Part:
+        return Part(allocation, offset + np.arange(length), np.full(length, self._lane, np.intp))
+
+    def _find(self, address: int, size: int) -> tuple[Allocation, int] | None:
+        """The variable at a generic address, and the offset in it."""
+        window = address >> GENERIC_SHIFT
+        space = _SPACES.get(window, "global")
+        place = address if space == "global" else address - (window << GENERIC_SHIFT)
+        allocation = self._machine.memory.find(space, place)
+        if allocation is None:
+            return None
+        offset = place - allocation.start
+        inside = 0 <= offset <= allocation.size - size and offset % size == 0
+        return (allocation, offset) if inside else None
+
+    def _report(self, address: int, size: int) -> None:
+        """Says what is wrong with an address."""
+        one = np.zeros((self._machine.shape.threads, self._machine.shape.blocks), np.bool_)
+        one.reshape(-1)[self._lane] = True
+        list(split(self._machine, replace(self._site, size=size), uniform(address, 64), 0, Mask(one, 1)))
+
+    def _report_unset(self, element: str) -> None:
+        def describe() -> tuple[Example, str]:
+            block, thread = self._machine.who(self._lane)
+            message = f"{self._machine.lane_name(self._lane)} prints `{element}`, which nothing has written"
+            return Example(block, (thread,), element), message
+
+        self._machine.findings.add(Verdict.UNINITIALIZED_READ, self._site.line, 1, describe)

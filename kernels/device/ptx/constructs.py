@@ -1,0 +1,56 @@
+"""What a student writes in CUDA C++ for an instruction, where that is known."""
+
+from __future__ import annotations
+
+import re
+
+from kernels.device.ptx.module import Immediate, Instruction
+from kernels.device.ptx.program import is_barrier, is_warp_sync
+
+_SHUFFLES = {
+    "up": "__shfl_up_sync",
+    "down": "__shfl_down_sync",
+    "bfly": "__shfl_xor_sync",
+    "idx": "__shfl_sync",
+}
+_VOTES = {"all": "__all_sync", "any": "__any_sync", "uni": "__uni_sync", "ballot": "__ballot_sync"}
+_REDUCTIONS = {"popc": "__syncthreads_count", "and": "__syncthreads_and", "or": "__syncthreads_or"}
+
+
+def waiting_place(instruction: Instruction) -> str:
+    """The call at which threads wait for others: `` `__syncthreads()` ``."""
+    parts = instruction.opcode.split(".")
+    if is_barrier(instruction):
+        return _barrier(instruction)
+    if instruction.opcode == "bar.warp.sync":
+        return "`__syncwarp()`"
+    if parts[0] == "shfl":
+        return f"`{_SHUFFLES.get(parts[2], '__shfl_sync')}()`"
+    if parts[0] == "vote":
+        return f"`{_VOTES.get(parts[2], '__all_sync')}()`"
+    if parts[0] == "match":
+        return f"`__match_{parts[1]}_sync()`"
+    if parts[0] == "redux":
+        return f"`__reduce_{parts[2]}_sync()`"
+    return f"`{instruction.opcode}`"
+
+
+def _barrier(instruction: Instruction) -> str:
+    reduction = re.search(r"\.red\.(\w+)", instruction.opcode)
+    if reduction:
+        return f"`{_REDUCTIONS.get(reduction[1], '__syncthreads_count')}()`"
+    if instruction.operands == (Immediate(0),):
+        return "`__syncthreads()`"
+    if all(isinstance(each, Immediate) for each in instruction.operands):
+        numbers = (str(each.value) for each in instruction.operands if isinstance(each, Immediate))
+        return f"`{instruction.opcode} {', '.join(numbers)}`"
+    return f"`{instruction.opcode}`"
+
+
+def rule(instruction: Instruction) -> str:
+    """Who must come to the place at which threads wait."""
+    if is_warp_sync(instruction):
+        return f"all threads of the warp named in the mask must reach {waiting_place(instruction)}"
+    if len(instruction.operands) == 2:
+        return "the barrier opens when as many threads have come as it names"
+    return "all threads of a block must reach the same barrier"

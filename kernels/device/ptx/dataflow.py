@@ -1,0 +1,96 @@
+"""What can be known of registers without running: which may be read unset, and which live inside one block only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernels.device.ptx.module import Symbol
+from kernels.device.ptx.program import ENDS, Block, Program, reads, results
+
+
+def maybe_unset(program: Program) -> frozenset[str]:
+    """Registers that some path reaches a read of without a write before.
+
+    Few correct kernels have any, so following all registers while the kernel runs would be waste.
+    """
+    inside = block_local(program)
+    crossing = {name: bit for bit, name in enumerate(sorted(set(program.registers) - inside))}
+    index_of = {block.start: at for at, block in enumerate(program.blocks)}
+    written = [_written(program, block, crossing) for block in program.blocks]
+    unset: dict[int, int] = {0: (1 << len(crossing)) - 1}
+    waiting = [0]
+    while waiting:
+        at = waiting.pop()
+        leaving = unset[at] & ~written[at]
+        for successor in successors(program, program.blocks[at], index_of):
+            before = unset.get(successor)
+            if before is None or before | leaving != before:
+                unset[successor] = (before or 0) | leaving
+                waiting.append(successor)
+    found: set[str] = set()
+    for at, mask in unset.items():
+        _unset_reads(program, program.blocks[at], mask, crossing, found)
+    return frozenset(found)
+
+
+def _written(program: Program, block: Block, crossing: Mapping[str, int]) -> int:
+    mask = 0
+    for instruction in program.instructions[block.start : block.end]:
+        if instruction.guard is None:
+            for name in results(instruction):
+                if name in crossing:
+                    mask |= 1 << crossing[name]
+    return mask
+
+
+def _unset_reads(
+    program: Program, block: Block, unset: int, crossing: Mapping[str, int], found: set[str]
+) -> None:
+    for instruction in program.instructions[block.start : block.end]:
+        for name in reads(instruction):
+            if name in crossing and unset >> crossing[name] & 1:
+                found.add(name)
+        if instruction.guard is None:
+            for name in results(instruction):
+                if name in crossing:
+                    unset &= ~(1 << crossing[name])
+
+
+def successors(program: Program, block: Block, index_of: Mapping[int, int]) -> list[int]:
+    """The numbers of the blocks to which control may go from a block."""
+    last = program.instructions[block.end - 1]
+    head = last.opcode.split(".", 1)[0]
+    found: list[int] = []
+    if head == "bra":
+        found += [program.targets[each.name] for each in last.operands if isinstance(each, Symbol)]
+    elif head == "brx":
+        for each in last.operands:
+            if isinstance(each, Symbol) and each.name in program.tables:
+                found += [program.targets[label] for label in program.tables[each.name]]
+    ends = head in ENDS or last.opcode in ENDS or head in {"bra", "brx"}
+    if not ends or last.guard is not None:
+        found.append(block.end)
+    return [index_of[start] for start in found if start in index_of]
+
+
+def block_local(program: Program) -> frozenset[str]:
+    """Registers that are written before they are read in the one block that uses them.
+
+    What such a register holds in threads that do not run the block is never read, so a write need not keep it.
+    """
+    home: dict[str, int] = {}
+    shared: set[str] = set()
+    for at, block in enumerate(program.blocks):
+        written: set[str] = set()
+        for instruction in program.instructions[block.start : block.end]:
+            for name in reads(instruction):
+                if name not in written:
+                    shared.add(name)
+            for name in results(instruction):
+                if home.setdefault(name, at) != at:
+                    shared.add(name)
+                if instruction.guard is None:
+                    written.add(name)
+                elif name not in written:
+                    shared.add(name)
+    return frozenset(name for name in home if name not in shared)

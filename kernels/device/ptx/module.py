@@ -1,0 +1,182 @@
+"""What a PTX text consists of once it is read: modules, functions, instructions and their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kernels.device.ptx.features import not_emulated
+
+SIZES = {
+    "pred": 1, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2, "f16x2": 4, "bf16x2": 4,
+    "b32": 4, "u32": 4, "s32": 4, "f32": 4, "b64": 8, "u64": 8, "s64": 8, "f64": 8, "b128": 16,
+}  # fmt: skip
+
+
+class Malformed(ValueError):
+    """The text is not a PTX module of the form that the compiler writes; `line` is the student's, where it is known."""
+
+    line: int | None = None
+
+
+class Unsupported(Exception):
+    """An instruction that the CPU device does not know, or what it cannot check, with the student's line."""
+
+    def __init__(self, instruction: str, line: int | None, reason: str = "") -> None:
+        super().__init__(reason or not_emulated(instruction))
+        self.instruction = instruction
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A register by its unique name inside the function (or a special register such as `%tid.x`)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A constant: an integer, or a float by its bits (`floating` says how many bits: 32 or 64)."""
+
+    value: int
+    floating: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """The address of a variable, or the name of a function or label."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What stands in brackets: a register or a symbol, and a byte offset."""
+
+    base: Register | Symbol | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Operands in braces."""
+
+    items: tuple[Register | Immediate | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two destinations joined by a bar, `%p1|%p2`; None where the text has an underscore."""
+
+    first: Register | None
+    second: Register | None
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The names in parentheses of a call."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What is not emulated, and the sentence about it, for a place that a run may never come to."""
+
+    construct: str
+    reason: str
+
+
+Operand = Register | Immediate | Symbol | Address | Vector | Pair | Arguments | Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The predicate in front of an instruction."""
+
+    register: Register
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction; `line` is the student's line, None where the compiler knows none."""
+
+    opcode: str
+    operands: tuple[Operand, ...]
+    guard: Guard | None
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place in the body that branches name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable in a memory space. `data` holds its bytes where it has an initialiser.
+
+    pointers: byte offset -> symbol, for initialisers that hold addresses
+    """
+
+    name: str
+    space: str
+    size: int
+    align: int
+    data: bytes | None = None
+    external: bool = False
+    pointers: tuple[tuple[int, str], ...] = ()
+    element: int = 1
+
+
+Signature = tuple[tuple[int, ...], tuple[int, ...]]
+"""The sizes of what a function returns and of what it takes, in bytes."""
+
+
+@dataclass(slots=True)
+class Function:
+    """A kernel or a device function.
+
+    prototypes: what functions take that are called through a pointer, by the label that the call names
+    most_threads: how many threads a block may have, where the source says it; else 0
+    """
+
+    name: str
+    entry: bool
+    parameters: list[Variable]
+    returns: list[Variable]
+    body: list[Instruction | Label] = field(default_factory=list)
+    registers: dict[str, str] = field(default_factory=dict)
+    variables: list[Variable] = field(default_factory=list)
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    prototypes: dict[str, Signature] = field(default_factory=dict)
+    most_threads: int = 0
+    defined: bool = False
+
+    @property
+    def signature(self) -> Signature:
+        """What the function returns and takes."""
+        return sizes(self.returns), sizes(self.parameters)
+
+
+def sizes(variables: Sequence[Variable]) -> tuple[int, ...]:
+    """The size of each variable in bytes."""
+    return tuple(variable.size for variable in variables)
+
+
+@dataclass(slots=True)
+class Module:
+    """All that one PTX text declares."""
+
+    functions: dict[str, Function]
+    variables: dict[str, Variable]
+
+    @property
+    def entries(self) -> list[str]:
+        """The names of the kernels, in the order of the text."""
+        return [function.name for function in self.functions.values() if function.entry]

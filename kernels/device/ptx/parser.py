@@ -1,0 +1,335 @@
+"""Reads the text of a PTX module into typed instructions.
+
+The text comes out of a compiler that ran on a student's file, inline assembly included, so it is hostile: whatever
+does not have the expected form ends in `Malformed`, never in a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from kernels.device.ptx.features import feature
+from kernels.device.ptx.module import (
+    SIZES,
+    Function,
+    Guard,
+    Instruction,
+    Label,
+    Malformed,
+    Module,
+    Register,
+    Signature,
+    Unsupported,
+    Variable,
+    sizes,
+)
+from kernels.device.ptx.operands import OperandReader, Scopes, check_name
+from kernels.device.ptx.tokens import MAX_TOKENS, Tokens
+from kernels.device.ptx.variables import VariableReader
+
+_SPACES = {".global", ".const", ".shared", ".local", ".param"}
+_LINKAGE = {".visible", ".extern", ".weak", ".common"}
+_OPCODE = re.compile(r"[a-z][\w.:]*")
+
+
+def parse_module(text: str, source_name: str = "kernel.cu") -> Module:
+    """Reads a PTX module.
+
+    source_name: the name under which the compiler was given the student's file; only its lines are kept
+    raise (Malformed): the text is not of the expected form
+    """
+    return _ModuleReader(Tokens(text), _source_files(text, source_name)).module()
+
+
+def _source_files(text: str, source_name: str) -> frozenset[int]:
+    """The numbers that `.file` directives give to the student's own file."""
+    found = re.findall(r'^\s*\.file\s+(\d{1,9})\s+"([^"]*)"', text, re.MULTILINE)
+    return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == source_name)
+
+
+class _ModuleReader:
+    """Reads what stands outside functions."""
+
+    def __init__(self, tokens: Tokens, own_files: frozenset[int]) -> None:
+        self._tokens = tokens
+        self._own_files = own_files
+        self._module = Module({}, {})
+        self._variables = VariableReader(tokens, self._declare)
+
+    def _declare(self, name: str) -> str:
+        check_name(name)
+        if name in self._module.variables:
+            raise Malformed(f"{name[:80]!r} is declared twice")
+        return name
+
+    def module(self) -> Module:
+        """Reads to the end of the text."""
+        while self._tokens.left:
+            self._declaration()
+        return self._module
+
+    def _declaration(self) -> None:
+        word = self._tokens.peek()
+        if word in {".version", ".target", ".address_size", ".file"}:
+            self._tokens.next()
+            self._directive_tail(word)
+            return
+        if word == ".section":
+            self._section()
+            return
+        external = False
+        while self._tokens.peek() in _LINKAGE:
+            external |= self._tokens.next() == ".extern"
+        word = self._tokens.next()
+        if word in {".entry", ".func"}:
+            self._function(entry=word == ".entry")
+        elif word in _SPACES:
+            for variable in self._variables.several(word[1:], external=external):
+                self._module.variables[variable.name] = variable
+        else:
+            raise Malformed(f"unexpected {word[:40]!r} outside a function")
+
+    def _directive_tail(self, word: str) -> None:
+        """Steps over what follows a directive without a closing mark."""
+        if word == ".target":
+            self._tokens.next()
+            while self._tokens.accept(","):
+                self._tokens.next()
+        elif word == ".file":
+            self._tokens.integer()
+            self._tokens.next()
+            while self._tokens.accept(","):
+                self._tokens.integer()
+        else:
+            self._tokens.next()
+
+    def _section(self) -> None:
+        """Steps over a debug section."""
+        self._tokens.next()
+        self._tokens.next()
+        self._tokens.expect("{")
+        while self._tokens.next() != "}":
+            pass
+
+    def _function(self, *, entry: bool) -> None:
+        function = _FunctionReader(self._tokens, self._own_files).function(entry=entry)
+        known = self._module.functions.get(function.name)
+        if known is not None and known.defined:
+            raise Malformed(f"the function {function.name[:80]!r} is defined twice")
+        self._module.functions[function.name] = function
+
+
+def _ends_with_barrier(function: Function) -> bool:
+    last = function.body[-1] if function.body else None
+    return isinstance(last, Instruction) and last.opcode.startswith(("bar.", "barrier."))
+
+
+def _fill_lines(function: Function) -> None:
+    """Gives instructions without a line that of the next one that has one."""
+    line = None
+    for number in range(len(function.body) - 1, -1, -1):
+        item = function.body[number]
+        if not isinstance(item, Instruction):
+            continue
+        if item.line is None and line is not None:
+            function.body[number] = replace(item, line=line)
+        else:
+            line = item.line
+
+
+class _FunctionReader:
+    """Reads one function."""
+
+    def __init__(self, tokens: Tokens, own_files: frozenset[int]) -> None:
+        self._tokens = tokens
+        self._own_files = own_files
+        self._scopes = Scopes()
+        self._operands = OperandReader(tokens, self._scopes)
+        self._variables = VariableReader(tokens, self._scopes.declare)
+        self._line: int | None = None
+
+    def function(self, *, entry: bool) -> Function:
+        """A function after the word that says what it is."""
+        returns = self._parameters() if not entry and self._tokens.peek() == "(" else []
+        name = self._tokens.next()
+        parameters = self._parameters() if self._tokens.peek() == "(" else []
+        function = Function(name, entry, parameters, returns)
+        while self._tokens.peek().startswith("."):
+            self._performance_directive(function)
+        if self._tokens.accept("{"):
+            function.defined = True
+            try:
+                self._body(function)
+            except Malformed as error:
+                error.line = self._line
+                raise
+            _fill_lines(function)
+        elif not self._tokens.accept(";"):
+            raise Malformed("a function without a body")
+        return function
+
+    def _performance_directive(self, function: Function) -> None:
+        word = self._tokens.next()
+        if word in {".noreturn", ".explicitcluster", ".blocksareclusters"}:
+            return
+        if word == ".pragma":
+            self._tokens.next()
+            self._tokens.expect(";")
+            return
+        if word in {
+            ".maxntid",
+            ".minnctapersm",
+            ".maxnreg",
+            ".reqntid",
+            ".maxnctapersm",
+            ".reqnctapercluster",
+        }:
+            product = self._tokens.integer()
+            while self._tokens.accept(","):
+                product *= self._tokens.integer()
+            if word in {".maxntid", ".reqntid"}:
+                function.most_threads = product
+            return
+        raise Malformed(f"unexpected {word[:40]!r} before a function's body")
+
+    def _parameters(self, variables: VariableReader | None = None) -> list[Variable]:
+        self._tokens.expect("(")
+        found: list[Variable] = []
+        if self._tokens.accept(")"):
+            return found
+        while True:
+            space = self._tokens.next()
+            if space not in {".param", ".reg"}:
+                raise Malformed(f"unexpected {space[:40]!r} in a parameter list")
+            found.append((variables or self._variables).parameter())
+            if not self._tokens.accept(","):
+                break
+        self._tokens.expect(")")
+        return found
+
+    def _body(self, function: Function) -> None:
+        depth = 1
+        while depth:
+            kind, word = self._tokens.kind(), self._tokens.peek()
+            if word == "{" and kind == "mark":
+                self._tokens.next()
+                depth += 1
+                self._scopes.open()
+            elif word == "}" and kind == "mark":
+                self._tokens.next()
+                depth -= 1
+                if depth:
+                    self._scopes.close()
+            elif word.startswith("."):
+                self._body_directive(function)
+            else:
+                self._statement(function)
+
+    def _body_directive(self, function: Function) -> None:
+        word = self._tokens.next()
+        if word == ".loc":
+            self._location(function)
+        elif word == ".reg":
+            self._registers(function)
+        elif word in _SPACES:
+            function.variables.extend(self._variables.several(word[1:]))
+        elif word == ".pragma":
+            self._tokens.next()
+            self._tokens.expect(";")
+        else:
+            raise Malformed(f"unexpected {word[:40]!r} in a function")
+
+    def _location(self, function: Function) -> None:
+        """`.loc file line column[, function_name label, inlined_at file line column]`.
+
+        Line 0 means that the compiler does not know: the line before stays. Code inlined from a header gets the line
+        where the student's file calls it.
+        """
+        file, line, _ = self._tokens.integer(), self._tokens.integer(), self._tokens.integer()
+        chosen = line if file in self._own_files else 0
+        while self._tokens.accept(","):
+            word = self._tokens.next()
+            if word == "inlined_at":
+                file, line, _ = self._tokens.integer(), self._tokens.integer(), self._tokens.integer()
+                if not chosen and file in self._own_files:
+                    chosen = line
+            elif word == "function_name":
+                self._tokens.next()
+                if self._tokens.accept("+"):
+                    self._tokens.integer()
+            else:
+                raise Malformed(f"unexpected {word[:40]!r} in a location")
+        if chosen:
+            self._line = chosen
+        elif _ends_with_barrier(function):
+            # What a loop does at its head is often moved behind the barrier at its end: that line would be wrong.
+            self._line = None
+
+    def _registers(self, function: Function) -> None:
+        kind = self._tokens.next()[1:]
+        if kind not in SIZES:
+            raise Malformed(f"unknown register type .{kind[:40]}")
+        while True:
+            name = self._tokens.next()
+            if self._tokens.accept("<"):
+                count = self._tokens.integer()
+                self._tokens.expect(">")
+                if not 0 <= count <= MAX_TOKENS:
+                    raise Malformed("too many registers")
+                function.registers[name + "*"] = kind
+            else:
+                function.registers[self._scopes.declare(name, register=True)] = kind
+            if not self._tokens.accept(","):
+                break
+        self._tokens.expect(";")
+
+    def _statement(self, function: Function) -> None:
+        word = self._tokens.next()
+        if self._tokens.accept(":"):
+            if self._tokens.accept(".branchtargets"):
+                function.tables[word] = self._names()
+            elif self._tokens.accept(".callprototype"):
+                function.prototypes[word] = self._prototype()
+            elif self._tokens.accept(".calltargets"):
+                reason = "calls through a pointer with a list of targets are not emulated"
+                raise Unsupported(".calltargets", self._line, reason)
+            else:
+                function.body.append(Label(word))
+            return
+        guard = None
+        if word.startswith("@"):
+            word, guard = self._guard(word)
+        if not _OPCODE.fullmatch(word):
+            raise Malformed(f"unexpected {word[:40]!r} in a function")
+        try:
+            operands = self._operands.all()
+        except Malformed:
+            if feature(word) is not None:  # some have operands of a form of their own
+                raise Unsupported(word, self._line) from None
+            raise
+        function.body.append(Instruction(word, operands, guard, self._line))
+
+    def _prototype(self) -> Signature:
+        """`(.param .b32 _) _ (.param .b64 _);`: what is called through a pointer, without names."""
+        unnamed = VariableReader(self._tokens, lambda name: name)
+        returns = self._parameters(unnamed) if self._tokens.peek() == "(" else []
+        self._tokens.next()
+        parameters = self._parameters(unnamed) if self._tokens.peek() == "(" else []
+        self._tokens.accept(".noreturn")
+        self._tokens.expect(";")
+        return sizes(returns), sizes(parameters)
+
+    def _names(self) -> tuple[str, ...]:
+        names = [self._tokens.next()]
+        while self._tokens.accept(","):
+            names.append(self._tokens.next())
+        self._tokens.expect(";")
+        return tuple(names)
+
+    def _guard(self, word: str) -> tuple[str, Guard]:
+        negated = word == "@" and self._tokens.accept("!")
+        name = word[1:] or self._tokens.next()
+        if not name.startswith("%") and not name[:1].isalpha():
+            raise Malformed("a guard of unexpected form")
+        return self._tokens.next(), Guard(Register(self._scopes.resolve(name)), negated)

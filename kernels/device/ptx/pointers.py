@@ -1,0 +1,44 @@
+"""Functions as values: their addresses, which no memory has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kernels.device.memory.space import GENERIC_SHIFT
+from kernels.device.ptx.module import Instruction, Module, Symbol, Variable
+
+FUNCTION_BASE = 3 << GENERIC_SHIFT
+_APART = 16
+_POINTER_BYTES = 8
+
+
+def function_addresses(module: Module) -> dict[str, int]:
+    """The address of each function of a module whose address is used as a value."""
+    named: set[str] = set()
+    variables = list(module.variables.values())
+    for function in module.functions.values():
+        variables += function.variables
+        for item in function.body:
+            if isinstance(item, Instruction) and not item.opcode.startswith("call"):
+                named.update(each.name for each in item.operands if isinstance(each, Symbol))
+    named.update(symbol for variable in variables for _, symbol in variable.pointers)
+    used = [
+        each.name
+        for each in module.functions.values()
+        if each.defined and each.name in named and not each.entry
+    ]
+    return {name: FUNCTION_BASE + _APART * number for number, name in enumerate(used, 1)}
+
+
+def with_addresses(variable: Variable, addresses: Mapping[str, int]) -> Variable:
+    """The variable with the addresses of functions in its initial bytes."""
+    held = [(offset, addresses[name]) for offset, name in variable.pointers if name in addresses]
+    if not held or variable.data is None:
+        return variable
+    data = bytearray(variable.data)
+    for offset, address in held:
+        place = slice(offset, offset + _POINTER_BYTES)
+        whole = int.from_bytes(data[place], "little") + address & (1 << 8 * _POINTER_BYTES) - 1
+        data[place] = whole.to_bytes(_POINTER_BYTES, "little")
+    return replace(variable, data=bytes(data))

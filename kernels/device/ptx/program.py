@@ -1,0 +1,154 @@
+"""One flat program: what its instructions read and write, and where its basic blocks begin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kernels.device.ptx.module import (
+    Address,
+    Instruction,
+    Operand,
+    Pair,
+    Register,
+    Variable,
+    Vector,
+)
+
+_BARRIERS = re.compile(r"(bar|barrier)(\.cta)?\.(sync|arrive|red)\b")
+_WARP_SYNCS = re.compile(r"bar\.warp\.sync|shfl\.sync|vote\.sync|match\.\w+\.sync|redux\.sync|activemask")
+_NO_RESULT = re.compile(
+    r"(st|bra|brx|(bar|barrier)(\.cta)?\.(sync|arrive)|bar\.warp|membar|fence|red|ret|exit|trap|brkpt|nanosleep"
+    r"|cp|prefetch|prefetchu|discard|applypriority|pmevent|griddepcontrol|call|stmatrix)(\.|$)"
+)
+ENDS = {"ret", "exit", "trap", "brkpt", "call.assert"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Instructions [start, end) that run one after the other; only the last may jump or wait."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A kernel ready to run.
+
+    registers: register name -> number
+    widths: the width in bits of each register, by number
+    targets: label -> index of the instruction behind it
+    parameters: the kernel's own parameters, in order
+    most_threads: how many threads a block may have by `__launch_bounds__`, or 0
+    variables: everything with an address, by name
+    functions: the addresses of functions that are used as values, by name
+    callees: the addresses behind a table of places to go to by a call through a pointer, by the table's name
+    """
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    registers: Mapping[str, int]
+    widths: tuple[int, ...]
+    targets: Mapping[str, int]
+    tables: Mapping[str, tuple[str, ...]]
+    blocks: tuple[Block, ...]
+    parameters: tuple[Variable, ...]
+    most_threads: int
+    variables: Mapping[str, Variable]
+    functions: Mapping[str, int]
+    callees: Mapping[str, tuple[int, ...]]
+
+    @property
+    def static_shared(self) -> int:
+        """Bytes of shared memory that the kernel declares itself."""
+        return sum(v.size for v in self.variables.values() if v.space == "shared" and not v.external)
+
+
+def is_barrier(instruction: Instruction) -> bool:
+    """Whether threads of the block come to one of its barriers here."""
+    return bool(_BARRIERS.match(instruction.opcode))
+
+
+def is_mbarrier(instruction: Instruction) -> bool:
+    """Whether it works on a barrier in shared memory."""
+    return instruction.opcode.startswith("mbarrier.") and not instruction.opcode.startswith(
+        "mbarrier.pending"
+    )
+
+
+def is_warp_sync(instruction: Instruction) -> bool:
+    """Whether the named lanes of the warp meet here."""
+    return bool(_WARP_SYNCS.match(instruction.opcode))
+
+
+def is_jump(instruction: Instruction) -> bool:
+    """Whether control may leave the straight line here."""
+    head = instruction.opcode.split(".", 1)[0]
+    return head in {"bra", "brx"} or instruction.opcode in ENDS or head in ENDS
+
+
+def results(instruction: Instruction) -> tuple[str, ...]:
+    """The names of the registers that an instruction writes."""
+    if not instruction.operands or _NO_RESULT.match(instruction.opcode):
+        return ()
+    first = instruction.operands[0]
+    return tuple(_registers_in(first)) if not isinstance(first, Address) else ()
+
+
+def reads(instruction: Instruction) -> tuple[str, ...]:
+    """The names of the registers that an instruction reads, its guard's included."""
+    found: list[str] = []
+    if instruction.guard is not None:
+        found.append(instruction.guard.register.name)
+    has_result = bool(results(instruction))
+    for position, operand in enumerate(instruction.operands):
+        if has_result and position == 0:
+            continue
+        found.extend(_registers_in(operand))
+    return tuple(found)
+
+
+def _registers_in(operand: Operand) -> list[str]:
+    if isinstance(operand, Register):
+        names = [operand.name.lstrip("!")]
+    elif isinstance(operand, Address) and isinstance(operand.base, Register):
+        names = [operand.base.name]
+    elif isinstance(operand, Vector):
+        names = [item.name for item in operand.items if isinstance(item, Register)]
+    elif isinstance(operand, Pair):
+        names = [item.name for item in (operand.first, operand.second) if item is not None]
+    else:
+        names = []
+    return [name for name in names if name != "_" and not is_special(name)]
+
+
+_SPECIAL = re.compile(
+    r"!?%(tid|ntid|ctaid|nctaid|laneid|warpid|nwarpid|smid|nsmid|gridid|clock|clock_hi|clock64|globaltimer\w*"
+    r"|lanemask_\w+|dynamic_smem_size|total_smem_size|envreg\d+|n?cluster\w*|is_explicit_cluster"
+    r"|reserved_smem\w*|aggr_smem_size|current_graph_exec|pm\d+\w*)(\.[xyzw])?"
+)
+
+
+@lru_cache(maxsize=4096)
+def is_special(name: str) -> bool:
+    """Whether a name is that of one of the device's own registers, such as `%tid.x`."""
+    return bool(_SPECIAL.fullmatch(name))
+
+
+def basic_blocks(instructions: list[Instruction], targets: Mapping[str, int]) -> tuple[Block, ...]:
+    """Cuts the program where control may arrive, leave or wait.
+
+    A warp-wide operation starts a block of its own, so that threads can wait in front of it for the others.
+    """
+    starts = {0, *targets.values()}
+    for index, instruction in enumerate(instructions):
+        if is_jump(instruction) or is_barrier(instruction) or is_mbarrier(instruction):
+            starts.add(index + 1)
+        elif is_warp_sync(instruction):
+            starts.update((index, index + 1))
+    ordered = sorted(start for start in starts if start < len(instructions))
+    ends = [*ordered[1:], len(instructions)]
+    return tuple(Block(start, end) for start, end in zip(ordered, ends, strict=True))

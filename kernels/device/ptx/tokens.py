@@ -1,0 +1,93 @@
+"""Cuts the text of a PTX module into tokens."""
+
+from __future__ import annotations
+
+import re
+
+from kernels.device.ptx.module import Malformed
+
+MAX_TEXT = 16 * 1024 * 1024
+MAX_TOKENS = 2_000_000
+
+_TOKEN = re.compile(
+    r"""
+    (?P<skip>[ \t\r\f\v]+|//[^\n]*|/\*.*?\*/|\n)
+  | (?P<string>"[^"\n]*")
+  | (?P<float>0[fF][0-9a-fA-F]{8}(?![0-9a-fA-F])|0[dD][0-9a-fA-F]{16})
+  | (?P<number>0[xX][0-9a-fA-F]+U?|[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+U?)
+  | (?P<word>\.(?:reg|param|local|shared|global|const)(?=\.)|[.%$_a-zA-Z@][\w.$%]*(?:::[\w.$]+)*)
+  | (?P<mark>[-{}()\[\],;:=|!+<>@*&~])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Tokens:
+    """The tokens of one text, read from the front."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_TEXT:
+            raise Malformed("the compiled kernel is too large")
+        self._tokens = _cut(text)
+        self._at = 0
+
+    @property
+    def left(self) -> bool:
+        """Whether there are any more."""
+        return self._at < len(self._tokens)
+
+    def peek(self) -> str:
+        """The text of the next token; empty at the end."""
+        return self._tokens[self._at][1] if self.left else ""
+
+    def kind(self) -> str:
+        """The kind of the next token; empty at the end."""
+        return self._tokens[self._at][0] if self.left else ""
+
+    def next(self) -> str:
+        """Takes the next token."""
+        if not self.left:
+            raise Malformed("the text ends in the middle of a declaration")
+        self._at += 1
+        return self._tokens[self._at - 1][1]
+
+    def expect(self, mark: str) -> None:
+        """Takes a token that must be this one."""
+        found = self.next()
+        if found != mark:
+            raise Malformed(f"expected {mark!r}, found {found[:40]!r}")
+
+    def accept(self, mark: str) -> bool:
+        """Takes the next token if it is this one."""
+        if self.peek() == mark and self.kind() != "string":
+            self._at += 1
+            return True
+        return False
+
+    def integer(self) -> int:
+        """Takes a whole number with its sign."""
+        negative = self.accept("-")
+        text = self.next().rstrip("U")
+        try:
+            value = int(text, 16 if text[:2] in {"0x", "0X"} else 10)
+        except ValueError:
+            raise Malformed(f"expected a number, found {text[:40]!r}") from None
+        return -value if negative else value
+
+
+def _cut(text: str) -> list[tuple[str, str]]:
+    """Pairs of kind and text; blanks and comments are left out."""
+    tokens: list[tuple[str, str]] = []
+    position = 0
+    match = _TOKEN.match
+    while position < len(text):
+        found = match(text, position)
+        if found is None:
+            raise Malformed(f"unexpected character {text[position]!r}")
+        kind = found.lastgroup or ""
+        if kind != "skip":
+            tokens.append((kind, found.group()))
+            if len(tokens) > MAX_TOKENS:
+                raise Malformed("the compiled kernel is too large")
+        position = found.end()
+    return tokens

@@ -1,0 +1,52 @@
+"""What a thread asks of other threads: loads that it repeats until they changed something, and atomics."""
+
+from __future__ import annotations
+
+import re
+
+from kernels.device.ptx.module import Instruction, Symbol
+from kernels.device.ptx.program import Program, reads, results
+
+_VOLATILE = re.compile(r"ld\.volatile\b")
+_CHANGES = re.compile(r"(st|atom|red|cp|bar|barrier|call)\b")
+
+
+def polling_loads(program: Program) -> frozenset[int]:
+    """The volatile loads that decide alone whether a loop goes on which changes nothing itself."""
+    found: set[int] = set()
+    for pc, item in enumerate(program.instructions):
+        target = _target(program, item)
+        if item.guard is not None and target is not None and target <= pc:
+            found |= _deciding(program, range(target, pc + 1))
+    return frozenset(found)
+
+
+def uses_atomic_results(program: Program) -> bool:
+    """Whether anything reads what an atomic found, which depends on the order of atomics."""
+    found = {
+        name for item in program.instructions if item.opcode.startswith("atom.") for name in results(item)
+    }
+    return any(name in found for item in program.instructions for name in reads(item))
+
+
+def _target(program: Program, item: Instruction) -> int | None:
+    """Where a branch goes."""
+    label = item.operands[0] if item.opcode.startswith("bra") and item.operands else None
+    return program.targets.get(label.name) if isinstance(label, Symbol) else None
+
+
+def _deciding(program: Program, loop: range) -> set[int]:
+    """The volatile loads of a loop that its last branch goes back to repeat; none where the loop does anything else."""
+    items = program.instructions
+    if any(_CHANGES.match(items[pc].opcode) for pc in loop):
+        return set()
+    makers = {name: pc for pc in loop for name in results(items[pc])}
+    waiting, seen = [loop[-1]], set[int]()
+    while waiting:
+        pc = waiting.pop()
+        if pc not in seen:
+            seen.add(pc)
+            waiting += [makers[name] for name in reads(items[pc]) if name in makers]
+    loads = {pc for pc in seen if _VOLATILE.match(items[pc].opcode)}
+    counted = any(set(results(items[pc])) & set(reads(items[pc])) for pc in seen)
+    return set() if counted else loads

@@ -1,0 +1,71 @@
+"""What registers hold, thread by thread, as far as a tracing run knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernels.device.execution.machine import Machine
+from kernels.device.execution.mask import Mask
+from kernels.device.execution.values import INTEGER, Array, uniform
+from kernels.device.ptx.module import Immediate, Operand, Pair, Register, Vector
+from kernels.device.ptx.program import Program
+from kernels.device.tracing.provenance import Tag
+
+
+class TaggedRegisters:
+    """Tags of registers by number and thread."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._tags: dict[int, dict[int, Tag]] = {}
+
+    def forget(self) -> None:
+        """Other threads start."""
+        self._tags.clear()
+
+    def any(self, numbers: Sequence[int]) -> bool:
+        """Whether any thread has a tag in one of the registers."""
+        return any(self._tags.get(number) for number in numbers)
+
+    def number(self, operand: Operand | None) -> int:
+        """A register's number; -1 for anything else."""
+        if not isinstance(operand, Register):
+            return -1
+        return self._program.registers.get(operand.name.lstrip("!"), -1)
+
+    def numbers(self, operand: Operand | None) -> tuple[int, ...]:
+        """Those of the registers in an operand, in order."""
+        if isinstance(operand, Vector):
+            return tuple(map(self.number, operand.items))
+        if isinstance(operand, Pair):
+            return (self.number(operand.first),)
+        return (self.number(operand),)
+
+    def get(self, number: int, lane: int) -> Tag | None:
+        """The tag that a thread's register has."""
+        held = self._tags.get(number)
+        return held.get(lane) if held else None
+
+    def set(self, number: int, lane: int, tag: Tag | None) -> None:
+        """Gives a thread's register a tag, or none."""
+        if tag is None:
+            self._tags.get(number, {}).pop(lane, None)
+        elif number >= 0:
+            self._tags.setdefault(number, {})[lane] = tag
+
+    def clear(self, numbers: Sequence[int], machine: Machine, mask: Mask | None) -> None:
+        """Takes the tags of the threads that take part."""
+        for held in (self._tags[number] for number in numbers if self._tags.get(number)):
+            for lane in machine.active(mask).tolist():
+                held.pop(lane, None)
+
+    def content(self, machine: Machine, operand: Operand | None, bits: int) -> Array:
+        """What an operand holds in every thread, as integers; ones where that is not known."""
+        number = self.number(operand)
+        value = uniform(operand.value if isinstance(operand, Immediate) else 1, bits)
+        if number >= 0:
+            value = machine.registers[number]
+        grid = machine.shape.threads, machine.shape.blocks
+        return np.broadcast_to(value.dense(INTEGER[value.bits]), grid).reshape(-1)

@@ -1,0 +1,1 @@
+"""What a job runs, and whether what came out is right."""

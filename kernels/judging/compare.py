@@ -1,0 +1,145 @@
+"""Is an output right, and if not: which elements are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.judging.inputs import Expected
+
+Matrix = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_POISON_BITS = 0x7FE1DEAD
+POISON = np.array([_POISON_BITS], dtype=np.uint32).view(np.float32)[0]
+"""The NaN that outputs are filled with: one that no arithmetic gives, so an element left unwritten is known as such."""
+
+NEVER_WRITTEN = "never written"
+_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-4, 2.0**53
+
+
+class Output(Protocol):
+    """One case's output as the kernel gave it, and the right one."""
+
+    @property
+    def expected(self) -> Expected: ...
+
+    @property
+    def actual(self) -> Matrix: ...
+
+    @property
+    def tile(self) -> int: ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the inputs, then of the output."""
+
+    @property
+    def vector(self) -> bool:
+        """Whether the output's elements have one index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One case's product, as the kernel gave it, and what is needed to explain it.
+
+    names: of the left factor, the right factor and the product
+    """
+
+    left: Doubles
+    right: Doubles
+    expected: Expected
+    actual: Matrix
+    tile: int
+    names: tuple[str, str, str]
+    vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """One case's sums of sections.
+
+    values: the input, in the order of memory
+    """
+
+    values: Doubles
+    section: int
+    expected: Expected
+    actual: Matrix
+    tile: int
+    names: tuple[str, str]
+    vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Transposed:
+    """One case's transpose of the matrix `given`."""
+
+    given: Doubles
+    expected: Expected
+    actual: Matrix
+    tile: int
+    names: tuple[str, str]
+    vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The wrong elements of one output.
+
+    element: the first wrong one, row by row, as the course writes it
+    found, right: what it holds (NEVER_WRITTEN where nothing wrote it) and what it should hold
+    """
+
+    wrong: int
+    elements: int
+    element: str
+    found: str
+    right: str
+
+
+def mismatch(output: Output, wrong: Mask) -> Mismatch | None:
+    """The wrong elements in words; None where there is none."""
+    if not wrong.any():
+        return None
+    row, column = divmod(int(np.argmax(wrong)), wrong.shape[1])
+    found = output.actual[row, column]
+    index = f"[{row}]" if output.vector else f"[{row}][{column}]"
+    return Mismatch(
+        wrong=int(wrong.sum()),
+        elements=wrong.size,
+        element=f"{output.names[-1]}{index}",
+        found=NEVER_WRITTEN if is_poison(found[np.newaxis])[0] else show(float(found)),
+        right=show(float(output.expected.values[row, column])),
+    )
+
+
+def wrong_elements(actual: Matrix, expected: Expected) -> Mask:
+    """Which elements are further from the expected value than the case allows."""
+    with np.errstate(invalid="ignore"):
+        near = np.abs(actual.astype(np.float64) - expected.values) <= expected.bound
+    return ~(near & np.isfinite(actual))
+
+
+def is_poison(values: Matrix) -> Mask:
+    """Which elements still hold the NaN that outputs are filled with before a run, bit for bit."""
+    mask: Mask = values.view(np.uint32) == _POISON_BITS
+    return mask
+
+
+def show(value: float) -> str:
+    """A number in the one format of all reports: plain digits, as few behind the point as tell it from other floats.
+
+    Powers of ten only for a number that is tiny, or too large for each of its digits to mean anything.
+    """
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else str(value)
+    if value == int(value) and abs(value) <= _LARGEST_PLAIN:
+        return str(int(value))
+    plain = _SMALLEST_PLAIN <= abs(value) <= _LARGEST_PLAIN
+    text = np.format_float_positional if plain else np.format_float_scientific
+    return text(np.float32(value), trim="-")

@@ -1,0 +1,149 @@
+"""What a wrong product says about the mistake behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kernels.judging.compare import Doubles, Mask, Product
+from kernels.judging.diagnosis.outputs import (
+    Diagnosis,
+    all_zero,
+    equal,
+    never_written,
+    not_a_number,
+    scaled,
+    where,
+    whole_numbers,
+)
+
+
+def _reordered(product: Product, wrong: Mask) -> Diagnosis | None:
+    """The right numbers in another order: transposed, or the product of other matrices than asked for."""
+    left, right, (m, n, p) = product.left, product.right, product.names
+    candidates: tuple[tuple[str, Callable[[], Doubles], str], ...] = (
+        ("transposed", lambda: product.expected.values.T,
+         f"The result is transposed: {p}[i][j] holds what belongs in {p}[j][i]."),
+        ("swapped", lambda: right @ left, f"The result is {n}*{m}: the operands are swapped."),
+        ("left_transposed", lambda: left.T @ right, f"The result is that of {m} transposed times {n}."),
+        ("right_transposed", lambda: left @ right.T, f"The result is that of {m} times {n} transposed."),
+    )  # fmt: skip
+    for key, candidate, text in candidates:
+        try:
+            values = candidate()
+        except ValueError:
+            continue  # the shapes do not fit, so the kernel did not compute this
+        if equal(product, values):
+            return Diagnosis(key, text)
+    return None
+
+
+def _missing_terms(product: Product, wrong: Mask) -> Diagnosis | None:
+    """The sum stops early, starts late, or leaves out or repeats one tile, in the whole output."""
+    length, tile = product.left.shape[1], product.tile
+    whole_tiles = length // tile * tile
+    for stop, key, text in (
+        (whole_tiles, "last_tile", "the last, partial tile is left out"),
+        (tile, "first_tile", "only the first tile is added up"),
+        (length - 1, "last_term", "the last term is left out"),
+    ):
+        if stop < length and equal(product, product.left[:, :stop] @ product.right[:stop]):
+            kept = f"has only its first {_of(stop, length)}" if stop else "is 0"
+            return Diagnosis(key, f"Each sum {kept}: {text}.")
+    if length > 1 and equal(product, product.left[:, 1:] @ product.right[1:]):
+        return Diagnosis("first_term", "The first term, k = 0, is left out of each sum.")
+    return _one_tile(product, length, tile)
+
+
+def _one_tile(product: Product, length: int, tile: int) -> Diagnosis | None:
+    for start in range(0, length, tile):
+        part = product.left[:, start : start + tile] @ product.right[start : start + tile]
+        span = f"k = {start} to {min(start + tile, length) - 1}"
+        if equal(product, product.expected.values - part):
+            return Diagnosis("tile_missing", f"One tile is left out of each sum: {span}.")
+        if equal(product, product.expected.values + part):
+            return Diagnosis("tile_twice", f"One tile is counted twice in each sum: {span}.")
+        if length > tile and equal(product, part):
+            return Diagnosis(
+                "only_one_tile", f"Each sum has one tile only, {span}: is the sum kept from tile to tile?"
+            )
+    return None
+
+
+def _of(stop: int, length: int) -> str:
+    return f"{stop} of {length} terms"
+
+
+def _shifted(product: Product, wrong: Mask) -> Diagnosis | None:
+    """Rows or columns off by one, where they are written at all."""
+    right, name = product.expected.values, product.names[2]
+    for key, actual, shifted, text in (
+        ("row_down", product.actual[1:], right[:-1], f"{name}[i][j] holds what belongs in {name}[i-1][j]"),
+        ("row_up", product.actual[:-1], right[1:], f"{name}[i][j] holds what belongs in {name}[i+1][j]"),
+        (
+            "column_right",
+            product.actual[:, 1:],
+            right[:, :-1],
+            f"{name}[i][j] holds what belongs in {name}[i][j-1]",
+        ),
+        (
+            "column_left",
+            product.actual[:, :-1],
+            right[:, 1:],
+            f"{name}[i][j] holds what belongs in {name}[i][j+1]",
+        ),
+    ):
+        if actual.size >= 4 and np.array_equal(actual, shifted):
+            return Diagnosis(key, f"The result is shifted by one: {text}.")
+    return None
+
+
+def _narrow_format(product: Product, wrong: Mask) -> Diagnosis | None:
+    for name, narrow in _FORMATS:
+        for cut in (True, False):
+            left, right = narrow(product.left, cut), narrow(product.right, cut)
+            values = left @ right
+            if equal(product, values) or equal(product, narrow(values, cut)):
+                return _narrow_text(name)
+        if equal(product, narrow(product.expected.values, False)):
+            return _narrow_text(name)
+    return None
+
+
+def _narrow_text(name: str) -> Diagnosis:
+    text = f"The result is what {name} arithmetic gives: the numbers were rounded to a narrower format than float."
+    return Diagnosis("narrow_format", text)
+
+
+def _to_bits(values: Doubles, bits: int, cut: bool) -> Doubles:
+    """Each value with so many significant bits, the rest cut off or rounded to nearest even."""
+    mantissa, exponent = np.frexp(values)
+    scaled = np.ldexp(mantissa, bits)
+    rounded: Doubles = np.ldexp(np.trunc(scaled) if cut else np.rint(scaled), exponent - bits)
+    return rounded
+
+
+def _to_half(values: Doubles, cut: bool) -> Doubles:
+    return _to_bits(values, 11, cut=True) if cut else values.astype(np.float16).astype(np.float64)
+
+
+_FORMATS: tuple[tuple[str, Callable[[Doubles, bool], Doubles]], ...] = (
+    ("bfloat16", lambda values, cut: _to_bits(values, 8, cut)),
+    ("half-precision or TF32", lambda values, cut: _to_bits(values, 11, cut)),
+    ("half-precision", _to_half),
+)
+
+
+RULES: tuple[Callable[[Product, Mask], Diagnosis | None], ...] = (
+    never_written,
+    not_a_number,
+    _reordered,
+    scaled,
+    _missing_terms,
+    _shifted,
+    _narrow_format,
+    all_zero,
+    whole_numbers,
+    where,
+)

@@ -1,0 +1,44 @@
+"""What a wrong transpose says about the mistake behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kernels.judging.compare import Doubles, Mask, Transposed
+from kernels.judging.diagnosis.outputs import Diagnosis, all_zero, equal, never_written, not_a_number, where
+
+
+def _copied(output: Transposed, wrong: Mask) -> Diagnosis | None:
+    """The elements in the order of the input."""
+    if equal(output, output.given.reshape(output.actual.shape)):
+        given, result = output.names
+        return Diagnosis("copied", f"Nothing is transposed: {result} is a plain copy of {given}.")
+    return None
+
+
+def _tiles(output: Transposed, wrong: Mask) -> Diagnosis | None:
+    """Only half of what a transpose by tiles needs: its tiles change places, or the elements within each do."""
+    tile = output.tile
+    rows, columns = output.given.shape
+    if rows % tile or columns % tile:
+        return None
+    tiles = output.given.reshape(rows // tile, tile, columns // tile, tile)
+    within: Doubles = tiles.transpose(0, 3, 2, 1).reshape(rows, columns)
+    between: Doubles = tiles.transpose(2, 1, 0, 3).reshape(columns, rows)
+    if equal(output, within):
+        text = "Each tile is transposed where it lies: the tiles themselves have to change places too."
+        return Diagnosis("tiles_stay", text)
+    if equal(output, between):
+        text = "The tiles change places, but none is transposed within itself."
+        return Diagnosis("tiles_not_transposed", text)
+    return None
+
+
+RULES: tuple[Callable[[Transposed, Mask], Diagnosis | None], ...] = (
+    never_written,
+    not_a_number,
+    _copied,
+    _tiles,
+    all_zero,
+    where,
+)

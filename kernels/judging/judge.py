@@ -1,0 +1,286 @@
+"""Runs the cases of a plan on a device and says what is right and what is not.
+
+All cases run, the smallest first; the findings of all of them are put together, and the verdict is made from those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernels.compile.diagnostics import Resources
+from kernels.device import Budget, Buffer, Execution, Schedule
+from kernels.judging.compare import POISON, mismatch, wrong_elements
+from kernels.judging.diagnosis import diagnose
+from kernels.judging.inputs import Matrix, from_memory, make_inputs, to_memory
+from kernels.judging.limits import launch_finding
+from kernels.judging.operations import result, work
+from kernels.judging.outcomes import (
+    CUT_SHORT,
+    REPEATED,
+    TOO_LARGE,
+    Outcome,
+    merge,
+    size_text,
+    value_text,
+    wrong_answer,
+)
+from kernels.judging.plan import CasePlan, Plan
+from kernels.launch import Launch
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, finding_order
+from kernels.wording import part_of
+
+_WARP = 32
+PRINT_LIMIT = 8 * 1024
+
+
+_INCOMPLETE = frozenset({Verdict.TIME_LIMIT, Verdict.RUNTIME_ERROR, Verdict.RESOURCE_LIMIT})
+
+RunKernel = Callable[[CasePlan, Sequence[Buffer], Schedule, Budget], Execution]
+"""One launch of the kernel on a device, as the case says; raises LostError where that can run nothing any more."""
+
+
+class LostError(Exception):
+    """The device can run no further case, after what an earlier one did to it; the text is the note of those cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What all cases together showed.
+
+    launch: of the largest case that was run
+    """
+
+    findings: tuple[Finding, ...]
+    checks: tuple[CaseCheck, ...]
+    printed: str
+    printed_case: str | None
+    launch: Launch | None
+
+
+def judge(plan: Plan, run: RunKernel, resources: Sequence[Resources]) -> Judgement:
+    """Every case of the plan, run and judged.
+
+    resources: of each compilation, by `CasePlan.module`
+    """
+    seed = int(plan.seed, 16)
+    by_size = _run_cases(plan, run, resources, seed)
+    outcomes = {outcome.case.name: outcome for outcome in by_size}
+    findings = _with_wrong_value(merge(by_size), by_size, plan, run, seed) + wrong_answer(by_size)
+    speaking = next((outcome for outcome in by_size if outcome.printed), None)
+    return Judgement(
+        findings=tuple(sorted(findings, key=finding_order)),
+        checks=tuple(_check(outcomes[case.name]) for case in plan.cases),
+        printed=speaking.printed[:PRINT_LIMIT] if speaking else "",
+        printed_case=speaking.case.name if speaking else None,
+        launch=next((o.case.launch for o in reversed(by_size) if o.launched), None),
+    )
+
+
+def _run_cases(plan: Plan, run: RunKernel, resources: Sequence[Resources], seed: int) -> list[Outcome]:
+    """All cases, the smallest first. Once one is endless, of those that are too, one of each size is enough."""
+    outcomes: list[Outcome] = []
+    endless_sizes: list[Mapping[str, int]] = []
+    for case in sorted(plan.cases, key=lambda case: case.weight):
+        if case.sizes in endless_sizes:
+            outcomes.append(Outcome(case, CaseStatus.NOT_RUN, REPEATED))
+            continue
+        outcome = _judge_case(plan, case, run, resources, seed, bool(endless_sizes))
+        if outcome.endless:
+            endless_sizes.append(case.sizes)
+        outcomes.append(outcome)
+    return outcomes
+
+
+def full_budget(case: CasePlan) -> Budget:
+    """Instructions that a thread may execute before it counts as endless.
+
+    Twenty times what its share of the work needs in a plain kernel, and enough for any prologue; bounded, because a
+    launch of few threads would make every case last.
+    """
+    threads = case.launch.threads * case.launch.blocks if case.launch is not None else 1
+    return Budget(min(12_000 + 200 * (work(case) // threads), 50_000 + 2_000 * case.weight))
+
+
+def short_budget(case: CasePlan) -> Budget:
+    """Enough for a plain kernel; used once a case has run out of its full budget, so that a job stays short."""
+    return Budget(1_000 + 30 * case.weight)
+
+
+def _judge_case(
+    plan: Plan, case: CasePlan, run: RunKernel, resources: Sequence[Resources], seed: int, endless: bool
+) -> Outcome:
+    if not case.on_cpu:
+        return Outcome(case, CaseStatus.NOT_RUN, TOO_LARGE)
+    problem = case.problem or launch_finding(case, resources[case.module])
+    if case.launch is None or problem is not None:
+        return Outcome(case, CaseStatus.FAILED, "cannot be launched", (problem,) if problem else ())
+    inputs = make_inputs(case, seed)
+    budget = short_budget(case) if endless else full_budget(case)
+    try:
+        execution = run(case, buffers(case, inputs), Schedule.LOCKSTEP, budget)
+    except LostError as lost:
+        return Outcome(case, CaseStatus.NOT_RUN, str(lost))
+    return _judge_execution(plan, case, inputs, execution, endless)
+
+
+def judge_run(
+    plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution
+) -> tuple[Finding, ...]:
+    """What one run of one case shows to be wrong, a wrong result included."""
+    outcome = _judge_execution(plan, case, inputs, execution, endless=False)
+    return (*outcome.findings, *wrong_answer([outcome]))
+
+
+def _judge_execution(
+    plan: Plan, case: CasePlan, inputs: dict[str, Matrix], execution: Execution, endless: bool
+) -> Outcome:
+    found = tuple(_in_case(_with_blocks(finding, case), case) for finding in execution.findings)
+    cut = endless and any(finding.kind is Verdict.TIME_LIMIT for finding in found)
+    if cut:
+        found = tuple(finding for finding in found if finding.kind is not Verdict.TIME_LIMIT)
+    changed = tuple(_input_modified(case, inputs, execution))
+    found = (*(finding for finding in found if not _follows(finding, changed)), *changed)
+    errors = [finding for finding in found if finding.severity is Severity.ERROR]
+    if cut or errors:
+        note = CUT_SHORT if cut else _kinds(errors)
+        return Outcome(case, CaseStatus.FAILED, note, found, printed=execution.printed, launched=True)
+    passed = Outcome(case, CaseStatus.PASSED, "", found, printed=execution.printed, launched=True)
+    output = result(case, plan.tile, inputs, execution.values)
+    if output is None:
+        return passed
+    wrong = wrong_elements(output.actual, output.expected)
+    bad = mismatch(output, wrong)
+    if bad is None:
+        return passed
+    return Outcome(
+        case=case,
+        status=CaseStatus.FAILED,
+        note=f"{part_of(bad.wrong, bad.elements, 'element')} wrong",
+        findings=found,
+        mismatch=bad,
+        diagnoses=diagnose(output, wrong),
+        printed=execution.printed,
+        launched=True,
+    )
+
+
+def arguments(case: CasePlan) -> list[str | int | float]:
+    """What the kernel is called with: a name stands for a pointer to that buffer."""
+    return [a.matrix if a.matrix is not None else int(a.number or 0) for a in case.arguments]
+
+
+def constants(case: CasePlan) -> dict[str, bytes]:
+    """What the module variables that the exercise sets hold at the launch, by their names in the source."""
+    return {
+        constant.symbol: (constant.value & 0xFFFF_FFFF).to_bytes(4, "little") for constant in case.constants
+    }
+
+
+def buffers(case: CasePlan, inputs: dict[str, Matrix]) -> list[Buffer]:
+    """The matrices in device memory: inputs filled, outputs holding the NaN that marks them as unwritten."""
+    made = []
+    for matrix in case.matrices:
+        given, columns = inputs.get(matrix.name), 0 if matrix.vector else matrix.row_length
+        filled = np.full(matrix.rows * matrix.columns, POISON, dtype=np.float32)
+        values = filled if given is None else to_memory(given, matrix.layout).copy()
+        made.append(Buffer(matrix.name, values, initialised=given is not None, columns=columns))
+    return made
+
+
+def _in_case(finding: Finding, case: CasePlan) -> Finding:
+    return replace(finding, example=replace(finding.example or Example(), case=case.name))
+
+
+def _with_blocks(finding: Finding, case: CasePlan) -> Finding:
+    """A finding that no thread of the launch is to blame for, with the number of blocks that the size needs."""
+    launch = case.launch
+    if finding.kind is not Verdict.TIME_LIMIT or launch is None or finding.example != Example():
+        return finding
+    x, y, _ = launch.block
+    needed = max((-(-matrix.columns // x) * -(-matrix.rows // y) for matrix in case.matrices), default=1)
+    if needed >= launch.blocks:
+        return finding
+    message = f"The launch has {launch.blocks:,} blocks; {size_text(case)} needs {needed:,}."
+    return replace(finding, message=message, line=case.launch_lines.get("grid"))
+
+
+def _kinds(findings: Iterable[Finding]) -> str:
+    names = dict.fromkeys(finding.kind.value.replace("_", " ") for finding in findings)
+    return ", ".join(names)
+
+
+def _input_modified(case: CasePlan, inputs: dict[str, Matrix], execution: Execution) -> Iterable[Finding]:
+    for matrix in case.inputs_of_kernel:
+        before, after = inputs[matrix.name], from_memory(execution.values[matrix.name], matrix)
+        changed = before.view(np.uint32) != np.ascontiguousarray(after).view(np.uint32)
+        if not changed.any():
+            continue
+        row, column = divmod(int(np.argmax(changed)), matrix.columns)
+        element = matrix.element(row, column)
+        yield Finding(
+            kind=Verdict.INPUT_MODIFIED,
+            message=f"{element} was {before[row, column]:g} before the run and is {after[row, column]:g} after it"
+            f" ({size_text(case)}); {matrix.name} is an input and must not be written.",
+            line=next(iter(execution.stored.get(matrix.name, ())), None),
+            count=int(changed.sum()),
+            example=Example(element=element, case=case.name),
+        )
+
+
+def _follows(finding: Finding, changed: Sequence[Finding]) -> bool:
+    """Whether a race is only what comes of writing to an input, which other threads read."""
+    element = finding.example.element if finding.example is not None else None
+    if finding.kind is not Verdict.DATA_RACE or element is None:
+        return False
+    names = {
+        each.example.element.partition("[")[0] for each in changed if each.example and each.example.element
+    }
+    return element.partition("[")[0] in names
+
+
+def _with_wrong_value(
+    findings: tuple[Finding, ...], by_size: Sequence[Outcome], plan: Plan, run: RunKernel, seed: int
+) -> tuple[Finding, ...]:
+    """The first race between warps, with a wrong value that it can lead to if warps run one at a time."""
+    races = ((o, f) for o in by_size for f in o.findings if _between_warps(f, o.case.launch))
+    outcome, race = next(races, (None, None))
+    if outcome is None or race is None:
+        return findings
+    at = [_place(finding) for finding in findings].index(_place(race))
+    if any(finding.kind in _INCOMPLETE for finding in outcome.findings):
+        return findings
+    case = outcome.case
+    inputs = make_inputs(case, seed)
+    budget = full_budget(case)
+    execution = run(case, buffers(case, inputs), Schedule.WARP_SERIAL, budget)
+    if any(finding.kind in _INCOMPLETE for finding in execution.findings):
+        return findings
+    output = result(case, plan.tile, inputs, execution.values)
+    bad = mismatch(output, wrong_elements(output.actual, output.expected)) if output is not None else None
+    if bad is None:
+        return findings
+    text = f"If warps run one at a time, {value_text(bad, 'becomes')} ({size_text(case)})."
+    message = f"{findings[at].message.rstrip('.')}. {text}"
+    return (*findings[:at], replace(findings[at], message=message), *findings[at + 1 :])
+
+
+def _place(finding: Finding) -> tuple[object, ...]:
+    """What findings of several cases are put together by."""
+    return finding.kind, finding.line, finding.other_line, finding.severity
+
+
+def _between_warps(finding: Finding, launch: Launch | None) -> bool:
+    """Whether this is a race of two warps, so that their order may change the result."""
+    if finding.kind is not Verdict.DATA_RACE or finding.severity is not Severity.ERROR or launch is None:
+        return False
+    threads = finding.example.threads if finding.example is not None else ()
+    x, y, _ = launch.block
+    warps = {(i + x * (j + y * k)) // _WARP for i, j, k in threads}
+    return len(warps) != 1 or finding.message.count(" of block ") > 1
+
+
+def _check(outcome: Outcome) -> CaseCheck:
+    return CaseCheck(outcome.case.name, outcome.status, outcome.note)

@@ -1,0 +1,72 @@
+"""Whether a compiled file holds the module variables that an exercise fills or sets, as large as a case needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kernels.exercise import Layout
+from kernels.judging.plan import CasePlan, ConstantPlan, MatrixPlan
+from kernels.verdict import Example, Finding, Verdict
+
+_FLOAT = 4
+_INT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A module variable as it was compiled: its memory (`global` or `const`), and its bytes."""
+
+    space: str
+    size: int
+
+
+def misfits(case: CasePlan, variables: Mapping[str, Extent]) -> Iterator[Finding]:
+    """A finding for each variable of the case that is missing or does not fit.
+
+    variables: by their names in the source
+    """
+    for matrix in case.matrices:
+        if matrix.symbol is not None:
+            problem = _matrix_problem(case, matrix, variables.get(matrix.symbol))
+            if problem:
+                yield _finding(case, f"{problem} It must be `{matrix.declaration}`.", matrix.line)
+    for constant in case.constants:
+        problem = _constant_problem(constant, variables.get(constant.symbol))
+        if problem:
+            text = f"{problem} It must be `__constant__ int {constant.symbol};`."
+            yield _finding(case, text, constant.line)
+
+
+def _matrix_problem(case: CasePlan, matrix: MatrixPlan, found: Extent | None) -> str:
+    symbol = matrix.symbol or matrix.name
+    if found is None or found.space != "global":
+        return f"`{symbol}` is no `__device__` variable once the file is compiled."
+    needed = matrix.rows * matrix.columns
+    ordered = (matrix.rows, matrix.columns)
+    expected = (needed,) if matrix.vector else ordered if matrix.layout is Layout.ROW_MAJOR else ordered[::-1]
+    declared = case.shapes.get(symbol, ())
+    if found.size != needed * _FLOAT:
+        held = _by(declared) if declared else f"{found.size:,} bytes"
+        return f"`{symbol}` is {held}, but {_sizes(case)} needs {_by(expected)} floats ({needed * _FLOAT:,} bytes)."
+    if len(declared) == len(expected) and declared != expected:
+        return f"`{symbol}` is {_by(declared)}, but {_sizes(case)} needs {_by(expected)}."
+    return ""
+
+
+def _constant_problem(constant: ConstantPlan, found: Extent | None) -> str:
+    if found is None:
+        return f"`{constant.symbol}` is no module variable once the file is compiled."
+    return "" if found.size == _INT else f"`{constant.symbol}` has {found.size:,} bytes."
+
+
+def _by(extents: tuple[int, ...]) -> str:
+    return " x ".join(map(str, extents))
+
+
+def _sizes(case: CasePlan) -> str:
+    return ", ".join(f"{name}={size}" for name, size in case.sizes.items())
+
+
+def _finding(case: CasePlan, message: str, line: int | None) -> Finding:
+    return Finding(Verdict.REJECTED, message, line, example=Example(case=case.name))

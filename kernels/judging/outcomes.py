@@ -1,0 +1,107 @@
+"""What each case showed, and the findings that all of them together make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kernels.judging.compare import NEVER_WRITTEN, Mismatch
+from kernels.judging.diagnosis import Diagnosis
+from kernels.judging.plan import CasePlan
+from kernels.verdict import CaseStatus, Example, Finding, Severity, Verdict, finding_order
+from kernels.wording import part_of
+
+TOO_LARGE = "too large for the CPU device"
+CUT_SHORT = "cut short: a smaller case ran too long"
+REPEATED = "another case of this size ran too long"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one case showed."""
+
+    case: CasePlan
+    status: CaseStatus
+    note: str
+    findings: tuple[Finding, ...] = ()
+    mismatch: Mismatch | None = None
+    diagnoses: tuple[Diagnosis, ...] = ()
+    printed: str = ""
+    launched: bool = False
+
+    @property
+    def endless(self) -> bool:
+        """Whether the case did not come to an end, within whichever budget it had."""
+        return self.note == CUT_SHORT or any(finding.kind is Verdict.TIME_LIMIT for finding in self.findings)
+
+
+def merge(outcomes: Iterable[Outcome]) -> tuple[Finding, ...]:
+    """One finding for each kind and pair of lines, its example from the first case that has it."""
+    merged: dict[tuple[Verdict, int | None, int | None, Severity], Finding] = {}
+    for outcome in outcomes:
+        for finding in outcome.findings:
+            key = (finding.kind, finding.line, finding.other_line, finding.severity)
+            known = merged.get(key)
+            merged[key] = finding if known is None else replace(known, count=known.count + finding.count)
+    return tuple(sorted(merged.values(), key=finding_order))
+
+
+def wrong_answer(by_size: Sequence[Outcome]) -> tuple[Finding, ...]:
+    """All wrong outputs as one finding, with the smallest case's element and what explains them."""
+    failing = [outcome for outcome in by_size if outcome.mismatch is not None]
+    if not failing:
+        return ()
+    first, bad = failing[0], failing[0].mismatch
+    assert bad is not None
+    share = f"{part_of(bad.wrong, bad.elements, 'element')} {'is' if bad.wrong == 1 else 'are'} wrong"
+    message = f"{value_text(bad)} ({size_text(first.case)}). {share}."
+    return (
+        Finding(
+            kind=Verdict.WRONG_ANSWER,
+            message=" ".join([message, *explain([outcome.diagnoses for outcome in failing])]),
+            count=sum(outcome.mismatch.wrong for outcome in failing if outcome.mismatch is not None),
+            example=Example(element=bad.element, case=first.case.name),
+        ),
+    )
+
+
+def explain(diagnoses: Sequence[Sequence[Diagnosis]]) -> list[str]:
+    """The mistake and the place that explain most of the failing cases, and how many."""
+    texts = []
+    for wanted in (False, True):
+        counts: dict[str, int] = {}
+        first: dict[str, Diagnosis] = {}
+        for case in diagnoses:
+            for diagnosis in case:
+                if diagnosis.is_place is wanted:
+                    first.setdefault(diagnosis.key, diagnosis)
+                    counts[diagnosis.key] = counts.get(diagnosis.key, 0) + 1
+        if not counts:
+            continue
+        key = max(counts, key=counts.__getitem__)
+        if counts[key] == len(diagnoses):
+            texts.append(first[key].text)
+        elif 2 * counts[key] >= len(diagnoses):
+            texts.append(f"In {counts[key]} of {len(diagnoses)} failing cases, {_continued(first[key].text)}")
+    return texts
+
+
+def _continued(sentence: str) -> str:
+    """A sentence as it goes on after a comma: in lower case, unless it starts with a name."""
+    return (
+        sentence[:1].lower() + sentence[1:]
+        if sentence[1:2].islower() or sentence.startswith("A ")
+        else sentence
+    )
+
+
+def value_text(bad: Mismatch, verb: str = "is") -> str:
+    """A wrong element: what it holds (or becomes), and what it should hold."""
+    if bad.found == NEVER_WRITTEN:
+        return f"{bad.element} {'was' if verb == 'is' else 'is'} never written; it should be {bad.right}"
+    return f"{bad.element} {verb} {bad.found}, not {bad.right}"
+
+
+def size_text(case: CasePlan) -> str:
+    """The sizes of a case as a student reads them."""
+    return ", ".join(f"{name}={size}" for name, size in case.sizes.items())

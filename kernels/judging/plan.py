@@ -1,0 +1,287 @@
+"""What a job will run, worked out from the exercise and the source before anything is compiled.
+
+A plan holds plain values only, so that the process which runs it needs no file: neither the exercise nor the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kernels.exercise import (
+    Binding,
+    Case,
+    Exercise,
+    InputKind,
+    Layout,
+    Operand,
+    Operation,
+    Role,
+)
+from kernels.exercise.sizes import unranked
+from kernels.launch import MOST_THREADS, Launch, LaunchError
+from kernels.source import Source
+from kernels.source.array_shapes import array_shapes
+from kernels.source.launched.question import block_threads, largest_fitting
+from kernels.verdict import Example, Finding, Severity, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPlan:
+    """One matrix of a case: its size there, how it lies in memory, and how the kernel gets it.
+
+    declaration, line: for a module global, what the file has to say, and where it says it
+    vector: whether its elements have one index
+    """
+
+    name: str
+    role: Role
+    rows: int
+    columns: int
+    layout: Layout
+    binding: Binding
+    symbol: str | None
+    declaration: str = ""
+    line: int | None = None
+    vector: bool = False
+
+    def element(self, row: int, column: int) -> str:
+        """The name of an element, as the course writes it."""
+        return f"{self.name}[{row}]" if self.vector else f"{self.name}[{row}][{column}]"
+
+    @property
+    def row_length(self) -> int:
+        """Elements from one row (or column, in column-major order) to the next in memory."""
+        return self.columns if self.layout is Layout.ROW_MAJOR else self.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One kernel argument: a pointer to the matrix `matrix`, or the value `number`."""
+
+    matrix: str | None
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantPlan:
+    """A module variable of type int, what it holds at the launch of a case, and the line that declares it."""
+
+    symbol: str
+    value: int
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CasePlan:
+    """One case: its sizes, its matrices in the exercise's order, its launch and its arguments.
+
+    operation: what is computed
+    section: elements that make one sum, for the operation SUM; else 0
+    turn: counts the cases of one input kind, so that what a kind alternates is covered over the cases
+    launch: None where `problem` says why the case cannot be launched
+    launch_lines: the keys of the launch that the source sets itself (`grid`, `block`, `shared`), each with its line
+    shapes: extents of the arrays as the source declares them, where they can be read
+    size_macros: what sets the compilation for this case apart from others; `module` counts these compilations
+    """
+
+    name: str
+    sizes: Mapping[str, int]
+    inputs: InputKind
+    turn: int
+    on_cpu: bool
+    matrices: tuple[MatrixPlan, ...]
+    arguments: tuple[Argument, ...]
+    launch: Launch | None
+    problem: Finding | None
+    launch_lines: Mapping[str, int] = field(default_factory=dict)
+    operation: Operation = Operation.MATMUL
+    section: int = 0
+    constants: tuple[ConstantPlan, ...] = ()
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    size_macros: Mapping[str, int] = field(default_factory=dict)
+    module: int = 0
+
+    @property
+    def inputs_of_kernel(self) -> tuple[MatrixPlan, ...]:
+        """The matrices that the kernel reads."""
+        return tuple(matrix for matrix in self.matrices if matrix.role is Role.INPUT)
+
+    @property
+    def symbols(self) -> dict[str, str]:
+        """Module global to matrix, for the matrices that the kernel gets that way."""
+        bound = [matrix for matrix in self.matrices if matrix.binding is Binding.GLOBAL]
+        return {matrix.symbol: matrix.name for matrix in bound if matrix.symbol is not None}
+
+    @property
+    def weight(self) -> int:
+        """How large a case is; the smallest makes the best example."""
+        return sum(self.sizes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that the check step needs beside the compiled kernels."""
+
+    exercise: str
+    operation: Operation
+    tile: int
+    seed: str
+    warp_races: Severity
+    cases: tuple[CasePlan, ...]
+
+    @property
+    def symbols(self) -> dict[str, str]:
+        """Module global to matrix, the same in all cases."""
+        return self.cases[0].symbols if self.cases else {}
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The extents of a plan whose cases are all of one compilation."""
+        return self.cases[0].shapes if self.cases else {}
+
+    @property
+    def module_symbols(self) -> tuple[str, ...]:
+        """Every module variable whose name the compiled kernel must be asked for."""
+        constants = [constant.symbol for constant in self.cases[0].constants] if self.cases else []
+        return (*self.symbols, *constants)
+
+    def modules(self, *, large: bool = False) -> tuple[CasePlan, ...]:
+        """For each compilation that running needs, one case that it serves.
+
+        large: whether cases that are too large for the CPU device are to be run, too
+        """
+        firsts: dict[int, CasePlan] = {}
+        for case in self.cases:
+            if case.on_cpu or large:
+                firsts.setdefault(case.module, case)
+        return tuple(firsts[number] for number in sorted(firsts))
+
+
+def make_plan(exercise: Exercise, source: Source | None, tile: int | None, seed: str) -> Plan:
+    """The plan of every case of the exercise; without a source, as far as it depends on none.
+
+    The ranking size is left out for a source whose tile does not fit it, where the exercise asks for nothing else.
+
+    tile: the one asked for; a source that declares its own keeps that
+    """
+    tile = source.tile(exercise, tile) if source is not None else tile or exercise.tile
+    own = source.macros if source is not None else None
+    left_out = exercise.ranking if unranked(exercise, tile, own) else None
+    turns: dict[InputKind, int] = {}
+    cases = []
+    for case in exercise.cases(tile, own):
+        if case.sizes == left_out:
+            continue
+        turn = turns.setdefault(case.inputs, 0)
+        turns[case.inputs] += 1
+        cases.append(_plan_case(exercise, source, tile, case, turn))
+    return _plan(exercise, tile, seed, cases)
+
+
+def plan_at(
+    exercise: Exercise, source: Source | None, tile: int | None, sizes: Mapping[str, int], seed: str = "0"
+) -> Plan:
+    """A plan of one case at any sizes, with the plainest inputs: for a closer look, not for a verdict."""
+    tile = source.tile(exercise, tile) if source is not None else tile or exercise.tile
+    name = " ".join(f"{name}={size}" for name, size in sizes.items())
+    case = Case(name, sizes, exercise.plain_inputs, on_cpu=True)
+    return _plan(exercise, tile, seed, [_plan_case(exercise, source, tile, case, 0)])
+
+
+def _plan(exercise: Exercise, tile: int, seed: str, cases: Sequence[CasePlan]) -> Plan:
+    return Plan(
+        exercise=exercise.name,
+        operation=exercise.operation,
+        tile=tile,
+        seed=seed,
+        warp_races=exercise.warp_races,
+        cases=_numbered(cases),
+    )
+
+
+def _numbered(cases: Sequence[CasePlan]) -> tuple[CasePlan, ...]:
+    """The cases with the compilation that each belongs to; those that run count first."""
+    numbers: dict[tuple[tuple[str, int], ...], int] = {}
+    for case in sorted(cases, key=lambda case: not case.on_cpu):
+        numbers.setdefault(tuple(case.size_macros.items()), len(numbers))
+    return tuple(replace(case, module=numbers[tuple(case.size_macros.items())]) for case in cases)
+
+
+def select_cases(plan: Plan, text: str) -> Plan:
+    """Only the cases whose name is the text, or has it as a whole word or run of words."""
+    chosen = [case for case in plan.cases if f" {text.strip()} " in f" {case.name} "]
+    return replace(plan, cases=_numbered(chosen))
+
+
+def _plan_case(exercise: Exercise, source: Source | None, tile: int, case: Case, turn: int) -> CasePlan:
+    names = exercise.names(tile, case.sizes, source.macros if source is not None else None)
+    lines = source.globals if source is not None else {}
+    arguments = tuple(
+        Argument(parameter.operand, None if parameter.size is None else case.sizes[parameter.size])
+        for parameter in exercise.parameters
+    )
+    launch, problem = _resolve_launch(exercise, source, tile, case)
+    return CasePlan(
+        name=case.name,
+        sizes=dict(case.sizes),
+        inputs=case.inputs,
+        turn=turn,
+        on_cpu=case.on_cpu,
+        matrices=tuple(_plan_matrix(operand, names, lines) for operand in exercise.operands),
+        arguments=arguments,
+        launch=launch,
+        problem=problem,
+        launch_lines=source.launch.lines if source is not None and source.launch is not None else {},
+        operation=exercise.operation,
+        section=exercise.section_length(names) if exercise.operation is Operation.SUM else 0,
+        constants=tuple(
+            ConstantPlan(constant.symbol, constant.value.evaluate(names), lines.get(constant.symbol))
+            for constant in exercise.constants
+        ),
+        shapes=array_shapes(source.text, source.launch_names(exercise, tile, case.sizes)) if source else {},
+        size_macros=exercise.defines(case.sizes),
+    )
+
+
+def _plan_matrix(operand: Operand, names: Mapping[str, int], lines: Mapping[str, int]) -> MatrixPlan:
+    rows, columns = operand.shape(names)
+    is_global = operand.binding is Binding.GLOBAL
+    return MatrixPlan(
+        name=operand.name,
+        role=operand.role,
+        rows=rows,
+        columns=columns,
+        layout=operand.layout,
+        binding=operand.binding,
+        symbol=operand.symbol if is_global else None,
+        declaration=operand.declaration if is_global else "",
+        line=lines.get(operand.symbol) if is_global else None,
+        vector=operand.vector,
+    )
+
+
+def _resolve_launch(
+    exercise: Exercise, source: Source | None, tile: int, case: Case
+) -> tuple[Launch | None, Finding | None]:
+    """The launch of one case, or why there is none."""
+    rule, names = exercise.launch, {exercise.tile_name: tile, **case.sizes}
+    if source is not None:
+        rule = rule.override(source.launch)
+        names = source.launch_names(exercise, tile, case.sizes)
+    try:
+        return rule.resolve(names), None
+    except LaunchError as error:
+        message, line = str(error), error.line
+        own_block = source is not None and source.launch is not None and source.launch.block is not None
+        if not own_block and block_threads(exercise, tile) > MOST_THREADS:
+            message, line = _too_large(exercise, tile), (source and source.tile_line) or line
+        return None, Finding(Verdict.RESOURCE_LIMIT, message, line, example=Example(case=case.name))
+
+
+def _too_large(exercise: Exercise, tile: int) -> str:
+    """Why no block of the exercise's own can be launched with a tile."""
+    return (
+        f"The tile is {tile:,}, which makes blocks of more than {MOST_THREADS:,} threads. No device can launch them. "
+        f"Choose a tile from 1 to {largest_fitting(exercise):,}, or set `block=` in a launch comment."
+    )

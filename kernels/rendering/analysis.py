@@ -1,0 +1,283 @@
+"""An analysis as text for people: what to look at first, then every number that it rests on."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from kernels.analysis.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow, Totals
+from kernels.analysis.model import Analysis
+from kernels.analysis.subject import sizes_text
+from kernels.rendering.annotated import access_table, annotated
+from kernels.rendering.checklist import checklist_text
+from kernels.rendering.phases import render_phases
+from kernels.rendering.table import percent, table
+from kernels.rendering.text_safety import cut, safe, safe_lines
+from kernels.rendering.text_style import Style
+from kernels.verdict import Finding, Severity
+from kernels.wording import byte_size, plural
+
+_BOLD, _DIM, _RED, _GREEN = "1", "2", "31;1", "32;1"
+_MOST_FINDINGS = 5
+_AGREES = "agrees"
+_SHOWN_UNITS = frozenset({"GFLOPS", "bytes"})  # other units are in the titles
+
+
+def render_analysis(analysis: Analysis, source: str, file: str, style: Style) -> str:
+    """The whole analysis; `source` is the text that was analysed, `file` what the student calls it."""
+    evidence, lines = analysis.evidence, safe_lines(source.rstrip())
+    parts = [
+        _head(analysis, file, style),
+        _message(analysis, style),
+        _not_right(analysis, style),
+        _findings(analysis.findings, style),
+        _notes(evidence.notes, style),
+        _advice(evidence, style),
+        _titled("Line by line", "counted", annotated(lines, evidence.lines, style), style),
+        _titled("Each access", "counted", access_table(evidence.lines, style), style),
+        _titled("In sum", "counted", totals_text(evidence.totals), style) if evidence.extent else [],
+        _titled("The course's formulas beside the count", "", theory_text(evidence.theory, style), style),
+        _use(analysis, style),
+        *(_light(light, style) for light in evidence.light),
+        _titled("Checklist", "gains are modelled", checklist_text(evidence.checklist, style), style),
+        _titled("Goals of the exercise", "counted", _goals(evidence, style), style),
+        _phases(evidence.phases, style),
+        _end(analysis, style),
+    ]
+    text = "\n\n".join("\n".join(part) for part in parts if part)
+    return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+
+
+def _titled(title: str, basis: str, body: list[str], style: Style) -> list[str]:
+    """A part with its title and what kind of number it holds; nothing where it is empty."""
+    if not body:
+        return []
+    return [style.paint(title, _BOLD) + (style.paint(f" ({basis})", _DIM) if basis else ""), *body]
+
+
+def _head(analysis: Analysis, file: str, style: Style) -> list[str]:
+    name = safe("standard input" if file == "-" else file)
+    where = f"exercise {analysis.exercise}, tile {analysis.tile}, {analysis.arch}, CPU device"
+    out = [style.paint(cut(name, style.width), _BOLD), style.paint(cut(where, style.width), _DIM)]
+    extent = analysis.evidence.extent
+    return out + (style.wrap(extent_text(extent)) if extent is not None else [])
+
+
+def extent_text(extent: Extent) -> str:
+    """What was counted, and how much of it really ran."""
+    launch = extent.launch
+    block = " x ".join(map(str, launch.block[: 2 if launch.block[2] == 1 else 3]))
+    text = f"Counted at {sizes_text(extent.sizes)}: {plural(launch.blocks, 'block')} of {block} threads"
+    if extent.blocks_run == launch.blocks:
+        text += ", all of which ran" if extent.exact else ""
+    else:
+        kind = "exact for all" if extent.exact else "an estimate for all"
+        text += f"; {extent.blocks_run:,} of them ran, the totals are {kind}"
+    return f"{text}. {extent.note}".rstrip() if extent.note else f"{text}."
+
+
+def _message(analysis: Analysis, style: Style) -> list[str]:
+    return style.wrap(safe(analysis.message)) if analysis.message else []
+
+
+def _not_right(analysis: Analysis, style: Style) -> list[str]:
+    """That a kernel was counted which is not right, and what its counts are worth."""
+    if analysis.evidence.extent is None or not any(
+        each.severity is Severity.ERROR for each in analysis.findings
+    ):
+        return []
+    text = "This kernel is not right, see below; "
+    if analysis.evidence.theory or analysis.evidence.checklist:
+        text += "the counts are of what it did in this one run, errors included."
+    else:
+        text += "it did not come to its end, and the counts are of what happened until then."
+    return [style.paint(line, _RED) for line in style.wrap(text)]
+
+
+def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
+    out = []
+    for finding in findings[:_MOST_FINDINGS]:
+        place = f", line {finding.line}" if finding.line is not None else ""
+        out.append(style.paint(f"{finding.kind.value.replace('_', ' ')}{place}", _RED))
+        out += style.wrap(safe(finding.message), "  ")
+    left = len(findings) - _MOST_FINDINGS
+    return [*out, *([f"... and {plural(left, 'more finding')}; --json shows all."] if left > 0 else [])]
+
+
+def _advice(evidence: Evidence, style: Style) -> list[str]:
+    body = []
+    for number, advice in enumerate(evidence.advice, 1):
+        body += textwrap.wrap(
+            f"{number}. {safe(advice.text)}", style.width, initial_indent="  ", subsequent_indent="     "
+        )
+    return _titled("What to look at first", "", body, style)
+
+
+def totals_text(totals: Totals) -> list[str]:
+    """The sums of the whole launch."""
+    t = totals
+    loads, stores = t.global_load_requests, t.global_store_requests
+    rows = [
+        ("global loads", f"{loads:,}", "requests", f"{t.global_load_sectors:,} sectors",
+         _each(t.global_load_sectors, loads), _of_bytes(t.global_load_efficiency, loads)),
+        ("global stores", f"{stores:,}", "requests", f"{t.global_store_sectors:,} sectors",
+         _each(t.global_store_sectors, stores), _of_bytes(t.global_store_efficiency, stores)),
+        ("global atomics", f"{t.global_atomic_requests:,}", "requests", "", "", ""),
+        ("shared loads", f"{t.shared_load_requests:,}", "requests", f"{t.shared_load_wavefronts:,} passes",
+         _each(t.shared_load_wavefronts, t.shared_load_requests),
+         f"{t.shared_load_conflicts:,} by conflicts"),
+        ("shared stores", f"{t.shared_store_requests:,}", "requests", f"{t.shared_store_wavefronts:,} passes",
+         _each(t.shared_store_wavefronts, t.shared_store_requests),
+         f"{t.shared_store_conflicts:,} by conflicts"),
+        ("branches", f"{t.branches:,}", "of warps", f"{t.divergent_branches:,} split", "", ""),
+        ("instructions", f"{t.warp_instructions:,}", "of warps", f"{t.thread_instructions:,} of threads",
+         "", f"{32 * t.warp_efficiency:.1f} of 32 threads at work"),
+        ("operations", f"{t.flops:,}", "flops", f"{t.global_bytes:,} bytes", "",
+         f"{t.compute_to_memory:.2f} flops per access"),
+    ]  # fmt: skip
+    kept = [row for row in rows if row[1] != "0" or row[0] in {"global loads", "global stores"}]
+    return [*table(kept, "<><><<"), *_by_ptx(t)]
+
+
+def _each(amount: int, requests: int) -> str:
+    return f"{amount / requests:.2f} each" if requests else ""
+
+
+def _of_bytes(efficiency: float, requests: int) -> str:
+    return f"{percent(efficiency)} of the bytes used" if requests else ""
+
+
+def _by_ptx(t: Totals) -> list[str]:
+    """The counts by the PTX, where the assembler changed them."""
+    rows = [
+        (f"{space} {verb}s", f"{requests:,}", "requests", conflicts)
+        for space, verb, requests, executed, conflicts in (
+            ("global", "load", t.ptx_global_load_requests, t.global_load_requests, ""),
+            ("global", "store", t.ptx_global_store_requests, t.global_store_requests, ""),
+            ("shared", "load", t.ptx_shared_load_requests, t.shared_load_requests,
+             f"{t.ptx_shared_load_conflicts:,} passes by conflicts"),
+            ("shared", "store", t.ptx_shared_store_requests, t.shared_store_requests,
+             f"{t.ptx_shared_store_conflicts:,} passes by conflicts"),
+        )
+        if requests != executed
+    ]  # fmt: skip
+    if not rows:
+        return []
+    return [
+        "  Before the assembler merged neighbouring accesses, by the PTX:",
+        *table(rows, "<><<", indent=4),
+    ]
+
+
+def theory_text(rows: Sequence[TheoryRow], style: Style) -> list[str]:
+    """Formula and count side by side, and where they part."""
+    if not rows:
+        return []
+    cells = [("", "formula", "expected", "counted", "")]
+    cells += [
+        (row.title + (f", {row.unit}" if row.unit in _SHOWN_UNITS else ""), safe(row.formula),
+         _value(row.expected), "" if row.counted is None else _value(row.counted), departure_text(row))
+        for row in rows
+    ]  # fmt: skip
+    out = [cut(line, style.width) for line in table(cells, "<<>><")]
+    out[0] = style.paint(out[0], _DIM)
+    for text in dict.fromkeys(_reason(row) for row in rows if row.note):
+        out += textwrap.wrap(text, style.width, initial_indent="  ", subsequent_indent="    ")
+    return out
+
+
+def _reason(row: TheoryRow) -> str:
+    """Why a count departs, and at which line; what a row without a count stands for."""
+    about = row.title if row.line is None else f"line {row.line}"
+    return f"{about}: {safe(row.note)}."
+
+
+def departure_text(row: TheoryRow) -> str:
+    """How far the count is from the formula."""
+    if row.counted is None:
+        return ""
+    if not row.departs:
+        return _AGREES
+    if abs(row.departs) >= 1:
+        return f"{row.departs + 1:.3g} times"
+    return f"{100 * row.departs:+.1f} %"
+
+
+def _value(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1000 or number == int(number) else f"{number:,.2f}"
+
+
+def _use(analysis: Analysis, style: Style) -> list[str]:
+    body, use, occupancy = [], analysis.resources, analysis.occupancy
+    if use is not None:
+        shared = use.shared_bytes + (analysis.launch.shared if analysis.launch is not None else 0)
+        text = f"{plural(use.registers, 'register')} a thread, {byte_size(shared)} of shared memory a block"
+        if use.local_bytes:
+            text += f", {byte_size(use.local_bytes)} of local memory a thread"
+        body += style.wrap(f"Uses {text}.", "  ")
+    if occupancy is not None:
+        blocks, warps = plural(occupancy.blocks_per_sm, "block"), plural(occupancy.warps_per_sm, "warp")
+        text = (
+            f"{percent(occupancy.share)} at compute capability {occupancy.cc}: {blocks} and {warps} of "
+            f"{occupancy.max_warps} on a multiprocessor (SM) at once"
+        )
+        stop = f"; the limit is {occupancy.limit}" if occupancy.limit else ""
+        body += style.wrap(f"{text}{stop}.", "  ")
+    return _titled("Occupancy", "from the compiled kernel and the device's limits", body, style)
+
+
+def _light(light: Light, style: Style) -> list[str]:
+    longest = max((item.milliseconds for item in light.resources), default=0.0) or 1.0
+    rows = [
+        (item.title, f"{item.milliseconds:.4f} ms", _bar(item.milliseconds / longest, style),
+         "binds" if item.resource == light.limit else "")
+        for item in light.resources
+    ]  # fmt: skip
+    body = [cut(line, style.width) for line in table(rows, "<><<")]
+    speed = f", so at most {light.gflops:,.0f} GFLOPS" if light.gflops else ""
+    body += style.wrap(
+        f"At {sizes_text(light.sizes)} it takes {light.milliseconds:.4f} ms or longer{speed}.", "  "
+    )
+    return _titled(f"Speed of light on {light.device}", f"{light.basis}, not measured", body, style)
+
+
+def _bar(share: float, style: Style) -> str:
+    return ("█" if style.unicode else "#") * round(20 * share)
+
+
+def _goals(evidence: Evidence, style: Style) -> list[str]:
+    rows = [
+        (style.paint("met", _GREEN) if goal.met else style.paint("not met", _RED), safe(goal.text),
+         f"{_value(goal.counted)} (at most {_value(goal.at_most)})")
+        for goal in evidence.goals
+    ]  # fmt: skip
+    return [line for mark, text, figures in rows for line in _goal(mark, text, figures, style)]
+
+
+def _goal(mark: str, text: str, figures: str, style: Style) -> list[str]:
+    return textwrap.wrap(
+        f"{mark}: {text}: {figures}", style.width, initial_indent="  ", subsequent_indent="    "
+    )
+
+
+def _phases(found: PhaseTable | None, style: Style) -> list[str]:
+    if found is None:
+        return []
+    return safe_lines(render_phases(found, width=style.width).rstrip())
+
+
+def _notes(notes: Sequence[str], style: Style) -> list[str]:
+    return [line for note in notes for line in style.wrap(safe(note))]
+
+
+def _end(analysis: Analysis, style: Style) -> list[str]:
+    out = []
+    for warning in analysis.warnings[:_MOST_FINDINGS]:
+        place = f"line {warning.line}: " if warning.line else ""
+        out += style.wrap(f"The compiler warns: {place}{safe(warning.message)}")
+    if analysis.seconds:
+        steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in analysis.seconds.items())
+        out += style.wrap(f"Seconds: {steps}.")
+    if analysis.isolation:
+        out += style.wrap(f"Not enforced on this machine: {'; '.join(analysis.isolation)}.")
+    return out

@@ -1,0 +1,146 @@
+"""The source with its counts in the margin, and every access with its figures below."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from kernels.analysis.evidence import AccessEvidence, LineEvidence
+from kernels.rendering.table import percent, short, table
+from kernels.rendering.text_safety import cut, safe
+from kernels.rendering.text_style import Style
+
+_DIM, _RED, _BOLD = "2", "31;1", "1"
+_AROUND = 2
+_MOST_LINES = 160
+_MOST_ACCESSES = 40
+_HEAD = ("requests", "sect/req", "used", "requests", "n-way", "split")
+_GROUPS = ("global", "", "", "shared", "", "warps")
+
+
+def annotated(source: Sequence[str], lines: Sequence[LineEvidence], style: Style) -> list[str]:
+    """The lines from the first to the last that did anything, with what each of them did."""
+    by_number = {line.line: line for line in lines if 1 <= line.line <= len(source)}
+    if not by_number:
+        return []
+    shown = _shown(by_number, len(source))
+    cells = {number: _cells(by_number.get(number)) for number in shown}
+    used = [i for i in range(len(_HEAD)) if any(row[i] for row in cells.values())]
+    rows = [[row[i] for i in used] for row in (_GROUPS, _HEAD, *cells.values())]
+    margin = table(rows, ">" * len(used), gap=1, indent=0)
+    columns = max(map(len, margin))
+    digits = len(str(shown[-1]))
+    bar = "│" if style.unicode else "|"
+    room = max(20, style.width - columns - digits - 6)
+    out = [f"  {style.paint(text.ljust(columns), _DIM)}".rstrip() for text in margin[:2]]
+    previous = shown[0]
+    for number, text in zip(shown, margin[2:], strict=True):
+        if number > previous + 1:
+            out.append(f"  {'':{columns}} {'...':>{digits}}")
+        previous = number
+        code = _RED if _bad(by_number.get(number)) else ""
+        line = cut(safe(source[number - 1]), room)
+        gutter = style.paint(f"{number:>{digits}} {bar}", _DIM)
+        out.append(f"  {style.paint(text.ljust(columns), code)} {gutter} {line}".rstrip())
+    if any(_predicated(line) for line in by_number.values()):
+        out.append(
+            "  * by the PTX; the assembler switches threads off instead, so no warp really splits here"
+        )
+    return out
+
+
+def _shown(lines: Mapping[int, LineEvidence], last: int) -> list[int]:
+    """All from the first line with counts to the last; of a long file the busiest, with some around them."""
+    first, end = min(lines), max(lines)
+    if end - first < _MOST_LINES:
+        return list(range(max(1, first - 1), min(last, end + 1) + 1))
+    busiest = sorted(lines, key=lambda number: -lines[number].warp_instructions)[
+        : _MOST_LINES // (2 * _AROUND + 1)
+    ]
+    near = {number + step for number in busiest for step in range(-_AROUND, _AROUND + 1)}
+    return sorted(number for number in near if 1 <= number <= last)
+
+
+def _cells(line: LineEvidence | None) -> tuple[str, ...]:
+    if line is None:
+        return ("",) * len(_HEAD)
+    in_global = [access for access in line.accesses if access.space == "global" and access.requests]
+    in_shared = [access for access in line.accesses if access.space == "shared" and access.requests]
+    return (*_global_cells(in_global), *_shared_cells(in_shared), _split(line))
+
+
+def _global_cells(accesses: Sequence[AccessEvidence]) -> tuple[str, str, str]:
+    requests, sectors = sum(a.requests for a in accesses), sum(a.sectors for a in accesses)
+    if not requests:
+        return ("", "", "")
+    used = sum(a.unique_bytes for a in accesses) / (32 * sectors) if sectors else 0.0
+    return (short(requests), f"{sectors / requests:.2f}", percent(used))
+
+
+def _shared_cells(accesses: Sequence[AccessEvidence]) -> tuple[str, str]:
+    if not accesses:
+        return ("", "")
+    return (short(sum(a.requests for a in accesses)), ways_text(max(map(ways, accesses))))
+
+
+def ways(access: AccessEvidence) -> float:
+    """How many times as many passes an access takes as its width asks for; 1 where no banks conflict."""
+    ideal = access.wavefronts - access.conflicts
+    return access.wavefronts / ideal if ideal else 1.0
+
+
+def ways_text(number: float) -> str:
+    """`1`, `16`, `2.5`: whole numbers are the rule."""
+    return f"{number:.3g}"
+
+
+def _split(line: LineEvidence) -> str:
+    if line.branches is None or not line.branches.warps:
+        return ""
+    mark = "*" if _predicated(line) else ""
+    return f"{short(line.branches.divergent)}{mark}"
+
+
+def _predicated(line: LineEvidence) -> bool:
+    return line.branches is not None and line.branches.predicated and line.branches.divergent > 0
+
+
+def _bad(line: LineEvidence | None) -> bool:
+    """Whether the line is one to look at."""
+    if line is None:
+        return False
+    return any(
+        a.sectors > 1.5 * a.ideal_sectors + 2 * a.requests or ways(a) > 1.5
+        for a in line.accesses
+        if a.requests
+    )
+
+
+def access_table(lines: Sequence[LineEvidence], style: Style) -> list[str]:
+    """Every access on a line of its own, in the order of the source."""
+    found = [(line.line, access) for line in lines for access in line.accesses if access.requests]
+    if not found:
+        return []
+    head = ("line", "access", "bytes", "requests", "sect/req", "ideal", "used", "n-way")
+    rows = [head, *(_access(number, access, style) for number, access in found[:_MOST_ACCESSES])]
+    out = [cut(line, style.width) for line in table(rows, "><>>>>>>")]
+    out[0] = style.paint(out[0], _DIM)
+    left = len(found) - _MOST_ACCESSES
+    for text in dict.fromkeys(f"line {n}: {safe(access.note)}" for n, access in found if access.note):
+        out += textwrap.wrap(text, style.width, initial_indent="  ", subsequent_indent="    ")
+    return [*out, *([f"  ... and {left:,} more; --json has them all"] if left > 0 else [])]
+
+
+def _access(number: int, access: AccessEvidence, style: Style) -> tuple[str, ...]:
+    what = f"{access.space} {access.verb}" + (f" {safe(access.name)}" if access.name else "")
+    moved = access.space != "shared" and access.sectors > 0
+    return (
+        str(number),
+        cut(what, 32),
+        str(access.width),
+        f"{access.requests:,}",
+        f"{access.sectors_per_request:.2f}" if moved else "",
+        f"{access.ideal_sectors / access.requests:.2f}" if moved else "",
+        percent(access.efficiency) if moved else "",
+        ways_text(ways(access)) if access.space == "shared" else "",
+    )

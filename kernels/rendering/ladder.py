@@ -1,0 +1,51 @@
+"""Where a measured speed stands on an exercise's ladder, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernels.ladder.table import Ladder, Place, Step, place
+from kernels.measurement import Measurement
+from kernels.rendering.measured_numbers import speed_text
+
+
+def standing(ladder: Ladder | None, found: Measurement | None) -> tuple[str, ...]:
+    """Where a measurement stands, and the next idea; nothing where the two cannot be compared.
+
+    A ladder's figures are GFLOPS by one size, and a result that is not ranked may be no measurement of the whole work.
+    """
+    if ladder is None or found is None or not found.ranked or found.gflops is None:
+        return ()
+    size = _size(found.sizes)
+    if size is None:
+        return ()
+    stands = place(ladder, found.environment.device_class, found.gflops, size)
+    return ladder_text(stands) if stands is not None else ()
+
+
+def ladder_text(stands: Place) -> tuple[str, ...]:
+    """A sentence on the place, and one on the next idea where there is one."""
+    where = f"{_where(stands)} of the reference ladder."
+    return (where,) if stands.above is None else (where, f"Next idea: {stands.above.rung.idea}.")
+
+
+def _where(stands: Place) -> str:
+    below, above = stands.below, stands.above
+    if below is None:
+        assert above is not None, "a place is beside some rung"
+        return f"Below {_named(above)}, the slowest measured rung"
+    if above is None:
+        return f"{'Level with' if stands.level else 'Above'} {_named(below)}, the fastest measured rung"
+    if stands.level:
+        return f"Level with {_named(below)}, below {_named(above)}"
+    return f"Between {_named(below)} and {_named(above)}"
+
+
+def _named(step: Step) -> str:
+    return f"rung {step.rung.number} ({step.rung.title}: {speed_text(step.gflops)})"
+
+
+def _size(sizes: Mapping[str, int]) -> int | None:
+    """The one size of a case; None where there are several that differ."""
+    different = set(sizes.values())
+    return different.pop() if len(different) == 1 else None

@@ -1,0 +1,60 @@
+"""What the templates of an analysis are given, on a page of its own and as a part of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kernels.analysis.evidence import State
+from kernels.analysis.model import Analysis
+from kernels.rendering.page.bounds import light_bars, occupancy_view, roofline_of
+from kernels.rendering.page.margin import listing
+from kernels.rendering.page.marks import marks
+from kernels.rendering.page.phases_view import phases_view
+from kernels.rendering.page.summary import facts, figures, ran_text
+from kernels.rendering.page.totals import groups
+from kernels.rendering.page.views import VIEWS
+
+_STATES = {
+    State.YES: ("good", "✓", "yes"),
+    State.PARTLY: ("fair", "◐", "partly"),
+    State.NO: ("poor", "✗", "no"),
+    State.NOT_NEEDED: ("none", "–", "not needed"),
+}
+BASES = {
+    "counted": "by running the kernel on Tilelab's CPU device: exact for the accesses and branches that it makes",
+    "modelled": "from the counts and a device's limits: what it could do at best, not what it will do",
+    "measured": "on a GPU, with a clock; nothing on this page is, unless it says so",
+}
+
+
+def context(analysis: Analysis, source: str) -> Mapping[str, Any]:
+    """Everything that the sections show.
+
+    last: how many lines the source has
+    """
+    evidence = analysis.evidence
+    lines = listing(source, evidence.lines, marks(analysis.findings))
+    return {
+        "analysis": analysis,
+        "evidence": evidence,
+        "bases": BASES,
+        "facts": facts(analysis),
+        "figures": figures(analysis),
+        "ran": ran_text(evidence.extent) if evidence.extent else "",
+        "views": VIEWS,
+        "lines": lines,
+        "last": line_count(source),
+        "groups": groups(evidence.totals) if evidence.extent else (),
+        "roofline": roofline_of(analysis),
+        "lights": tuple(light_bars(light) for light in evidence.light),
+        "occupancy": occupancy_view(analysis),
+        "states": _STATES,
+        "phases": phases_view(evidence.phases) if evidence.phases else None,
+        "measured": None,
+    }
+
+
+def line_count(source: str) -> int:
+    """Lines as the listing numbers them."""
+    return source.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").count("\n") + 1

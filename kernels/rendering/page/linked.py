@@ -1,0 +1,35 @@
+"""Sentences whose `line 12` leads to that line of the listing, and whose pieces of code look like code."""
+
+from __future__ import annotations
+
+import re
+
+from markupsafe import Markup, escape
+
+from kernels.rendering.text_safety import safe
+
+_CODE = re.compile(r"`([^`]{1,200})`")
+_TIMES = re.compile(r"(?<=\d) x (?=\d)")
+_LINE = re.compile(r"\b([Ll]ine) (\d{1,6})\b")
+
+
+def linked(text: str, last: int, line: int | None = None) -> Markup:
+    """The sentence with its links.
+
+    last: line of the source; what lies beyond it is no link
+    line: one that has to be named, at the end where the sentence does not
+    """
+    if line is not None and str(line) not in {match[2] for match in _LINE.finditer(text)}:
+        text = f"{text} (line {line})"
+    text = _TIMES.sub("\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}", text)
+    shown = _CODE.sub(r"<code>\1</code>", str(escape(safe(text))))
+    return Markup(_LINE.sub(lambda match: _link(match, last), shown))  # noqa: S704 - escaped above
+
+
+def _link(match: re.Match[str], last: int) -> str:
+    number = int(match[2])
+    return (
+        f'<a class="to" href="#L{number}">{match[1]}\N{NO-BREAK SPACE}{number}</a>'
+        if 1 <= number <= last
+        else match[0]
+    )

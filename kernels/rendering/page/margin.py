@@ -1,0 +1,199 @@
+"""The source with its counts in the margin: for each line what a reader sees, in each of the margin's views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from kernels.analysis.evidence import AccessEvidence, BranchEvidence, LineEvidence
+from kernels.rendering.annotated import ways
+from kernels.rendering.page import numbers, svg
+from kernels.rendering.page.coloured import Piece, coloured
+from kernels.rendering.page.marks import Mark
+
+WORST_SECTORS = 32
+_WARP = 32
+_SECTORS_A_CYCLE, _INSTRUCTIONS_A_CYCLE = 2, 4
+_HEAT = (0.02, 0.08, 0.2, 0.4)
+_NOTABLE = 1.25
+_MOST_CHIPS = 2
+_AROUND = 20
+
+MOST_LINES = 6_000
+"""A page with more takes a browser seconds; no kernel that a person wrote has as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """Something that stands out on a line, in two or three words."""
+
+    text: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a line has in one view: a bar and its numbers, in the order of the view's columns."""
+
+    view: str
+    bar: Markup
+    values: tuple[str, ...]
+    chips: tuple[Chip, ...] = ()
+    bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the listing.
+
+    heat: 0 to 4 by its share of the cost
+    evidence: None where it did nothing
+    marks: the findings that are about it
+    left_out: lines before it that are not shown
+    """
+
+    number: int
+    pieces: Sequence[Piece]
+    heat: int = 0
+    cells: tuple[Cell, ...] = ()
+    evidence: LineEvidence | None = None
+    marks: tuple[Mark, ...] = ()
+    left_out: int = 0
+
+    @property
+    def accesses(self) -> tuple[AccessEvidence, ...]:
+        """The accesses that took place."""
+        return (
+            tuple(each for each in self.evidence.accesses if each.requests or each.ptx_requests)
+            if self.evidence
+            else ()
+        )
+
+
+def listing(
+    source: str,
+    lines: Sequence[LineEvidence],
+    marks: Mapping[int, tuple[Mark, ...]] | None = None,
+    most: int = MOST_LINES,
+) -> list[SourceLine]:
+    """The lines of the source: all of them, or of a very long one those that something can be said of."""
+    found = {line.line: line for line in lines}
+    marked = marks or {}
+    whole = sum(map(cost, lines)) or 1.0
+    pieces = coloured(source)
+    shown = []
+    before = 0
+    for number in _shown(len(pieces), [*marked, *found], most):
+        line = _line(number, pieces[number - 1], found, whole)
+        shown.append(replace(line, marks=marked.get(number, ()), left_out=number - before - 1))
+        before = number
+    return shown
+
+
+def _shown(last: int, told: Sequence[int], most: int) -> Sequence[int]:
+    """The numbers of the lines to show: those that are told of come first, with what stands around them."""
+    if last <= most:
+        return range(1, last + 1)
+    chosen = set(range(1, _AROUND + 1))
+    for number in told:
+        if len(chosen) >= most:
+            break
+        chosen.update(range(max(1, number - _AROUND), min(last, number + _AROUND) + 1))
+    for number in range(1, last + 1):
+        if len(chosen) >= most:
+            break
+        chosen.add(number)
+    return sorted(chosen)
+
+
+def cost(line: LineEvidence) -> float:
+    """Roughly how many cycles of a multiprocessor a line takes; good for shares only."""
+    moved = sum(access.sectors for access in line.accesses if access.space != "shared")
+    passes = sum(access.wavefronts for access in line.accesses if access.space == "shared")
+    return line.warp_instructions / _INSTRUCTIONS_A_CYCLE + moved / _SECTORS_A_CYCLE + passes
+
+
+def _line(
+    number: int, pieces: Sequence[Piece], found: Mapping[int, LineEvidence], whole: float
+) -> SourceLine:
+    evidence = found.get(number)
+    if evidence is None:
+        return SourceLine(number, pieces)
+    share = cost(evidence) / whole
+    heat = sum(share >= step for step in _HEAT)
+    in_global = [access for access in evidence.accesses if access.space != "shared" and access.requests]
+    in_shared = [access for access in evidence.accesses if access.space == "shared" and access.requests]
+    cells = (
+        Cell("cost", svg.bar(share), (numbers.percent(share),), _chips(evidence)),
+        *_global(in_global),
+        *_shared(in_shared),
+        *(_branches(evidence.branches) if evidence.branches and evidence.branches.warps else ()),
+        *_work(evidence),
+    )
+    return SourceLine(number, pieces, heat, cells, evidence)
+
+
+def _chips(line: LineEvidence) -> tuple[Chip, ...]:
+    found: list[tuple[float, Chip]] = []
+    for access in line.accesses:
+        if not access.requests:
+            continue
+        if access.space == "local":
+            chip = Chip("local memory", "values that did not fit into registers, kept in global memory")
+            found.append((access.requests, chip))
+        elif access.space == "shared" and ways(access) > _NOTABLE:
+            meaning = "threads of a warp want different words of one bank: so many times the passes needed"
+            found.append((access.conflicts, Chip(f"{numbers.ratio(ways(access))}-way conflict", meaning)))
+        elif access.space == "global" and access.sectors > _NOTABLE * access.ideal_sectors:
+            ideal = numbers.ratio(access.ideal_sectors / access.requests)
+            chip = Chip(
+                f"{numbers.ratio(access.sectors_per_request)} sectors, not {ideal}",
+                "not coalesced: a request touches more sectors than would do",
+            )
+            found.append((access.sectors - access.ideal_sectors, chip))
+    branch = line.branches
+    if branch and branch.warps and branch.divergent / branch.warps > 0.05 and not branch.predicated:
+        text = f"{numbers.percent(branch.divergent / branch.warps)} split"
+        found.append((branch.divergent, Chip(text, "warps whose threads went both ways")))
+    chips = dict.fromkeys(chip for _, chip in sorted(found, key=lambda item: -item[0]))
+    return tuple(chips)[:_MOST_CHIPS]
+
+
+def _global(accesses: Sequence[AccessEvidence]) -> tuple[Cell, ...]:
+    requests, sectors = sum(a.requests for a in accesses), sum(a.sectors for a in accesses)
+    if not requests or not sectors:
+        return ()
+    each, ideal = sectors / requests, sum(a.ideal_sectors for a in accesses) / requests
+    used = sum(a.unique_bytes for a in accesses) / (32 * sectors)
+    bad = each > _NOTABLE * ideal
+    values = (numbers.short(requests), numbers.ratio(each), numbers.percent(used))
+    return (Cell("global", svg.bar(each / WORST_SECTORS, ideal / WORST_SECTORS, bad=bad), values, bad=bad),)
+
+
+def _shared(accesses: Sequence[AccessEvidence]) -> tuple[Cell, ...]:
+    requests = sum(a.requests for a in accesses)
+    if not requests:
+        return ()
+    worst = max(map(ways, accesses))
+    bad = worst > _NOTABLE
+    passes = sum(a.wavefronts for a in accesses) / requests
+    word = f"{numbers.ratio(worst)}-way" if bad else "none"
+    bar = svg.bar(worst / _WARP, 1 / _WARP, bad=bad)
+    return (Cell("shared", bar, (numbers.short(requests), numbers.ratio(passes), word), bad=bad),)
+
+
+def _branches(branch: BranchEvidence) -> tuple[Cell, ...]:
+    share = branch.divergent / branch.warps
+    values = (numbers.short(branch.warps), numbers.short(branch.divergent), numbers.percent(share))
+    bad = share > 0.05 and not branch.predicated
+    return (Cell("branches", svg.bar(share, bad=bad), values, bad=bad),)
+
+
+def _work(line: LineEvidence) -> tuple[Cell, ...]:
+    if not line.warp_instructions:
+        return ()
+    share = line.thread_instructions / (_WARP * line.warp_instructions)
+    values = (numbers.short(line.warp_instructions), numbers.short(line.flops), numbers.percent(share))
+    return (Cell("work", svg.bar(share, bad=share < 0.8), values, bad=share < 0.8),)

@@ -1,0 +1,220 @@
+"""What a GPU measured, as the page shows it. What its driver works out and a ladder adds is told as what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from kernels.ladder import Ladder
+from kernels.measurement import Clocks, Measurement, Speed
+from kernels.measurement.median import FEWEST
+from kernels.rendering.ladder import standing
+from kernels.rendering.measured_numbers import UNITS, interval_of, ms_text, share_text, speed_text, value_of
+from kernels.rendering.page import numbers
+from kernels.rendering.page.curve_chart import Curve, curve_chart
+from kernels.rendering.page.summary import Fact, Figure
+from kernels.report import Report
+
+_MOST_REMARKS = 8
+_MOST_RUNGS = 12
+_MS = "ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The speed at one size. ranking: whether it is the size that counts."""
+
+    size: str
+    value: str
+    interval: str
+    share: str
+    time: str
+    repeats: str
+    ranking: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredView:
+    """A measurement.
+
+    sentences: how far it can be relied on
+    remarks: what is to be known about it; ranked: whether it may stand on a board
+    standing: where it stands among the reference kernels
+    unit: of the rows' values
+    """
+
+    device: str
+    sentences: tuple[str, ...]
+    remarks: tuple[str, ...]
+    ranked: bool
+    standing: tuple[str, ...]
+    unit: str
+    rows: tuple[Row, ...]
+    left_out: tuple[str, ...]
+    chart: Markup | None
+    facts: tuple[Fact, ...]
+
+
+def measured_figures(report: Report) -> tuple[Figure, ...]:
+    """What stands in large type: the speed, the time, the share of cuBLAS, the driver's occupancy."""
+    found = report.measurement
+    figures = []
+    if found is not None:
+        value, unit = _ranked_by(found)
+        note = f"at {_sizes(found.sizes)}"
+        figures.append(
+            Figure(_TITLES[unit], f"{_number(value, unit)}{numbers.SPACE}{unit}", note, "measured")
+        )
+        if unit != _MS:
+            least, most = (f"{ms_text(end)}" for end in found.ci)
+            note = f"median, {least} to {most} ms"
+            figures.append(Figure("Time", f"{ms_text(found.ms_median)}{numbers.SPACE}ms", note, "measured"))
+        if found.cublas_share is not None:
+            share = share_text(found.cublas_share).replace(" ", numbers.SPACE)
+            figures.append(Figure("Of cuBLAS", share, "at the same size, in the same run", "measured"))
+    held = report.measured_occupancy
+    if held is not None and held.max_warps:
+        note = f"{held.warps_per_sm} of {held.max_warps} warps, by the driver’s calculation"
+        figures.append(Figure("Occupancy", numbers.percent(held.share), note, "modelled"))
+    return tuple(figures)
+
+
+def measured_view(report: Report, ladder: Ladder | None = None) -> MeasuredView | None:
+    """The measurement with all that belongs to it; None where there is none."""
+    found = report.measurement
+    if found is None:
+        return None
+    unit = _ranked_by(found)[1]
+    speeds = found.curve or (found,)
+    return MeasuredView(
+        device=found.environment.device,
+        sentences=tuple(filter(None, (_repeats(found), _held_down(found.clocks)))),
+        remarks=found.remarks[:_MOST_REMARKS],
+        ranked=found.ranked,
+        standing=standing(ladder, found),
+        unit=unit,
+        rows=tuple(_row(speed, found, unit) for speed in speeds),
+        left_out=found.left_out,
+        chart=_chart(found, ladder),
+        facts=_facts(found),
+    )
+
+
+_TITLES = {"GFLOPS": "Speed", "GB/s": "Bandwidth", _MS: "Time"}
+
+
+def _ranked_by(found: Measurement) -> tuple[float, str]:
+    """The value that counts, with its unit; the time where a metric has no value."""
+    value, unit = value_of(found, found.metric), UNITS.get(found.metric)
+    return (found.ms_median, _MS) if value is None or unit is None else (value, unit)
+
+
+def _number(value: float, unit: str) -> str:
+    return ms_text(value) if unit == _MS else speed_text(value)
+
+
+def _repeats(found: Measurement) -> str:
+    """What the median rests on; of too few repeats for an interval, their range."""
+    if found.repeats <= 1:
+        return "A single launch: it took all the time that there is for repeats."
+    unit = _ranked_by(found)[1]
+    ends = found.ci if unit == _MS else interval_of(found, found.metric)
+    doubt = (
+        ""
+        if found.settled
+        else " That is not yet within 0.5 % of the median, so take the last digits as a guess."
+    )
+    if ends is None:
+        return f"Median of {found.repeats:,} launches.{doubt}"
+    what = "its 95 % interval goes" if found.repeats >= FEWEST else "all of them lie"
+    low, high = (_number(end, unit) for end in ends)
+    return f"Median of {found.repeats:,} launches; {what} from {low} to {high} {unit}.{doubt}"
+
+
+def _held_down(clocks: Clocks) -> str:
+    """Why the device was slower than it can be; "" where nothing was in its way."""
+    if not clocks.held_down:
+        return ""
+    at = f" at {clocks.sm_mhz:,} MHz" if clocks.sm_mhz else ""
+    at += f" of {clocks.max_sm_mhz:,}" if at and clocks.max_sm_mhz > clocks.sm_mhz else ""
+    return f"The device was held down{at} by: {', '.join(clocks.held_down)}."
+
+
+def _row(speed: Speed, found: Measurement, unit: str) -> Row:
+    value = speed.ms_median if unit == _MS else value_of(speed, found.metric)
+    ends = interval_of(speed, found.metric) if unit != _MS else speed.ci
+    return Row(
+        size=_sizes(speed.sizes),
+        value="–" if value is None else _number(value, unit),
+        interval=" – ".join(_number(end, unit) for end in ends) if ends and speed.repeats > 1 else "–",
+        share="–" if speed.cublas_share is None else share_text(speed.cublas_share),
+        time=ms_text(speed.ms_median),
+        repeats=f"{speed.repeats:,}",
+        ranking=dict(speed.sizes) == dict(found.sizes),
+    )
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value:,}" for name, value in sizes.items())
+
+
+def _facts(found: Measurement) -> tuple[Fact, ...]:
+    """What it was measured with."""
+    env, clocks = found.environment, found.clocks
+    most = f" of {clocks.max_sm_mhz:,}" if clocks.max_sm_mhz > clocks.sm_mhz else ""
+    said = (
+        ("Device", env.device),
+        ("Device class", env.device_class),
+        ("Clock", f"{clocks.sm_mhz:,}{most} MHz" if clocks.sm_mhz else ""),
+        ("Temperature", f"{clocks.temperature_c} °C" if clocks.temperature_c else ""),
+        ("Power", f"{clocks.power_w:.0f} W" if clocks.power_w else ""),
+        ("Driver", env.driver),
+        ("Compiler", f"NVRTC {env.compiler}" if env.compiler else ""),
+        ("Fastest and slowest launch", f"{ms_text(found.spread[0])} and {ms_text(found.spread[1])} ms"),
+    )
+    return tuple(Fact(title, value) for title, value in said if value)
+
+
+def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
+    """Speed over size, beside cuBLAS and the reference kernels; None where there is one size or no speed."""
+    own = _own(found.curve)
+    if len(own) < 2:
+        return None
+    cublas = {
+        size: speed.gflops / speed.cublas_share
+        for speed in found.curve
+        if (size := _one(speed.sizes)) and speed.gflops is not None and speed.cublas_share
+    }
+    curves = [Curve("this kernel", own, "own")]
+    if len(cublas) >= 2:
+        curves.append(Curve("cuBLAS", cublas, "reference"))
+    curves += _rungs(ladder, found.environment.device_class, min(own), max(own))
+    return curve_chart(curves)
+
+
+def _own(speeds: tuple[Speed, ...]) -> dict[int, float]:
+    sized = ((_one(speed.sizes), speed.gflops) for speed in speeds)
+    return {size: gflops for size, gflops in sized if size and gflops is not None and gflops > 0}
+
+
+def _rungs(ladder: Ladder | None, device_class: str, low: int, high: int) -> list[Curve]:
+    """The reference kernels that were measured on the same class of devices, within the sizes of the chart."""
+    if ladder is None:
+        return []
+    curves = []
+    for rung in ladder.rungs[:_MOST_RUNGS]:
+        if device_class not in rung.figures:
+            continue
+        figures = rung.figures[device_class].gflops
+        within = {size: speed for size, speed in figures.items() if low <= size <= high}
+        if within:
+            curves.append(Curve(f"{rung.number}. {rung.title}", within, "rung"))
+    return curves
+
+
+def _one(sizes: Mapping[str, int]) -> int | None:
+    """The one size of a case; None where there are several that differ."""
+    different = set(sizes.values())
+    return next(iter(different)) if len(different) == 1 and min(different) > 0 else None

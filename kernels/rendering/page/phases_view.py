@@ -1,0 +1,133 @@
+"""The phases as the page shows them: the table per thread, what each block loads, and a picture of each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from kernels.analysis.evidence import PhaseTable
+from kernels.phases.views import (
+    axes,
+    block_header,
+    block_places,
+    block_rows,
+    course_place,
+    fetched_operands,
+    thread_rows,
+)
+from kernels.rendering.page.summary import extent_text
+from kernels.rendering.phases_picture import picture
+from kernels.rendering.text_safety import safe
+
+_MOST_DRAWN = 100_000
+_WIDE = 560
+_MOST_PHASES, _MOST_THREADS, _MOST_BLOCKS = 8, 32, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One phase of one block, drawn.
+
+    wide: too large to be enlarged
+    """
+
+    identity: str
+    title: str
+    drawing: Markup
+    wide: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadTable:
+    """What every thread of a block does: a row each, columns in groups of a phase."""
+
+    block: str
+    threads: str
+    phases: tuple[int, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTable:
+    """What each block loads of one operand."""
+
+    operand: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhasesView:
+    """The whole section."""
+
+    sizes: str
+    launch: str
+    tile: int
+    pictures: tuple[Picture, ...]
+    undrawn: int
+    threads: ThreadTable | None
+    loads: tuple[LoadTable, ...]
+    note: str
+
+
+def phases_view(table: PhaseTable) -> PhasesView:
+    """The section; pictures as many as a page of sensible size holds."""
+    pictures, wanted = _pictures(table)
+    places = block_places(table)
+    few = len(places) <= _MOST_BLOCKS
+    return PhasesView(
+        sizes=", ".join(f"{name} = {value:,}" for name, value in table.sizes.items()),
+        launch=f"{extent_text(table.launch.grid, 'block')} of {extent_text(table.launch.block, 'thread')}",
+        tile=table.tile,
+        pictures=pictures,
+        undrawn=wanted - len(pictures),
+        threads=_threads(table, places[0]) if places else None,
+        loads=tuple(_loads(table, name) for name in fetched_operands(table)) if few else (),
+        note=table.note,
+    )
+
+
+def _pictures(table: PhaseTable) -> tuple[tuple[Picture, ...], int]:
+    """Block by block, phase by phase; with how many there could be."""
+    found: list[Picture] = []
+    wanted, room = 0, _MOST_DRAWN
+    for place in block_places(table):
+        for phase in table.phases:
+            if room <= 0:
+                wanted += any(entry.block == place for entry in phase.blocks)
+                continue
+            drawing = picture(table, phase.number, place)
+            if not drawing:
+                continue
+            wanted += 1
+            room -= len(drawing)
+            block = course_place(place, table.launch.grid)
+            identity = f"picture-{block.replace(',', '-')}-{phase.number}"
+            title = f"Block {block}, phase {phase.number}"
+            width = re.search(r'width="(\d+)"', drawing)
+            wide = width is not None and int(width[1]) > _WIDE
+            drawn = Markup(safe(drawing))  # noqa: S704 - made of escaped parts
+            found.append(Picture(identity, title, drawn, wide))
+    return tuple(found), wanted
+
+
+def _threads(table: PhaseTable, block: tuple[int, int, int]) -> ThreadTable:
+    phases = tuple(phase.number for phase in table.phases[:_MOST_PHASES])
+    columns = (*(f"loads of {name}" for name in fetched_operands(table)), "adds up")
+    rows = thread_rows(table, block)
+    return ThreadTable(
+        block=course_place(block, table.launch.grid),
+        threads=axes(table.launch.block, "t"),
+        phases=phases,
+        columns=columns,
+        rows=tuple(row[: 1 + len(columns) * len(phases)] for row in rows[:_MOST_THREADS]),
+        left_out=max(0, len(rows) - _MOST_THREADS),
+    )
+
+
+def _loads(table: PhaseTable, operand: str) -> LoadTable:
+    return LoadTable(operand, block_header(table), block_rows(table, operand)[: 2 * _MOST_PHASES])

@@ -1,0 +1,109 @@
+"""A report as a page: the verdict, the source with what is wrong on its lines, what was checked, measured and counted.
+
+One file that is complete in itself, or its sections for a page of the portal; both are made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from kernels.analysis.model import Analysis
+from kernels.ladder import Ladder
+from kernels.rendering.page.cases import cases_view
+from kernels.rendering.page.context import context
+from kernels.rendering.page.environment import environment
+from kernels.rendering.page.measured import measured_figures, measured_view
+from kernels.rendering.page.render import whole_page
+from kernels.rendering.page.summary import figures
+from kernels.rendering.text_safety import safe_lines
+from kernels.report import Report, headline, launch_sentence
+from kernels.report.advice import advice_for
+from kernels.verdict import Severity, Verdict
+
+_PRINTED_LINES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a report does not say itself.
+
+    file: what its author calls the source
+    ladder: the reference kernels of its exercise, None where there are none
+    facts: what else the page of its own says at the top, by title
+    """
+
+    file: str = "kernel.cu"
+    ladder: Ladder | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def render_report(report: Report, source: str, around: Around) -> str:
+    """The page, which needs nothing beside it."""
+    return whole_page("report.html", {**_given(report, source, around), "extra": around.facts}, around.file)
+
+
+def render_sections(report: Report, source: str, around: Around) -> Markup:
+    """The sections, the verdict first, for a page that has a heading of the first rank."""
+    given = _given(report, source, around)
+    return Markup(environment().get_template("report_sections.html").render(given))  # noqa: S704 - a template of ours
+
+
+def analysis_of(report: Report) -> Analysis:
+    """What the sections of an analysis show of a report."""
+    extent = report.evidence.extent
+    return Analysis(
+        exercise=report.exercise,
+        arch=report.arch,
+        tile=report.tile,
+        sizes=extent.sizes if extent is not None else {},
+        launch=extent.launch if extent is not None else report.launch,
+        resources=report.resources,
+        occupancy=report.occupancy,
+        evidence=report.evidence,
+        findings=report.findings,
+        warnings=report.warnings,
+        isolation=report.isolation,
+        seconds=report.seconds,
+        device=report.device,
+    )
+
+
+def verdict_sentence(report: Report) -> str:
+    """The verdict in one sentence; findings say the rest."""
+    return report.message if report.verdict is Verdict.ACCEPTED else headline(report.verdict)
+
+
+def _given(report: Report, source: str, around: Around) -> dict[str, Any]:
+    analysis = analysis_of(report)
+    lines = safe_lines(source.rstrip())
+    measured = measured_view(report, around.ladder)
+    printed = report.printed.removesuffix("\n").split("\n") if report.printed else []
+    return {
+        **context(analysis, source),
+        "figures": _figures(report, analysis),
+        "report": report,
+        "verdict": report.verdict.value.replace("_", " "),
+        "state": _STATES.get(report.verdict, "poor"),
+        "sentence": verdict_sentence(report),
+        "launch": launch_sentence(report),
+        "next_step": advice_for(report, lines),
+        "wrong": any(finding.severity is Severity.ERROR for finding in report.findings),
+        "cases": cases_view(report, around.file),
+        "measured": measured,
+        "printed": printed[:_PRINTED_LINES],
+        "printed_more": max(0, len(printed) - _PRINTED_LINES),
+    }
+
+
+_STATES = {Verdict.ACCEPTED: "good", Verdict.SYSTEM_ERROR: "fair"}
+
+
+def _figures(report: Report, analysis: Analysis) -> tuple[Any, ...]:
+    """What was measured, then what was counted and modelled; occupancy once, by the driver where it told."""
+    measured = measured_figures(report)
+    known = {figure.title for figure in measured}
+    return (*measured, *(figure for figure in figures(analysis) if figure.title not in known))

@@ -1,0 +1,125 @@
+"""A table of phases as plain text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from itertools import chain
+
+from kernels.analysis.evidence import PhaseTable
+from kernels.phases.views import (
+    block_header,
+    block_places,
+    block_rows,
+    course_place,
+    fetched_operands,
+    thread_header,
+    thread_rows,
+)
+from kernels.rendering.table import table as aligned
+
+Coordinates = tuple[int, int, int]
+_MOST_PHASES = 8
+_MOST_ROWS = 16
+_MOST_BLOCKS = 8
+_WIDTH = 100
+_NARROWEST_CELL = 30
+
+
+def render_phases(
+    table: PhaseTable,
+    blocks: Sequence[Coordinates] | None = None,
+    *,
+    most_rows: int = _MOST_ROWS,
+    width: int = _WIDTH,
+) -> str:
+    """What each thread of some blocks does, phase by phase, and what each block loads.
+
+    blocks: as x, y, z; None shows the first
+    most_rows: how many threads of a block are listed
+    width: columns of a line
+    """
+    chosen = block_places(table)[:1] if blocks is None else blocks
+    parts = [_head(table)]
+    parts += [_block(table, block, most_rows, width) for block in chosen]
+    parts += [_loads(table, operand, width) for operand in fetched_operands(table)]
+    parts.append(textwrap.wrap(table.note, width) if table.note else [])
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _head(table: PhaseTable) -> list[str]:
+    sizes = ", ".join(f"{name}={value}" for name, value in table.sizes.items())
+    return [f"Execution phases at {sizes}, tile {table.tile}"]
+
+
+def _block(table: PhaseTable, block: Coordinates, most_rows: int, width: int) -> list[str]:
+    """One block: a table for each phase."""
+    header, rows = thread_header(table), thread_rows(table, block)
+    step = len(fetched_operands(table)) + 1
+    lines = [f"Block {course_place(block, table.launch.grid)}"]
+    for number, phase in enumerate(table.phases[:_MOST_PHASES]):
+        columns = range(1 + number * step, 1 + (number + 1) * step)
+        names = (header[0], *(header[column].partition(": ")[2] for column in columns))
+        picked = [(row[0], *(row[column] for column in columns)) for row in rows]
+        cells = [tuple(cell.split("; ") for cell in row) for row in picked if any(row[1:])][:most_rows]
+        shown = [names, *chain.from_iterable(map(_stacked, _narrowed(cells, names, width)))]
+        lines += [f"  Phase {phase.number}", *aligned(shown, "<" * (step + 1), indent=4)]
+    left = len(rows) - most_rows
+    lines += [f"  ... and {left} more threads"] if left > 0 else []
+    left = len(table.phases) - _MOST_PHASES
+    return lines + ([f"  ... and {left} more phases; --json has them"] if left > 0 else [])
+
+
+def _narrowed(
+    rows: Sequence[tuple[list[str], ...]], names: Sequence[str], width: int
+) -> list[tuple[list[str], ...]]:
+    """The rows with the sums, in the last column, broken before a plus where a line would be too long."""
+    used = [[name, *chain.from_iterable(row[i] for row in rows)] for i, name in enumerate(names[:-1])]
+    taken = sum(max(map(len, cells)) + 2 for cells in used if any(cells[1:]) or cells[0])
+    room = max(_NARROWEST_CELL, width - 4 - taken)
+    return [(*row[:-1], list(chain.from_iterable(_broken(text, room) for text in row[-1]))) for row in rows]
+
+
+def _broken(text: str, room: int) -> list[str]:
+    """`PValue += a + b` on as many lines as it needs; those that follow begin with a plus."""
+    lines: list[str] = []
+    for number, part in enumerate(text.split(" + ")):
+        piece = part if not number else f"+ {part}"
+        if number and len(lines[-1]) + 1 + len(piece) <= room:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece if not number else f"  {piece}")
+    return lines
+
+
+def _stacked(row: tuple[list[str], ...]) -> list[tuple[str, ...]]:
+    """Several entries of a cell below each other."""
+    height = max(map(len, row))
+    return [tuple(cell[at] if at < len(cell) else "" for cell in row) for at in range(height)]
+
+
+def _loads(table: PhaseTable, operand: str, width: int) -> list[str]:
+    """What each block loads of one operand; the phases go down and the blocks across, as many as fit."""
+    header, rows = block_header(table), block_rows(table, operand)
+    kept, lines = rows[: 2 * _MOST_PHASES], [f"Elements of {operand} loaded by each block"]
+    label = max(len(row[0]) for row in (header, *kept))
+    widest = max(len(cell) for row in (header, *kept) for cell in row[1:])
+    room = max(_NARROWEST_CELL, width - label - 4)
+    across = max(1, (room + 2) // (min(widest, room) + 2))
+    last = min(len(header), 1 + _MOST_BLOCKS)
+    for first in range(1, last, across):
+        chosen = slice(first, min(first + across, last))
+        block = [
+            each
+            for row in (header, *kept)
+            for each in _stacked(([row[0]], *(_folded(cell, room) for cell in row[chosen])))
+        ]
+        lines += aligned(block, "<" * len(block[0]))
+    left = len(header) - last
+    lines += [f"  ... and {left} more blocks; --json has them"] if left > 0 else []
+    left = (len(rows) - len(kept)) // 2
+    return lines + ([f"  ... and {left} more phases; --json has them"] if left > 0 else [])
+
+
+def _folded(text: str, room: int) -> list[str]:
+    return [text] if len(text) <= room else textwrap.wrap(text, room, break_long_words=False)

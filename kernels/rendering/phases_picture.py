@@ -1,0 +1,219 @@
+"""Pictures of phases: what a block reads in one phase, what its tiles hold then, and which elements it adds up.
+
+The pictures have no colours of their own: they are drawn in that of the text, so that they fit a light and a dark page.
+A page may style `.phase-picture .cell` and its kinds `.read`, `.used`, `.kept` and `.summed`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+
+from kernels.analysis.evidence import BlockPhase, PhaseTable
+from kernels.phases.cells import cell_place
+from kernels.phases.views import block_phase, course_place, operands, shared_arrays
+
+Coordinates = tuple[int, int, int]
+Place = tuple[int, int]
+
+MOST_CELLS = 256
+_SIDE = 22
+_WIDE = 62
+_SWATCH = 16
+_GAP = 34
+_LEFT, _TOP = 16, 30
+_ELEMENT = re.compile(r"\w+(?:\[\d+\])+")
+_FILLS = {"read": 0.34, "used": 0.12, "kept": 0.0, "summed": 0.2, "": 0.0}
+_KINDS = {
+    "read": "brought into shared memory in this phase",
+    "used": "used in this phase",
+    "summed": "element that is added to",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """A matrix or tile to draw: kinds and texts of its cells by row and column.
+
+    flat: whether it has one index, so that a row is called by its first element
+    """
+
+    name: str
+    rows: int
+    columns: int
+    width: int
+    kinds: Mapping[Place, str]
+    texts: Mapping[Place, str]
+    flat: bool = False
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Width and height with the indices."""
+        return _LEFT + self.columns * self.width, _TOP + self.rows * _SIDE
+
+
+def picture(table: PhaseTable, phase: int, block: Coordinates) -> str:
+    """An SVG of one phase of one block (x, y, z); "" where there is nothing to draw or it would be too large."""
+    work = block_phase(table, phase, block)
+    names = operands(table)
+    if work is None or not names or any(_cells(table, name) > MOST_CELLS for name in names):
+        return ""
+    kinds = _kinds(work)
+    placed = _placed([_operand_grid(table, name, kinds) for name in names])
+    x, y = max(at + grid.extent[0] for grid, at, _ in placed) + _GAP, 0
+    for tile in _tiles(table, phase, block):
+        placed.append((tile, x, y))
+        y += tile.extent[1] + _GAP // 2
+    width = max(at + grid.extent[0] for grid, at, _ in placed) + 2
+    height = max(at + grid.extent[1] for grid, _, at in placed) + 2
+    used = [kind for kind in _KINDS if any(kind in grid.kinds.values() for grid, _, _ in placed)]
+    legend = "".join(_legend(kind, height + 10 + 20 * number) for number, kind in enumerate(used))
+    body = "".join(_drawn(grid, x, y) for grid, x, y in placed) + legend
+    return _svg(
+        _title(table, phase, block), _description(work), body, max(width, 330), height + 14 + 20 * len(used)
+    )
+
+
+def _placed(grids: list[_Grid]) -> list[tuple[_Grid, int, int]]:
+    """Where the operands stand: of three, the output right of the left operand and below the right one."""
+    if len(grids) == 3:
+        left, right, output = grids
+        across, down = left.extent[0] + _GAP, right.extent[1] + _GAP // 2
+        return [(left, 0, down), (right, across, 0), (output, across, down)]
+    starts = [sum(grid.extent[0] + _GAP for grid in grids[:number]) for number in range(len(grids))]
+    return [(grid, start, 0) for grid, start in zip(grids, starts, strict=True)]
+
+
+def _svg(title: str, description: str, body: str, width: int, height: int) -> str:
+    identity = re.sub(r"\W+", "-", title.lower())
+    return (
+        f'<svg class="phase-picture" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
+        f' height="{height}" role="img" aria-labelledby="{identity} {identity}-text" font-family="inherit"'
+        f' font-size="11" fill="currentColor" stroke="none"><title id="{identity}">{escape(title)}</title>'
+        f'<desc id="{identity}-text">{escape(description)}</desc>{body}</svg>'
+    )
+
+
+def _title(table: PhaseTable, phase: int, block: Coordinates) -> str:
+    return f"Phase {phase} of block {course_place(block, table.launch.grid)}"
+
+
+def _description(work: BlockPhase) -> str:
+    """The picture in words."""
+    arrays: dict[str, list[str]] = {}
+    for fetch in work.fetches:
+        arrays.setdefault(cell_place(fetch.cell)[0], []).append(fetch.element)
+    parts = [f"Into {name}: {', '.join(dict.fromkeys(elements))}." for name, elements in arrays.items()]
+    targets = dict.fromkeys(each.target for each in work.accumulations)
+    if targets:
+        parts.append(f"Added to: {', '.join(targets)}.")
+    return " ".join(parts)
+
+
+# -- what is in the cells ---------------------------------------------------------------------------------------------
+
+
+def _cells(table: PhaseTable, name: str) -> int:
+    rows, columns = table.matrices[name]
+    return rows * columns
+
+
+def _kinds(work: BlockPhase) -> dict[str, str]:
+    """What is done with each element."""
+    kinds = {name: "used" for each in work.accumulations for name in _ELEMENT.findall(each.elements)}
+    kinds |= {fetch.element: "read" for fetch in work.fetches}
+    return kinds | {each.target: "summed" for each in work.accumulations}
+
+
+def _operand_grid(table: PhaseTable, name: str, kinds: Mapping[str, str]) -> _Grid:
+    rows, columns = table.matrices[name]
+    places = {cell_place(element): kind for element, kind in kinds.items()}
+    own = {(row, column): kind for (array, row, column), kind in places.items() if array == name}
+    return _Grid(name, rows, columns, _SIDE, own, {})
+
+
+def _tiles(table: PhaseTable, phase: int, block: Coordinates) -> Iterable[_Grid]:
+    """The shared arrays as they stand when the phase computes; one without rows is broken by the tile's width."""
+    held: dict[str, tuple[str, str]] = {}
+    for entry in table.phases:
+        work = block_phase(table, entry.number, block)
+        if entry.number <= phase and work is not None:
+            kind = "read" if entry.number == phase else "kept"
+            held |= {fetch.cell: (fetch.element, kind) for fetch in work.fetches}
+    for name in shared_arrays(table):
+        rows, columns = table.matrices[name]
+        across = columns if rows > 1 else min(columns, max(2, table.tile))
+        kinds, texts = {}, {}
+        for cell, (element, kind) in held.items():
+            array, row, column = cell_place(cell)
+            if array == name:
+                place = divmod(row * columns + column, across)
+                kinds[place], texts[place] = kind, element
+        if rows * columns <= MOST_CELLS:
+            yield _Grid(name, -(-rows * columns // across), across, _WIDE, kinds, texts, flat=rows == 1)
+
+
+# -- drawing ----------------------------------------------------------------------------------------------------------
+
+
+def _drawn(grid: _Grid, x: int, y: int) -> str:
+    parts = [
+        f'<g transform="translate({x} {y})"><text x="{_LEFT}" y="12" font-weight="bold">{escape(grid.name)}</text>'
+    ]
+    parts += [
+        _text(
+            _LEFT + column * grid.width + grid.width // 2,
+            _TOP - 5,
+            f"+{column}" if grid.flat else str(column),
+            faint=True,
+        )
+        for column in range(grid.columns)
+    ]
+    for row in range(grid.rows):
+        parts.append(
+            _text(
+                _LEFT // 2 - 1,
+                _TOP + row * _SIDE + 15,
+                str(row * grid.columns if grid.flat else row),
+                faint=True,
+            )
+        )
+        parts += [_cell(grid, row, column) for column in range(grid.columns) if (row, column) in grid.kinds]
+    return "".join(parts) + _ruled(grid) + "</g>"
+
+
+def _ruled(grid: _Grid) -> str:
+    """The lines between all cells, in one path: most cells of a large matrix have nothing else."""
+    across, down = grid.columns * grid.width, grid.rows * _SIDE
+    rows = "".join(f"M{_LEFT} {_TOP + row * _SIDE}h{across}" for row in range(grid.rows + 1))
+    columns = "".join(f"M{_LEFT + column * grid.width} {_TOP}v{down}" for column in range(grid.columns + 1))
+    return f'<path class="rule" d="{rows}{columns}" fill="none" stroke="currentColor" stroke-opacity="0.55"/>'
+
+
+def _cell(grid: _Grid, row: int, column: int) -> str:
+    kind = grid.kinds.get((row, column), "")
+    x, y = _LEFT + column * grid.width, _TOP + row * _SIDE
+    text = grid.texts.get((row, column), "")
+    return _box(kind, x, y, grid.width) + (_text(x + grid.width // 2, y + 15, text) if text else "")
+
+
+def _box(kind: str, x: int, y: int, width: int, height: int = _SIDE) -> str:
+    inner = ""
+    if kind == "summed":  # told from the others by its shape too
+        inner = f'<circle cx="{x + width // 2}" cy="{y + height // 2}" r="4"/>'
+    return (
+        f'<rect class="{f"cell {kind}".strip()}" x="{x}" y="{y}" width="{width}" height="{height}"'
+        f' fill-opacity="{_FILLS[kind]}" stroke="currentColor" stroke-opacity="0.55"/>{inner}'
+    )
+
+
+def _text(x: int, y: int, text: str, *, faint: bool = False) -> str:
+    look = ' opacity="0.7"' if faint else ""
+    return f'<text x="{x}" y="{y}" text-anchor="middle"{look}>{escape(text)}</text>'
+
+
+def _legend(kind: str, y: int) -> str:
+    box = _box(kind, _LEFT, y, _SIDE, _SWATCH)
+    return f'{box}<text x="{_LEFT + _SIDE + 8}" y="{y + 12}">{_KINDS[kind]}</text>'

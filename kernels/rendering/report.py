@@ -1,0 +1,168 @@
+"""A report as text for people: the verdict, the lines it is about, what to try next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from kernels.rendering.evidence import evidence_text
+from kernels.rendering.findings import findings_text
+from kernels.rendering.measurement import device_text, measured_with_text, measurement_text, unmade_text
+from kernels.rendering.text_safety import cut, safe, safe_lines
+from kernels.rendering.text_style import Style
+from kernels.report.advice import advice_for
+from kernels.report.model import Report, headline, launch_sentence
+from kernels.verdict import CaseCheck, CaseStatus, Verdict
+from kernels.wording import byte_size, plural
+
+_MOST_CASES = 8
+_MOST_WARNINGS = 5
+_MOST_PRINTED = 20
+# A file with a larger share of characters that cannot be read than one in this is no text.
+_UNREADABLE = 5
+
+
+_RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
+
+
+def render(
+    report: Report,
+    source: str,
+    file: str,
+    style: Style,
+    options: Sequence[str] = (),
+    ladder: Sequence[str] = (),
+    profile: Sequence[str] = (),
+) -> str:
+    """The whole report.
+
+    source: the graded text
+    file, options: as the student gave them
+    ladder: sentences on where a measured speed stands among known kernels
+    profile: sentences on what a profiler saw of its launch
+    """
+    lines = safe_lines(source.rstrip()) if _is_text(source) else []
+    parts = [
+        _head(report, file, style),
+        *findings_text(report, lines, style),
+        _advice(report, lines, style),
+        _warnings(report, style),
+        _printed(report, style),
+        unmade_text(report, style),
+        measurement_text(report, style, ladder, profile),
+        _cases(report, style),
+        evidence_text(report, style),
+        [*_figures(report, style), *measured_with_text(report, style)],
+        _replay(report, file, options),
+        _analyze(report, file, options),
+    ]
+    text = "\n\n".join("\n".join(part) for part in parts if part)
+    return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
+
+
+def _is_text(source: str) -> bool:
+    """Whether lines of the file can be shown; of a program or of UTF-16 they would be noise."""
+    return "\0" not in source and _UNREADABLE * source.count("\ufffd") <= len(source)
+
+
+def _head(report: Report, file: str, style: Style) -> list[str]:
+    colour = {Verdict.ACCEPTED: _GREEN, Verdict.SYSTEM_ERROR: _YELLOW}.get(report.verdict, _RED)
+    name = safe("standard input" if file == "-" else file)
+    where = f"exercise {report.exercise}, tile {report.tile}, {report.arch}, {device_text(report)}"
+    text = report.message if report.verdict is Verdict.ACCEPTED else headline(report.verdict)
+    return [
+        f"{cut(name, style.width - 24)}: {style.paint(report.verdict.value.replace('_', ' '), colour)}",
+        *style.wrap(text),
+        *style.wrap(safe(launch_sentence(report))),
+        style.paint(cut(where, style.width), _DIM),
+    ]
+
+
+def _advice(report: Report, lines: Sequence[str], style: Style) -> list[str]:
+    text = advice_for(report, lines)
+    return [style.paint("What to try next", _BOLD), *style.wrap(text, "  ")] if text else []
+
+
+def _warnings(report: Report, style: Style) -> list[str]:
+    if not report.warnings:
+        return []
+    shown = [
+        line
+        for warning in report.warnings[:_MOST_WARNINGS]
+        for line in style.wrap(
+            (f"line {warning.line}: " if warning.line else "") + safe(warning.message), "  "
+        )
+    ]
+    left = len(report.warnings) - _MOST_WARNINGS
+    return [
+        style.paint("The compiler warns", _BOLD),
+        *shown,
+        *([f"  ... and {left} more"] if left > 0 else []),
+    ]
+
+
+def _printed(report: Report, style: Style) -> list[str]:
+    if not report.printed:
+        return []
+    lines = safe_lines(report.printed.removesuffix("\n"))
+    shown = [f"  {cut(line, style.width - 2)}".rstrip() for line in lines[:_MOST_PRINTED]]
+    left = len(lines) - _MOST_PRINTED
+    title = style.paint("The kernel printed", _BOLD) + f" (case {report.printed_case})"
+    return [title, *shown, *([f"  ... and {plural(left, 'more line')}"] if left > 0 else [])]
+
+
+def _cases(report: Report, style: Style) -> list[str]:
+    if not any(check.status is not CaseStatus.NOT_RUN for check in report.checks):
+        return []
+    passed, failed, not_run = (_with(report.checks, status) for status in CaseStatus)
+    if report.verdict is Verdict.ACCEPTED and not failed and not not_run:
+        return []  # the message under the verdict says so
+    ran = len(passed) + len(failed)
+    lines = [style.paint("Cases", _BOLD) + f": {len(passed)} of {ran} passed"]
+    room = max((len(check.case) for check in failed), default=0)
+    texts = (f"  failed   {check.case:<{room}}  {safe(check.note)}" for check in failed[:_MOST_CASES])
+    lines += [cut(text, style.width).rstrip() for text in texts]
+    if len(failed) > _MOST_CASES:
+        lines.append(f"  ... and {len(failed) - _MOST_CASES} more failed")
+    return lines + [cut(f"  not run  {check.case}: {check.note}", style.width) for check in not_run]
+
+
+def _with(checks: Iterable[CaseCheck], status: CaseStatus) -> list[CaseCheck]:
+    return [check for check in checks if check.status is status]
+
+
+def _figures(report: Report, style: Style) -> list[str]:
+    lines = []
+    if report.resources is not None:
+        use = report.resources
+        shared = f"{byte_size(use.shared_bytes)} of" if use.shared_bytes else "no"
+        text = f"{plural(use.registers, 'register')} a thread, {shared} shared memory a block"
+        spilled = use.spill_store_bytes + use.spill_load_bytes
+        local = f", {byte_size(use.local_bytes)} of local memory a thread" if use.local_bytes else ""
+        lines += style.wrap(f"Uses {text}{local}{', registers spilled' if spilled else ''}.")
+    if report.seconds:
+        steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in report.seconds.items())
+        lines += style.wrap(f"Seconds: {steps}.")
+    if report.isolation:
+        lines += style.wrap(f"Not enforced on this machine: {'; '.join(report.isolation)}.")
+    return lines
+
+
+def _replay(report: Report, file: str, options: Sequence[str]) -> list[str]:
+    """The command that runs the smallest failing case again, with the same numbers where the seed is known."""
+    failed = _with(report.checks, CaseStatus.FAILED)
+    if not failed or file == "-":
+        return []
+    examples = [finding.example.case for finding in report.findings if finding.example is not None]
+    case = next((name for name in examples if name is not None), failed[0].case)
+    seed = ["--seed", report.seed] if report.seed else []
+    words = ["tilelab", "grade", file, *options, "--case", case, *seed]
+    return ["To run one failing case again:", f"  {safe(shlex.join(words))}"]
+
+
+def _analyze(report: Report, file: str, options: Sequence[str]) -> list[str]:
+    """The command that shows what the short evidence rests on."""
+    if report.evidence.extent is None or file == "-":
+        return []
+    words = ["tilelab", "analyze", file, *options]
+    return ["To see every line with its counts:", f"  {safe(shlex.join(words))}"]

@@ -1,0 +1,164 @@
+"""The headers that a submission may include, and what each of them is when Tilelab compiles it.
+
+Course starter files carry headers that only a host compiler has. They are accepted and supplied as short texts, so
+that a file that works with nvcc works here. Headers that device code really needs come from the compiler's own
+bundle. Anything else is refused by the source rules, with one message whatever exists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from kernels.source.stand_ins import HOST, LIMITS, THRUST, WB
+
+
+class HeaderKind(StrEnum):
+    """Where the text of an allowed header comes from."""
+
+    REAL = "real"  # in the compiler's bundle
+    EMPTY = "empty"  # supplied by `header_text`: empty, or the few names that device code may use
+
+
+_REAL = (
+    "cooperative_groups.h",
+    "cooperative_groups/memcpy_async.h",
+    "cooperative_groups/reduce.h",
+    "cooperative_groups/scan.h",
+    "cuComplex.h",
+    "cuda/atomic",
+    "cuda/barrier",
+    "cuda/pipeline",
+    "cuda/std/array",
+    "cuda/std/cstddef",
+    "cuda/std/cstdint",
+    "cuda/std/limits",
+    "cuda/std/type_traits",
+    "cuda/std/utility",
+    "cuda_awbarrier.h",
+    "cuda_awbarrier_primitives.h",
+    "cuda_bf16.h",
+    "cuda_fp16.h",
+    "cuda_fp8.h",
+    "cuda_pipeline.h",
+    "cuda_pipeline_primitives.h",
+    "math_constants.h",
+    "mma.h",
+    "vector_types.h",
+)
+
+# Spelled as in the compiler's bundle, so that a file may include both without a redefinition.
+_LIMITS = """#ifndef INT_MAX
+#define CHAR_BIT 8
+#define SHRT_MAX 0x7fff
+#define SHRT_MIN (-SHRT_MAX - 1)
+#define USHRT_MAX 0xffff
+#define INT_MAX 0x7fffffff
+#define INT_MIN (-INT_MAX - 1)
+#define UINT_MAX 0xffffffff
+#define LLONG_MAX 0x7fffffffffffffffLL
+#define LLONG_MIN (-LLONG_MAX - 1)
+#define ULLONG_MAX 0xffffffffffffffffUL
+#endif
+"""
+
+_INTEGER_TYPES = (
+    _LIMITS
+    + """#ifndef INT32_MAX
+#define INT32_MAX INT_MAX
+#define INT32_MIN INT_MIN
+#define UINT32_MAX UINT_MAX
+#define INT64_MAX LLONG_MAX
+#define INT64_MIN LLONG_MIN
+#define UINT64_MAX ULLONG_MAX
+#define SIZE_MAX UINT64_MAX
+#endif
+"""
+)
+
+_FLOAT = """#ifndef FLT_MAX
+#define FLT_RADIX 2
+#define FLT_MANT_DIG 24
+#define FLT_DIG 6
+#define FLT_MAX 3.40282346638528859811704183484516925e+38f
+#define FLT_MIN 1.17549435082228750796873653722224568e-38f
+#define FLT_EPSILON 1.19209289550781250000000000000000000e-7f
+#define DBL_MANT_DIG 53
+#define DBL_DIG 15
+#define DBL_MAX 1.79769313486231570814527423731704357e+308
+#define DBL_MIN 2.22507385850720138309023271733240406e-308
+#define DBL_EPSILON 2.22044604925031308084726333618164062e-16
+#endif
+"""
+
+_MATH = """#ifndef M_PI
+#define M_PI 3.14159265358979323846
+#endif
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+#ifndef HUGE_VALF
+#define HUGE_VALF INFINITY
+#endif
+"""
+
+_CMATH = (
+    _MATH
+    + """#ifndef TILELAB_CMATH
+#define TILELAB_CMATH
+namespace std {
+using ::abs; using ::fabs; using ::sqrt; using ::fma; using ::pow; using ::exp; using ::log;
+using ::floor; using ::ceil; using ::sin; using ::cos;
+}
+#endif
+"""
+)
+
+_STDDEF = """#ifndef offsetof
+#define offsetof(type, member) __builtin_offsetof(type, member)
+#endif
+"""
+
+_TEXTS = {
+    "stdint.h": _INTEGER_TYPES,
+    "cstdint": _INTEGER_TYPES,
+    "inttypes.h": _INTEGER_TYPES,
+    "limits.h": _LIMITS,
+    "climits": _LIMITS,
+    "float.h": _FLOAT,
+    "cfloat": _FLOAT,
+    "math.h": _MATH,
+    "math_functions.h": _MATH,
+    "cmath": _CMATH,
+    "stddef.h": _STDDEF,
+    "cstddef": _STDDEF,
+    "limits": LIMITS,
+    "bits/stdc++.h": LIMITS + _INTEGER_TYPES + _CMATH,
+    "wb.h": WB,
+    **{f"thrust/{name}": "namespace thrust {}\n" for name in THRUST},
+    "cub/cub.cuh": "namespace cub {}\n",
+}
+
+_OF_C = ("limits.h", "float.h", "math.h", "stdint.h", "stddef.h")
+
+HEADERS: Mapping[str, HeaderKind] = MappingProxyType(
+    dict.fromkeys(_REAL, HeaderKind.REAL) | dict.fromkeys((*HOST, *_TEXTS), HeaderKind.EMPTY),
+)
+
+
+def header_text(name: str) -> str:
+    """The text to hand to the compiler for an allowed header of kind EMPTY; most are really empty."""
+    if HEADERS.get(name) is not HeaderKind.EMPTY:
+        raise KeyError(name)
+    return _TEXTS.get(name, "")
+
+
+def header_of(name: str) -> str:
+    """The header of C that defines a macro, such as `float.h` for `FLT_MAX`; "" for other names."""
+    defined = re.compile(rf"^#define {re.escape(name)}\b", re.MULTILINE)
+    return next((header for header in _OF_C if defined.search(_TEXTS[header])), "") if name else ""

@@ -1,0 +1,104 @@
+"""The grid of a launch comment that gives a block only: it follows from the steps from block to block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from kernels.exercise import Exercise
+from kernels.expression import Expression, ExpressionError
+from kernels.launch import LaunchOverride
+from kernels.source.launched.evidence import aliases_of, block_operands, reached
+from kernels.source.launched.question import refused, step_texts, value_of
+from kernels.source.names import Names
+from kernels.verdict import Finding
+
+_BLOCK = "blockDim"
+_CASTS = {"(", ")", "int", "unsigned", "long", "size_t"}
+
+
+def with_grid(exercise: Exercise, names: Names, launch: LaunchOverride) -> LaunchOverride | Finding:
+    """The launch with a grid for its own block: the exercise's grid is for the exercise's block.
+
+    A finding where the kernel's blocks may be closer to each other than their extents.
+    """
+    if launch.block is None or not _needs_grid(launch):
+        return launch
+    names = names.within(reached(names, exercise.kernel))
+    steps = step_texts(names)
+    grid = [text.text for text in exercise.launch.grid]
+    own = [*(text.text for text in launch.block), "1", "1"]
+    for place, (axis, usual) in enumerate(zip("xyz", exercise.launch.block[: len(grid)], strict=False)):
+        step = _known(exercise, names, steps.get(axis, ""))
+        if not step and (line := _unread_line(exercise, names, axis)):
+            return refused(
+                "Tilelab can't tell how far apart your blocks are. Add `grid=` to the launch comment.", line
+            )
+        step = step or own[place]
+        if step != usual.text:
+            grid[place] = re.sub(rf"(?<!\w){re.escape(usual.text)}(?!\w)", f"({step})", grid[place])
+    if grid == [text.text for text in exercise.launch.grid]:
+        return launch
+    try:
+        return replace(launch, grid=tuple(map(Expression.parse, grid)))
+    except ExpressionError:  # too long
+        return launch
+
+
+def unread_steps(exercise: Exercise, names: Names, launch: LaunchOverride) -> list[str]:
+    """The names in the steps from block to block that `with_grid` needs and only the compiler can evaluate."""
+    if not _needs_grid(launch):
+        return []
+    steps = _parsed(step_texts(names.within(reached(names, exercise.kernel))).values())
+    used = {name for step in steps for name in step.names} - {exercise.tile_name, *exercise.macros}
+    return sorted(name for name in used if names.line(name) is not None and names.values(name) is None)
+
+
+def _needs_grid(launch: LaunchOverride) -> bool:
+    return launch.block is not None and launch.grid is None and launch.tile is None
+
+
+def _parsed(texts: Iterable[str]) -> Iterator[Expression]:
+    for text in texts:
+        with suppress(ExpressionError):
+            yield Expression.parse(text)
+
+
+def _known(exercise: Exercise, names: Names, text: str) -> str:
+    """A step that has a value in every case."""
+    if text == exercise.tile_name or value_of(text, names) is not None:
+        return text
+    step = next(_parsed([text]), None)
+    known = names.constants.values.keys() | names.varying
+    return text if step is not None and step.names <= known else ""
+
+
+def _unread_line(exercise: Exercise, names: Names, axis: str) -> int | None:
+    """Where the index of a block is multiplied by something without a known value.
+
+    None where another product with the index shows how far apart the blocks are.
+    """
+    extents = {name for name, of in aliases_of(names, _BLOCK) if of == axis}
+    line = None
+    for its_axis, tokens in block_operands(names):
+        texts = [token.text for token in tokens if token.text not in _CASTS]
+        if its_axis != axis or not texts:
+            continue
+        text = "".join(token.text for token in tokens)
+        if texts == [_BLOCK, ".", axis] or texts[0] in extents or _known(exercise, names, text):
+            return None
+        if len(texts) > 1 or text.endswith("()") or _has_own_value(names, texts[0]):
+            line = line or tokens[0].line
+    return line
+
+
+def _has_own_value(names: Names, name: str) -> bool:
+    """Whether the file computes what the name stands for; not where it only passes a parameter on."""
+    if any(macro.name == name for macro in names.macros):
+        return True
+    texts = [token.text for token in names.tokens]
+    starts = [place + 2 for place, text in enumerate(texts[:-3]) if text == name and texts[place + 1] == "="]
+    alone = {texts[start] for start in starts if texts[start + 1] in {";", ","}} - {name}
+    return bool(starts) and (len(alone) != 1 or _has_own_value(names, alone.pop()))

@@ -1,0 +1,140 @@
+"""The question that a file is refused with whose block can't be known, and the launch comments that answer it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from kernels.exercise import Exercise
+from kernels.expression import Expression, ExpressionError
+from kernels.launch import MOST_THREADS
+from kernels.source.launched.evidence import block_steps, uses
+from kernels.source.launched.tile_names import Candidate
+from kernels.source.names import Names
+from kernels.verdict import Finding, Verdict
+
+_MOST_NAMED = 4
+_FEWER_THREADS = ("16", "16")
+
+
+def question(exercise: Exercise, names: Names, known: Sequence[Candidate]) -> Finding:
+    """Ask which of the names is the tile, with the lines that would say so."""
+    shown = known[:_MOST_NAMED]
+    named = [f"`{each.name}` = {listed([*map(str, each.values)], 'or')} (line {each.line})" for each in shown]
+    lines = _lines_by_steps(exercise, names, known) or _lines_by_names(exercise, shown)
+    message = (
+        f"Which block is your kernel made for? It doesn't use `{exercise.tile_name}`; it has {listed(named)}. "
+        f"Add the line {listed([f'`{line}`' for line in lines], 'or')}."
+    )
+    return refused(message, shown[0].line)
+
+
+def _lines_by_steps(exercise: Exercise, names: Names, known: Sequence[Candidate]) -> list[str]:
+    """The launch comments that agree with the steps from block to block; none where these can't be read."""
+    steps = step_texts(names)
+    values = [value_of(steps.get(axis, ""), names) for axis in "xy"]
+    if len(exercise.launch.block) < 2 or values[0] is None or values[1] is None:
+        return []
+    by = [steps["x"], steps["y"]]
+    same, threads = values[0] == values[1], values[0] * values[1]
+    strides = [
+        each.name
+        for each in known
+        if each.name not in by and len(each.values) == 1 and _strides(names, each.name)
+    ]
+    lines = []
+    if not uses(names.tokens, "threadIdx", ".", "y"):
+        whole = [each.name for each in known if each.values == (threads,)]
+        blocks = [[name] for name in (*strides, *whole, "*".join(by))][:1]
+    elif same:
+        lines = [f"//!tilelab tile={by[0]}"] if fits(exercise, values[0]) else []
+        blocks = [[by[0], name] for name in strides if 0 < (value_of(name, names) or 0) < values[0]]
+    else:
+        blocks = [by]
+    return lines + [launch_line(exercise, block, by) for block in blocks if _launchable(block, names)]
+
+
+def _launchable(block: Sequence[str], names: Names) -> bool:
+    threads = 1
+    for text in block:
+        threads *= value_of(text, names) or 0
+    return 1 <= threads <= MOST_THREADS
+
+
+def _lines_by_names(exercise: Exercise, shown: Sequence[Candidate]) -> list[str]:
+    """A launch comment for each name that is used as a tile, or for each name where none is."""
+    likely = [each for each in shown if each.strong] or shown
+    lines = []
+    for each in likely:
+        # a launch comment can't name a function, or a parameter of a template that has several values
+        plain = len(each.values) == 1 and each.name.isidentifier()
+        fitting = [value for value in each.values if fits(exercise, value)]
+        lines += [f"//!tilelab tile={each.name if plain else value}" for value in fitting]
+    return lines or [launch_line(exercise, _FEWER_THREADS, [likely[0].name])]
+
+
+def step_texts(names: Names) -> dict[str, str]:
+    """For each axis the step from block to block as a launch comment can have it; none where there are several."""
+    found: dict[str, set[str]] = {}
+    for step in block_steps(names):
+        found.setdefault(step.axis, set()).add(step.text)
+    return {axis: next(iter(texts)) for axis, texts in found.items() if len(texts) == 1 and "" not in texts}
+
+
+def value_of(text: str, names: Names) -> int | None:
+    """The value of an expression of the file's constants."""
+    try:
+        return Expression.parse(text).evaluate(names.constants.values)
+    except ExpressionError:
+        return None
+
+
+def _strides(names: Names, name: str) -> bool:
+    """Whether a loop goes on in steps of the name, as in `row += BLOCK_ROWS`."""
+    return uses(names.tokens, "+", "=", name) or uses(names.tokens, "+=", name)
+
+
+def fits(exercise: Exercise, tile: int) -> bool:
+    """Whether blocks of this tile can be launched."""
+    return 1 <= tile <= exercise.largest_tile and 1 <= block_threads(exercise, tile) <= MOST_THREADS
+
+
+def block_threads(exercise: Exercise, tile: int) -> int:
+    """Threads of the exercise's block, as far as they follow from the tile."""
+    return math.prod(_block(exercise, tile))
+
+
+def largest_fitting(exercise: Exercise) -> int:
+    """The largest tile whose blocks can be launched."""
+    return next((tile for tile in range(exercise.largest_tile, 1, -1) if fits(exercise, tile)), 1)
+
+
+def _block(exercise: Exercise, tile: int) -> list[int]:
+    """The extents of the exercise's block, as far as they follow from the tile."""
+    extents = []
+    names: Mapping[str, int] = {**exercise.macros, exercise.tile_name: tile}
+    for text in exercise.launch.block:
+        try:
+            extents.append(text.evaluate(names))
+        except ExpressionError:
+            continue
+    return extents
+
+
+def launch_line(exercise: Exercise, block: Sequence[str], steps: Sequence[str]) -> str:
+    """A launch comment with this block, and a grid with these steps from block to block; the last for further axes."""
+    grid = [
+        text.text.replace(exercise.tile_name, steps[min(axis, len(steps) - 1)])
+        for axis, text in enumerate(exercise.launch.grid)
+    ]
+    return f"//!tilelab block=({', '.join(block)}) grid=({', '.join(grid)})"
+
+
+def listed(texts: Sequence[str], word: str = "and") -> str:
+    """`a, b and c`."""
+    return f" {word} ".join(filter(None, (", ".join(texts[:-1]), texts[-1]))) if texts else ""
+
+
+def refused(message: str, line: int | None) -> Finding:
+    """The finding that keeps a file from being graded."""
+    return Finding(Verdict.REJECTED, message, line)

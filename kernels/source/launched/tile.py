@@ -1,0 +1,257 @@
+"""The tile that a file fixes for itself, under the exercise's name or under another; never a guess.
+
+A file may leave the tile open: it then takes what Tilelab gives it. What it declares is read from the text where that
+is certain. Otherwise the compiler evaluates it, and where even that gives no single value the file is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from kernels.exercise import Exercise
+from kernels.exercise.sizes import steps
+from kernels.expression import Expression, ExpressionError
+from kernels.launch import LaunchOverride
+from kernels.source.constants import declares
+from kernels.source.launched.evidence import block_steps, follows_launch, reached, shared_extents
+from kernels.source.launched.question import fits, largest_fitting, listed, question, refused
+from kernels.source.launched.tile_names import Candidate, candidates, tile_names
+from kernels.source.names import Names
+from kernels.source.text import Kind
+from kernels.verdict import Finding
+
+_SMALLEST_NUMBER = 4
+_BLOCK = "blockDim"
+_MANY_BLOCKS = 5040
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """What a file says about its tile.
+
+    value: None where it leaves the tile open, or where names have to be evaluated first
+    line: where it says so
+    note: for the report, where the tile has another name than the exercise's
+    asked: the names that the compiler has to evaluate first
+    """
+
+    value: int | None = None
+    line: int | None = None
+    note: str = ""
+    asked: tuple[str, ...] = ()
+
+
+def find_tile(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> Tile | Finding:
+    """The tile of a file; a finding where it cannot be known although the launch depends on it."""
+    if launch is not None and launch.tile is not None:
+        return _commented(exercise, names, launch.tile.evaluate(names.constants.values), launch.line)
+    name = exercise.tile_name
+    line = names.line(name)
+    if line is not None and not _matters(exercise, names, launch):
+        return _checked(exercise, Tile(names.constants.sure(name), line))
+    used = names.used(name)
+    if not used and _launched_by_tile(exercise, names, launch) and (launch is None or launch.block is None):
+        other = _under_another_name(exercise, names)
+        if other is not None:
+            return other
+    return _declared(exercise, names, line) if line is not None else Tile()
+
+
+def _commented(exercise: Exercise, names: Names, value: int, line: int) -> Tile | Finding:
+    """The tile of a launch comment; refused where the file uses another one."""
+    name = exercise.tile_name
+    declared = names.line(name)
+    if declared is not None and names.used(name):
+        values = names.values(name)
+        if values is None:
+            return Tile(asked=(name,))
+        if len(values) == 1 and values[0] != value:
+            return refused(
+                f"The launch comment says `tile={value}`, but `{name}` is {values[0]} (line {declared}). Keep one.",
+                line,
+            )
+    return _checked(exercise, Tile(value, line))
+
+
+def _declared(exercise: Exercise, names: Names, line: int) -> Tile | Finding:
+    """The tile that a file declares under the exercise's own name."""
+    name = exercise.tile_name
+    if name in {constant.symbol for constant in exercise.constants} or _follows_launch(names, name):
+        return Tile()
+    values = names.values(name)
+    if values is None:
+        return Tile(line=line, asked=(name,))
+    if len(values) == 1:
+        return _checked(exercise, Tile(values[0], line))
+    if values:
+        return refused(
+            f"`{name}` has more than one value here: {listed(list(map(str, values)))}. "
+            f"Add the line `//!tilelab tile={values[0]}`, with the value that your kernel is to be launched with.",
+            line,
+        )
+    if not names.used(name):
+        return Tile()
+    return refused(
+        f"Tilelab can't evaluate `{name}`, so it doesn't know which block to launch. Write it as a constant, such as "
+        f"`#define {name} {exercise.tile}`, or add the line `//!tilelab tile={exercise.tile}` with your number.",
+        line,
+    )
+
+
+def _checked(exercise: Exercise, tile: Tile) -> Tile | Finding:
+    """Refuse a tile that no case could be built around."""
+    if tile.value is None or 1 <= tile.value <= exercise.largest_tile:
+        return tile
+    largest = largest_fitting(exercise)
+    more = f", or up to {exercise.largest_tile:,} with `block=` in a launch comment"
+    own = "" if largest == exercise.largest_tile else more
+    return refused(f"The tile is {tile.value:,} here. Choose one from 1 to {largest:,}{own}.", tile.line)
+
+
+def _launched_by_tile(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> bool:
+    """Whether the launch depends on the tile."""
+    rule = exercise.launch.override(launch)
+    used = {name for text in (*rule.grid, *rule.block, rule.shared) for name in text.names}
+    return bool(used & {exercise.tile_name, *names.constants.derived})
+
+
+def _matters(exercise: Exercise, names: Names, launch: LaunchOverride | None) -> bool:
+    """Whether another tile would make another launch, other operands or sizes that the kernel isn't made for."""
+    if _launched_by_tile(exercise, names, launch):
+        return True
+    texts: list[Expression] = [each for operand in exercise.operands for each in (operand.rows, operand.cols)]
+    texts += [constant.value for constant in exercise.constants]
+    texts += [exercise.section] if exercise.section is not None else []
+    if any(exercise.tile_name in text.names for text in texts):
+        return True
+    return any(steps(exercise, tile) != steps(exercise, exercise.tile) for tile in exercise.tiles)
+
+
+def _follows_launch(names: Names, name: str) -> bool:
+    """Whether the name stands for the block as it is launched, as in `int TILE_WIDTH = blockDim.x`."""
+    found = [_BLOCK in macro.names for macro in names.macros if macro.name == name]
+    found += [
+        _initialised_by_block(names, index)
+        for index, token in enumerate(names.tokens)
+        if token.text == name and declares(names.tokens, index)
+    ]
+    return bool(found) and all(found)
+
+
+def _initialised_by_block(names: Names, index: int) -> bool:
+    for token in names.tokens[index + 1 : index + 40]:
+        if token.text == _BLOCK:
+            return True
+        if token.text in {";", ",", ")"}:
+            return False
+    return False
+
+
+def _under_another_name(exercise: Exercise, names: Names) -> Tile | Finding | None:
+    """The tile under a name of the file's own; None where no name is used as one."""
+    names = names.within(reached(names, exercise.kernel))
+    found = tile_names(exercise, names)
+    if asked := tuple(name for name in found if names.values(name) is None):
+        return Tile(asked=asked)
+    known = [each for each in candidates(exercise, names, found) if not _agrees(exercise, each)]
+    if not known:
+        return (None if found else _by_numbers(exercise, names)) or _unsupported(exercise, names)
+    values = {value for candidate in known for value in candidate.values}
+    best = next((candidate for candidate in known if candidate.strong), None)
+    if names.mentions(_BLOCK) and _follows_block(exercise, best):
+        return None
+    if (
+        best is None
+        or len(values) > 1
+        or not fits(exercise, best.values[0])
+        or _may_be_a_section(exercise, best)
+    ):
+        return question(exercise, names, known)
+    note = f"The block size comes from your `{best.name}` = {best.values[0]} (line {best.line})."
+    return Tile(best.values[0], best.line, note)
+
+
+def _follows_block(exercise: Exercise, best: Candidate | None) -> bool:
+    """Whether a kernel that uses `blockDim` takes the block as it is launched."""
+    if best is None:
+        return True
+    if not best.listed:
+        return best.values[0] >= exercise.tile  # the block that is launched fits into its arrays
+    return len(best.values) > 1 and exercise.tile in best.values
+
+
+def _agrees(exercise: Exercise, candidate: Candidate) -> bool:
+    """Whether a name that isn't called like a tile is the exercise's own step from block to block."""
+    if candidate.listed or candidate.values == (exercise.tile,):
+        return False
+    return candidate.values in [(step,) for step in _steps(exercise)]
+
+
+def _may_be_a_section(exercise: Exercise, candidate: Candidate) -> bool:
+    """Whether a name may count the elements of a block where a block has several for each thread."""
+    return not candidate.listed and len(exercise.launch.block) == 1 and _steps(exercise) != [exercise.tile]
+
+
+def _steps(exercise: Exercise) -> list[int]:
+    """How far a block of the exercise's own is from the next, in each axis."""
+    size = _MANY_BLOCKS * exercise.tile * math.prod(exercise.macros.values())
+    names = {**dict.fromkeys((*exercise.sizes, *exercise.size_macros), size), **exercise.macros}
+    return [
+        size // max(1, text.evaluate({**names, exercise.tile_name: exercise.tile}))
+        for text in exercise.launch.grid
+    ]
+
+
+def _by_numbers(exercise: Exercise, names: Names) -> Tile | Finding | None:
+    """The tile of a file that counts its blocks by plain numbers, as in `blockIdx.x * 16 + threadIdx.x`."""
+    if len(exercise.launch.block) < 2 or names.mentions(_BLOCK):
+        return None
+    found = [token for step in block_steps(names) for token in step.factors[:1] if token.kind is Kind.NUMBER]
+    numbers = {number for token in found if (number := _number(token.text)) is not None}
+    if len(numbers) != 1 or (tile := numbers.pop()) < _SMALLEST_NUMBER or not fits(exercise, tile):
+        return None
+    if tile == exercise.tile:
+        return Tile(tile, found[0].line)
+    return refused(
+        f"Which block is your kernel made for? It counts in steps of {tile} from block to block, and the exercise in "
+        f"steps of {exercise.tile}. Add the line `//!tilelab tile={tile}`, or give `block=` and `grid=` where a block "
+        "has fewer threads.",
+        found[0].line,
+    )
+
+
+def _unsupported(exercise: Exercise, names: Names) -> Finding | None:
+    """A question where nothing in the kernel shows that it is made for the exercise's tile."""
+    if len(exercise.launch.block) < 2 or follows_launch(names) or _told_by_constant(exercise, names):
+        return None
+    counted = [token for step in block_steps(names) for token in step.factors]
+    if not counted:
+        return None
+    texts = {token.text for token in counted} | {
+        text for array in shared_extents(names.tokens) for text in array
+    }
+    usual = {exercise.tile, *_steps(exercise)}
+    if any(usual & {_number(text), *(names.values(text) or ())} for text in texts):
+        return None
+    return refused(
+        f"Which block is your kernel made for? It doesn't use `{exercise.tile_name}`, and Tilelab can't tell how far "
+        f"apart your blocks are. Add the line `//!tilelab tile={exercise.tile}` with your number.",
+        counted[0].line,
+    )
+
+
+def _told_by_constant(exercise: Exercise, names: Names) -> bool:
+    """Whether the code reads the tile from a module variable that the exercise sets."""
+    return any(
+        exercise.tile_name in constant.value.names and names.used(constant.symbol)
+        for constant in exercise.constants
+    )
+
+
+def _number(text: str) -> int | None:
+    """The value of a whole number as C++ writes it."""
+    try:
+        return Expression.parse(text.replace("'", "")).evaluate({})
+    except ExpressionError:
+        return None

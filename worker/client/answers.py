@@ -1,0 +1,236 @@
+"""What the portal says, as data classes. Fields that this version does not know are passed over; none is believed."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from kernels.report import Report
+from kernels.wire import WireError, from_plain, to_plain
+from worker.client.errors import Unreadable
+
+T = TypeVar("T")
+
+OVER = frozenset({"done", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A course of yours."""
+
+    slug: str
+    title: str
+    role: str
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The token that was shown; expires_at: None for one that does not."""
+
+    name: str
+    expires_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    """Who the token acts for."""
+
+    name: str
+    email: str
+    token: Token
+    courses: tuple[Course, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """id: COURSE/ASSIGNMENT; page: its address on the portal."""
+
+    id: str
+    title: str
+    device_class: str
+    open: bool
+    page: str
+    due_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignments:
+    """What there is to hand in."""
+
+    assignments: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What was handed in. position: in the queue; None where it is over."""
+
+    id: str
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long until its turn; seconds: None where nobody can tell, for this reason."""
+
+    seconds: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a submission; seconds: None before its end."""
+
+    name: str
+    state: str
+    seconds: float | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A submission and what became of it; result: None until there is one."""
+
+    id: str
+    assignment: str
+    mode: str
+    state: str
+    verdict: str | None = None
+    position: int | None = None
+    wait: Wait | None = None
+    steps: tuple[Step, ...] = ()
+    result: Any = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will become of it."""
+        return self.state in OVER
+
+    def report(self) -> Report | None:
+        """The result as this version knows it; None where there is none. Raises Unreadable."""
+        return None if self.result is None else read(Report, self.result)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the way; state: waiting, now, done or left_out."""
+
+    name: str
+    state: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a submission is, as an event tells it; final: nothing more comes."""
+
+    final: bool
+    headline: str
+    wait: Wait | None = None
+    phases: tuple[Phase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a GPU measured."""
+
+    gflops: float | None = None
+    gbps: float | None = None
+    ms_median: float | None = None
+    cublas_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A submission in a list."""
+
+    id: str
+    assignment: str
+    mode: str
+    created_at: str
+    state: str
+    verdict: str | None = None
+    measured: Measured | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A list of submissions, the latest first."""
+
+    submissions: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLine:
+    """A line of a board; name: None for who is not to be named.
+
+    rank, shared_rank, value, interval: None where nothing is measured, and modelled_bound where something is
+    """
+
+    rank: int | None = None
+    shared_rank: int | None = None
+    tied: bool = False
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    modelled_bound: float | None = None
+    cublas_share: float | None = None
+    occupancy: float | None = None
+    reached_at: str = ""
+    you: bool = False
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board; own: one's own line, wherever it is."""
+
+    assignment: str
+    device_class: str
+    metric: str
+    lines: tuple[BoardLine, ...] = ()
+    own: BoardLine | None = None
+    more: bool = False
+
+
+def read(cls: type[T], data: object) -> T:
+    """The data class; raises Unreadable where the answer does not fit."""
+    try:
+        return from_plain(cls, _known(cls, data))
+    except WireError as error:
+        raise Unreadable(f"the portal's answer does not fit this version of tilelab ({error}).") from error
+
+
+def _known(annotation: Any, data: object) -> object:
+    """What this version knows of a plain value: without further fields, and with the usual value of missing ones."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        inner = [choice for choice in arguments if choice is not type(None)]
+        return data if data is None or len(inner) != 1 else _known(inner[0], data)
+    if origin is tuple and isinstance(data, list) and arguments[-1] is Ellipsis:
+        return [_known(arguments[0], item) for item in data]
+    if origin is not None and origin is not tuple and isinstance(data, Mapping):
+        return {key: _known(arguments[1], item) for key, item in data.items()}
+    if is_dataclass(annotation) and isinstance(data, Mapping):
+        return _fields(annotation, data)
+    return data
+
+
+def _fields(cls: Any, data: Mapping[str, object]) -> dict[str, object]:
+    hints = _hints(cls)
+    found: dict[str, object] = {}
+    for field in fields(cls):
+        if field.name in data:
+            found[field.name] = _known(hints[field.name], data[field.name])
+        elif field.default is not MISSING:
+            found[field.name] = to_plain(field.default)
+        elif field.default_factory is not MISSING:
+            found[field.name] = to_plain(field.default_factory())
+    return found
+
+
+@cache
+def _hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls)

@@ -1,0 +1,79 @@
+"""How far a submission is, in words."""
+
+from __future__ import annotations
+
+from kernels.rendering.text_safety import safe
+from kernels.rendering.text_style import Style
+from worker.client.answers import Progress, Step, Submission
+from worker.client.errors import one_line
+
+_DOING = {"compile": "compiling", "check": "checking", "measure": "measuring"}
+_PASSED = {"done", "failed", "not_run"}
+_BAR = 12
+_LONGEST = 100
+
+
+def phase(found: Submission) -> str:
+    """What is being done, or awaited; without seconds, so that it changes only when that does."""
+    if found.state == "cancelled":
+        return "stopped"
+    if found.over:
+        return "graded"
+    doing = [_DOING.get(step.name, safe(step.name)) for step in found.steps if step.state == "running"]
+    if doing:
+        # a worker compiles and checks in one go
+        return " and ".join(doing)
+    begun = any(step.state in _PASSED for step in found.steps)
+    return f"waiting {'to be measured' if begun else 'in the queue'}{_place(found)}"
+
+
+def headline(told: Progress) -> str:
+    """What an event says is being done; without what changes all the time."""
+    text = one_line(told.headline)[:_LONGEST]
+    return text[:1].lower() + text[1:]
+
+
+def detail(told: Progress) -> str:
+    """How far that has come: which size is checked, which launch measured."""
+    now = next((one.detail for one in told.phases if one.state == "now" and one.detail), "")
+    return one_line(now)[:_LONGEST]
+
+
+def part_of(found: Submission) -> float:
+    """How much of the way is behind it, 0 to 1."""
+    return sum(map(_passed, found.steps)) / len(found.steps) if found.steps else 0.0
+
+
+def part_told(told: Progress) -> float:
+    """The same, of an event."""
+    behind = {"done": 1.0, "left_out": 1.0, "now": 0.5}
+    return sum(behind.get(one.state, 0.0) for one in told.phases) / len(told.phases) if told.phases else 0.0
+
+
+def bar(part: float, style: Style) -> str:
+    """As a bar: `[####--------]`."""
+    full = round(_BAR * part)
+    done, left = ("█", "░") if style.unicode else ("#", "-")
+    return f"[{done * full}{left * (_BAR - full)}]"
+
+
+def _passed(step: Step) -> float:
+    return 1.0 if step.state in _PASSED else 0.5 if step.state == "running" else 0.0
+
+
+def _place(found: Submission) -> str:
+    if not found.position or found.wait is None:
+        return ""
+    text = f", number {found.position:,}"
+    if found.wait.seconds is not None and found.wait.seconds >= 1:
+        return f"{text}, about {duration(found.wait.seconds)}"
+    return f"{text}. {safe(found.wait.reason[:200])}" if found.wait.reason else text
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

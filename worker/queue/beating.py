@@ -1,0 +1,87 @@
+"""Says that a worker is alive, while the step that it claimed is in work."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from worker.contract.claims import Claims
+from worker.contract.logging import about
+from worker.contract.messages import Ticket
+
+BEATS_PER_LEASE = 4
+_AGAIN_SECONDS = 0.5
+
+logger = logging.getLogger(__name__)
+
+
+class Beating:
+    """A thread that beats for one claim as long as the block lasts.
+
+    lost: whether somebody else decides about the step by now
+    """
+
+    def __init__(
+        self, claims: Claims, ticket: Ticket, worker: str, lease_seconds: float, on_lost: Callable[[], None],
+        *, claimed: float | None = None, now: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        """on_lost: called from the thread, until the block ends; claimed: when the claim was asked for, if not now."""
+        self._claims, self._ticket, self._worker = claims, ticket, worker
+        self._lease = lease_seconds
+        self._on_lost = on_lost
+        self._now = now
+        self._last = now() if claimed is None else claimed
+        self._over = threading.Event()
+        self._lost = threading.Event()
+        self._silent = False
+        self._thread = threading.Thread(target=self._run, name="beating", daemon=True)
+
+    @property
+    def lost(self) -> bool:
+        return self._lost.is_set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with about(job=self._ticket.job, step=self._ticket.kind.value):
+            while not self._over.wait(self._lease / BEATS_PER_LEASE):
+                if not self._beat():
+                    self._give_up()
+                    return
+
+    def _give_up(self) -> None:
+        logger.warning("the claim is lost: the step is somebody else's by now, or was ended")
+        self._lost.set()
+        self._on_lost()
+        # the step may have been about to begin, when there was nothing to end
+        while not self._over.wait(_AGAIN_SECONDS):
+            self._on_lost()
+
+    def _beat(self) -> bool:
+        """One attempt. While Redis is away nobody can take the claim, so the work goes on."""
+        # between two attempts, not answers: a Redis that hangs lets nobody oversleep
+        begun = self._now()
+        overslept = begun - self._last >= self._lease
+        try:
+            alive = self._claims.beat(self._ticket, self._worker, self._lease, overslept=overslept)
+        except ConnectionError as error:
+            if not self._silent:
+                logger.warning("cannot beat, the work goes on: %s", error)
+            self._silent = True
+            # who overslept and reached nobody has to say so again
+            self._last = self._last if overslept else begun
+            return True
+        self._last, self._silent = begun, False
+        return alive

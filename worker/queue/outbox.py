@@ -1,0 +1,186 @@
+"""Results that nobody has confirmed so far: sent again and again until somebody has.
+
+A result is in memory only. If the worker dies, the claim runs out and the step is done once more.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from worker.contract.claims import Claims
+from worker.contract.logging import about
+from worker.contract.messages import Ticket
+from worker.queue.beating import BEATS_PER_LEASE
+
+RESEND_SECONDS = 3.0
+"""After which a result that is still open is sent again, if none waits to be recorded: then a recorder lost it."""
+
+INSIST_SECONDS = 60.0
+"""After which it is sent again in any case, and then after twice as long each time, up to LEAST_OFTEN_SECONDS: while no
+recorder runs, the copies pile up in Redis."""
+
+LEAST_OFTEN_SECONDS = 3600.0
+
+MOST_LETTERS = 32
+MOST_BYTES = 64 * 2**20
+_LOOK_SECONDS = 1.0
+_SOON_SECONDS = 0.1
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Letter:
+    """A result on its way. sent: when it last was, None for never; beaten: when we last tried to beat for it.
+
+    insist: after how long it is sent again, whatever waits to be recorded
+    """
+
+    ticket: Ticket
+    attempt: int
+    body: str
+    lease: float
+    beaten: float
+    due: float
+    sent: float | None = None
+    insist: float = INSIST_SECONDS
+
+
+class Outbox:
+    """Holds results until each is settled or revoked, and beats for their claims as long.
+
+    send: publishes an encoded result; waiting: how many wait to be recorded. Both raise ConnectionError
+    """
+
+    def __init__(
+        self, claims: Claims, worker: str, send: Callable[[str], None], waiting: Callable[[], int],
+        *, most: int = MOST_LETTERS, most_bytes: int = MOST_BYTES, resend_seconds: float = RESEND_SECONDS,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self._claims, self._worker = claims, worker
+        self._send, self._waiting = send, waiting
+        self._most, self._most_bytes, self._resend = most, most_bytes, resend_seconds
+        self._now = now
+        self._letters: dict[Ticket, _Letter] = {}
+        self._changed = threading.Condition()
+        self._closed = False
+        self._silent = False
+        self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+        self._thread.start()
+
+    def add(self, ticket: Ticket, attempt: int, body: str, lease_seconds: float, *, beaten: float) -> None:
+        """Take a result and send it soon. beaten: when its claim was last beaten for, by our clock."""
+        letter = _Letter(ticket, attempt, body, lease_seconds, beaten, self._now())
+        with self._changed:
+            self._letters[ticket] = letter
+            self._changed.notify_all()
+
+    def holds(self, ticket: Ticket) -> bool:
+        """Whether the result of this attempt is here, and nobody has confirmed it."""
+        return ticket in self._letters
+
+    @property
+    def open(self) -> int:
+        """How many results are not settled."""
+        return len(self._letters)
+
+    @property
+    def unsent(self) -> int:
+        """How many were not even sent once."""
+        with self._changed:
+            return sum(letter.sent is None for letter in self._letters.values())
+
+    @property
+    def full(self) -> bool:
+        """Whether no more should be taken."""
+        with self._changed:
+            size = sum(len(letter.body) for letter in self._letters.values())
+            return len(self._letters) >= self._most or size >= self._most_bytes
+
+    def wait(self, until: Callable[[], bool], seconds: float) -> bool:
+        """Wait for something about this outbox; says whether it came true."""
+        with self._changed:
+            return self._changed.wait_for(until, seconds)
+
+    def close(self) -> None:
+        """Stop at once; what is still open is lost, and will be done once more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join(_LOOK_SECONDS)
+
+    def _run(self) -> None:
+        while not self._closed:
+            with self._changed:
+                letters = list(self._letters.values())
+            for letter in letters:
+                if self._now() >= letter.due and not self._closed and not self._attend(letter):
+                    self._wait_all(letters)
+                    break
+            with self._changed:
+                due = min(
+                    (letter.due for letter in self._letters.values()), default=self._now() + _LOOK_SECONDS
+                )
+                self._changed.wait(max(0.0, due - self._now()))
+
+    def _attend(self, letter: _Letter) -> bool:
+        """Send a result if it is time to, and see whether it is settled. False where Redis is away."""
+        now = self._now()
+        pause = _pause(letter)
+        letter.due = now + pause
+        with about(job=letter.ticket.job, step=letter.ticket.kind.value, attempt=letter.attempt):
+            try:
+                if self._to_be_sent(letter, now):
+                    self._send(letter.body)
+                    letter.sent = now
+                    letter.due = now + min(_SOON_SECONDS, pause)
+                elif not self._alive(letter, now):
+                    self._forget(letter)
+            except ConnectionError as error:
+                if not self._silent:
+                    logger.warning("results cannot be sent now, and are kept: %s", error)
+                self._silent = True
+                return False
+            except Exception:
+                # without this thread nothing would be sent any more, while the slot goes on as if it were
+                logger.exception("a result cannot be sent now, and is kept")
+                return False
+        self._silent = False
+        with self._changed:
+            self._changed.notify_all()
+        return True
+
+    def _wait_all(self, letters: Sequence[_Letter]) -> None:
+        """Redis is away: none of these was beaten for, and for none we are to blame."""
+        now = self._now()
+        for letter in letters:
+            if now - letter.beaten < letter.lease:
+                letter.beaten = now
+            letter.due = now + _pause(letter)
+
+    def _to_be_sent(self, letter: _Letter, now: float) -> bool:
+        if letter.sent is None:
+            return True
+        if now - letter.sent >= letter.insist:
+            letter.insist = min(2 * letter.insist, LEAST_OFTEN_SECONDS)
+            return True
+        return now - letter.sent >= self._resend and self._alive(letter, now) and self._waiting() == 0
+
+    def _alive(self, letter: _Letter, now: float) -> bool:
+        overslept = now - letter.beaten >= letter.lease
+        alive = self._claims.beat(letter.ticket, self._worker, letter.lease, overslept=overslept)
+        letter.beaten = now
+        return alive
+
+    def _forget(self, letter: _Letter) -> None:
+        logger.debug("the result is settled")
+        with self._changed:
+            self._letters.pop(letter.ticket, None)
+
+
+def _pause(letter: _Letter) -> float:
+    return min(_LOOK_SECONDS, letter.lease / BEATS_PER_LEASE)

@@ -1,0 +1,70 @@
+"""How a slot ends: with what it is at, or without, but never with a step that nobody knows of."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+from worker.contract.consuming import stop_consuming
+
+_LOOK_SECONDS = 0.25
+_SIGNALS_TO_DIE = 3
+
+logger = logging.getLogger(__name__)
+
+
+class Stop:
+    """Asked for by signals, or by the death of the parent.
+
+    The first signal lets the step in work end, for `grace_seconds` at the most; the second does not; the third ends the
+    process there and then.
+
+    asked: no new step is begun; given_up: the step in work is to end now, without a verdict
+    """
+
+    def __init__(self, grace_seconds: float, abort: Callable[[], None], parent: int | None = None) -> None:
+        """abort: ends the step in work, if there is one; parent: whose end is ours too."""
+        self.asked = False
+        self.given_up = False
+        self._grace = grace_seconds
+        self._abort = abort
+        self._parent = parent
+        self._signals = 0
+        # plain attributes, no events: a handler may run in the middle of anything, itself included
+        self._thread = threading.Thread(target=self._watch, name="stopping", daemon=True)
+
+    def listen(self) -> None:
+        """Handle SIGTERM and SIGINT from now on; call it in the main thread."""
+        signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGINT, self._on_signal)
+        self._thread.start()
+
+    def _on_signal(self, number: int, frame: object) -> None:  # noqa: ARG002 - the signature of a handler
+        self._signals += 1
+        if self._signals >= _SIGNALS_TO_DIE:
+            os._exit(128 + number)
+        self.asked = True
+        self.given_up = self.given_up or self._signals > 1
+        stop_consuming()
+
+    def _watch(self) -> None:
+        while not self.asked and not self._orphaned():
+            time.sleep(_LOOK_SECONDS)
+        if not self.asked:
+            logger.warning("the process that started this one is gone, so this one ends too")
+            self.asked = self.given_up = True
+            stop_consuming()
+        deadline = time.monotonic() + self._grace
+        while not self.given_up and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
+        self.given_up = True
+        while True:
+            self._abort()
+            time.sleep(_LOOK_SECONDS)
+
+    def _orphaned(self) -> bool:
+        return self._parent is not None and os.getppid() != self._parent

@@ -1,0 +1,274 @@
+"""The self-test of a worker: kernels whose verdicts are known, graded by the same steps as any other, a known ratio of
+speeds, and what isolation holds on this machine.
+
+A worker that gives a known kernel another verdict must take no work: what it says of students' kernels means nothing.
+"""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernels.measurement import Environment
+from kernels.report import CPU_DEVICE, Report
+from kernels.verdict import Verdict
+from kernels.wire import to_plain
+from worker.sandbox.limits import Isolation
+
+FOLDER = Path(__file__).with_name("kernels")
+EXERCISE = "tiled"
+
+HOST_MEMORY = "kernels on this device can read ordinary memory of the runner process"
+_SPEED, _RATIO, _RANKED = "speed", "speed ratio", "ranked"
+_NO_WORK = "Give this worker no work."
+_ALLOW = "Where all who hand in are trusted, --allow-missing-isolation lets it grade all the same."
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestKernel:
+    """One kernel of the test.
+
+    what: goes on from "a kernel that"
+    verdict: what it has to be
+    tile: None for the exercise's own
+    needs_gpu: shows only at a size that no CPU device runs
+    """
+
+    name: str
+    source: bytes
+    what: str
+    verdict: Verdict
+    tile: int | None = None
+    needs_gpu: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedRule:
+    """Two kernels of the test, and how many times faster the one has to be."""
+
+    fast: str
+    slow: str
+    at_least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One row: what was expected, what was found, in words that a person reads."""
+
+    name: str
+    expected: str
+    found: str
+    seconds: float
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What holds the process of one step: "compile", "run" or "measure".
+
+    gaps: what is not enforced, in words
+    """
+
+    step: str
+    isolation: Isolation
+    gaps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What was found out about the machine itself; `environment` is None without a GPU."""
+
+    isolation: Mapping[str, Isolation]
+    environment: Environment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTest:
+    """The outcome.
+
+    device: "cpu", or the GPU's name
+    problems: for each check that failed, what it means and what to do next
+    warnings: what holds less than it could; the worker is fit all the same
+    ok: whether the worker may take work
+    """
+
+    device: str
+    checks: tuple[Check, ...]
+    isolation: tuple[Held, ...]
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
+    ok: bool
+    environment: Environment | None = None
+
+
+Grade = Callable[[SelfTestKernel], Report]
+Progress = Callable[[str], None]
+
+
+def selftest_kernels(folder: Path = FOLDER) -> tuple[tuple[SelfTestKernel, ...], SpeedRule]:
+    """The kernels in their order, and the rule on speeds."""
+    table = tomllib.loads((folder / "expected.toml").read_text("utf-8"))
+    kernels = tuple(_kernel(name, entry, folder) for name, entry in table["kernels"].items())
+    return kernels, SpeedRule(**table["speed"])
+
+
+def _kernel(name: str, entry: Mapping[str, Any], folder: Path) -> SelfTestKernel:
+    return SelfTestKernel(
+        name=name,
+        source=(folder / f"{entry.get('file', name)}.cu").read_bytes(),
+        what=entry["what"],
+        verdict=Verdict(entry["verdict"]),
+        tile=entry.get("tile"),
+        needs_gpu=entry.get("needs_gpu", False),
+    )
+
+
+def run_selftest(
+    grade: Grade,
+    surroundings: Callable[[], Surroundings],
+    *,
+    gpu: bool = False,
+    allow_gaps: bool = False,
+    progress: Progress = lambda _: None,
+) -> SelfTest:
+    """Grade every kernel that this machine can, and judge the judge.
+
+    surroundings: finds out what holds the steps' processes; where it fails, that is a problem like any other
+    gpu: whether `grade` measures
+    allow_gaps: whether a worker is fit though some isolation is missing: its operator's word, and nobody else's
+    """
+    kernels, rule = selftest_kernels()
+    outcomes = [
+        _outcome(kernel, grade, progress, gpu=gpu) for kernel in kernels if gpu or not kernel.needs_gpu
+    ]
+    if gpu:
+        reports = {outcome.kernel.name: outcome.report for outcome in outcomes}
+        outcomes += [_measures(outcomes[0]), _ratio(rule, reports)]
+    problems = [outcome.problem for outcome in outcomes if outcome.problem]
+    progress("looking at what holds the sandbox")
+    try:
+        found = surroundings()
+    except Exception as error:  # noqa: BLE001 - whatever keeps the processes from starting is what the test is to tell
+        found = Surroundings({})
+        problems.append(f"The sandboxed processes do not start ({_said(error)}). {_NO_WORK} {_LOOK}")
+    environment = found.environment
+    held = tuple(Held(step, isolation, isolation.missing()) for step, isolation in found.isolation.items())
+    gaps = [f"The step {each.step}: {gap}." for each in held for gap in each.gaps]
+    if not allow_gaps:
+        problems += [f"{gap} {_NO_WORK} {_ALLOW}" for gap in gaps]
+    return SelfTest(
+        device=environment.device if environment is not None else CPU_DEVICE,
+        checks=tuple(outcome.check for outcome in outcomes),
+        isolation=held,
+        problems=tuple(problems),
+        warnings=(*(gaps if allow_gaps else ()), *_warnings(environment)),
+        ok=not problems and all(outcome.check.ok for outcome in outcomes),
+        environment=environment,
+    )
+
+
+def to_json(result: SelfTest) -> dict[str, Any]:
+    """The outcome as one JSON object."""
+    plain: dict[str, Any] = to_plain(result)
+    return plain
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A check with what it rests on; `problem` is "" where all is well."""
+
+    kernel: SelfTestKernel
+    check: Check
+    report: Report | None = None
+    problem: str = ""
+
+
+def _outcome(kernel: SelfTestKernel, grade: Grade, progress: Progress, *, gpu: bool) -> _Outcome:
+    progress(f"a kernel that {kernel.what}")
+    started = time.monotonic()
+    report = None
+    try:
+        report = grade(kernel)
+        found = report.verdict.value
+    except Exception as error:  # noqa: BLE001 - a test goes on after a failure, and tells of it
+        found = _said(error)
+    ok = found == kernel.verdict.value
+    check = Check(kernel.name, kernel.verdict.value, found, round(time.monotonic() - started, 3), ok)
+    return _Outcome(kernel, check, report, "" if ok else _problem(kernel, found, report, gpu=gpu))
+
+
+def _said(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+_LOOK = 'docs/operators.md, "When something goes wrong", says what to look at.'
+_AGAIN = (
+    "Install Tilelab anew (`make clean`, then `make run`) and test again; if that changes nothing, report it to those "
+    "who make Tilelab, with the output of --json."
+)
+_DRIVER = "Look whether `nvidia-smi` shows the device as healthy, and whether something else uses it; then test again."
+
+
+def _problem(kernel: SelfTestKernel, found: str, report: Report | None, *, gpu: bool) -> str:
+    """What a wrong verdict means, and what to do next."""
+    whom = f"{kernel.name}: a kernel that {kernel.what}"
+    if report is None:
+        return f"{whom} could not be graded ({found}). {_NO_WORK} {_LOOK}"
+    if report.verdict is Verdict.SYSTEM_ERROR:
+        return (
+            f"{whom} ended in a fault of our own ({report.message}). {_NO_WORK} {_DRIVER if gpu else _LOOK}"
+        )
+    if report.verdict is Verdict.ACCEPTED:
+        return f"{whom} was accepted: this judge lets broken kernels pass. {_NO_WORK} {_AGAIN}"
+    if kernel.verdict is Verdict.ACCEPTED:
+        also = f" {_DRIVER}" if gpu else ""
+        return f"{whom} was not accepted ({found}: {report.message}) {_NO_WORK}{also} {_AGAIN}"
+    return f"{whom} is called {found}, not {kernel.verdict}: students would be told a wrong reason. {_NO_WORK} {_AGAIN}"
+
+
+def _measures(right: _Outcome) -> _Outcome:
+    """Whether the first kernel, which is right, got a speed that may be ranked."""
+    found = right.report.measurement if right.report is not None else None
+    if found is None:
+        text, problem = "none", f"The right kernel got no speed. {_NO_WORK} {_DRIVER}"
+    elif not found.ranked:
+        why = " ".join(found.remarks)
+        text, problem = "not ranked", f"The right kernel's speed is not ranked: {why} {_NO_WORK} {_DRIVER}"
+    else:
+        text, problem = _RANKED, ""
+    check = Check(_SPEED, _RANKED, text, 0.0, not problem)
+    return _Outcome(right.kernel, check, None, problem)
+
+
+def _ratio(rule: SpeedRule, reports: Mapping[str, Report | None]) -> _Outcome:
+    """Whether coalescing and tiling pay, as they do on every device."""
+    fast, slow = (_milliseconds(reports.get(name)) for name in (rule.fast, rule.slow))
+    kernel = next(each for each in selftest_kernels()[0] if each.name == rule.slow)
+    expected = f"{rule.at_least:g} times or more"
+    if fast is None or slow is None:
+        problem = f"There are no two speeds to compare. {_NO_WORK} Put the other problems right first."
+        return _Outcome(kernel, Check(_RATIO, expected, "none", 0.0, ok=False), None, problem)
+    times = slow / fast
+    ok = times >= rule.at_least
+    problem = (
+        f"The tiled kernel is only {times:.1f} times as fast as the uncoalesced one, {expected} are expected on any "
+        f"device: its times cannot be trusted. {_NO_WORK} {_DRIVER}"
+    )
+    return _Outcome(
+        kernel, Check(_RATIO, expected, f"{times:.1f} times", 0.0, ok), None, "" if ok else problem
+    )
+
+
+def _milliseconds(report: Report | None) -> float | None:
+    found = report.measurement if report is not None else None
+    return found.ms_median if found is not None and found.ms_median > 0 else None
+
+
+def _warnings(environment: Environment | None) -> Iterator[str]:
+    """What holds less than it could."""
+    if environment is not None and environment.host_memory:
+        yield f"On this machine {HOST_MEMORY}. It lives for one submission and is given no secret."

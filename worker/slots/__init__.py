@@ -1,0 +1,1 @@
+"""A worker: the parent that tests the machine, and the slots that it keeps alive."""

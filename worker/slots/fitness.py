@@ -1,0 +1,94 @@
+"""Whether a worker may take work: the self-test of each of its devices, before anything else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.selftest.here import Here
+from worker.selftest.selftest import Progress, SelfTest, run_selftest
+from worker.slots.plan import Slot
+
+
+class Stopped(Exception):
+    """The test was given up, because the worker stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """What the tests found. problems: why the worker must take no work; none where it is fit."""
+
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+Test = Callable[[Progress], Fitness]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTests:
+    """The self-tests of the devices of these slots, one after another, so that they do not disturb each other."""
+
+    slots: Sequence[Slot]
+    arch: str
+    cache: Path
+    allow_gaps: bool = False
+
+    def __call__(self, progress: Progress) -> Fitness:
+        """Test all; what is found with one device says which."""
+        found = [(device, self._run(here, device, progress)) for device, here in self._devices()]
+        return Fitness(
+            tuple(f"{device}: {each}" for device, result in found for each in _problems(result)),
+            tuple(f"{device}: {each}" for device, result in found for each in result.warnings),
+        )
+
+    def _devices(self) -> Iterator[tuple[str, Here]]:
+        """A GPU's test has all that the CPU's has."""
+        gpus = [slot.gpu for slot in self.slots if slot.gpu is not None]
+        for gpu in gpus:
+            yield f"GPU {gpu.index}", Here(gpu.arch, self.cache, gpu.index, gpu.device_class)
+        if not gpus:
+            yield "cpu", Here(self.arch, self.cache)
+
+    def _run(self, here: Here, device: str, progress: Progress) -> SelfTest:
+        return run_selftest(
+            here.grade, here.surroundings, gpu=here.gpu is not None, allow_gaps=self.allow_gaps,
+            progress=lambda what: progress(f"{device}: {what}"),
+        )  # fmt: skip
+
+
+def _problems(result: SelfTest) -> tuple[str, ...]:
+    if result.ok:
+        return ()
+    return result.problems or ("the self-test failed",)
+
+
+class Testing:
+    """A test in a thread of its own, which can be given up between two of its kernels."""
+
+    def __init__(self, test: Test, done: Callable[[Fitness], None]) -> None:
+        """done: called from the thread, unless the test is given up."""
+        self._test, self._done = test, done
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="self-test", daemon=True)
+        self._thread.start()
+
+    def give_up(self) -> None:
+        """At the next kernel. Waits for that: what was started for this one ends as it should."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            found = self._test(self._progress)
+        except Stopped:
+            return
+        except Exception as error:  # noqa: BLE001 - whatever keeps the test from its end makes the worker unfit
+            found = Fitness((f"the self-test broke off ({type(error).__name__}: {error})",))
+        self._done(found)
+
+    def _progress(self, _what: str) -> None:
+        if self._stop.is_set():
+            raise Stopped

@@ -1,0 +1,101 @@
+"""Which processes a worker runs: one a slot, of which each has one step at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from worker.contract.messages import CPU_QUEUE, gpu_queue
+from worker.gpu.nvml import GpuFacts
+
+CPU, GPU = "cpu", "gpu"
+QUEUES = (CPU, GPU)
+_NUMBERS = re.compile(r"\d{1,3}(,\d{1,3})*")
+
+
+class PlanError(ValueError):
+    """What was asked for cannot be had on this machine; one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One of them. gpu: None for one that checks on the CPU."""
+
+    name: str
+    queue: str
+    gpu: GpuFacts | None = None
+
+    @property
+    def device(self) -> str:
+        """What it works with, as people call it."""
+        return CPU if self.gpu is None else self.gpu.name
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What an operator asks for; raises PlanError where it reads as nothing.
+
+    queues: of QUEUES; None for all that the machine can serve
+    cpu_slots: None for as many as the cores that no GPU needs
+    gpus: "all", "none", or numbers such as "0,1"; None for all that there are
+    """
+
+    queues: Collection[str] | None = None
+    cpu_slots: int | None = None
+    gpus: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.gpus not in {None, "all", "none"} and not _NUMBERS.fullmatch(self.gpus or ""):
+            raise PlanError(f"--gpus {self.gpus}: it is all, none, or numbers such as 0,1.")
+
+    @property
+    def looks_for_gpus(self) -> bool:
+        """Whether it matters what GPUs there are."""
+        return self.gpus != "none" and (self.queues is None or GPU in self.queues)
+
+
+def read_queues(text: str) -> frozenset[str]:
+    """The value of --queues; raises PlanError."""
+    queues = frozenset(word.strip() for word in text.split(","))
+    if not queues <= frozenset(QUEUES):
+        raise PlanError(f"--queues {text}: it is cpu, gpu, or cpu,gpu.")
+    return queues
+
+
+def plan(wish: Wish, found: Sequence[GpuFacts], cores: int) -> tuple[Slot, ...]:
+    """The slots of a worker, at least one; raises PlanError.
+
+    found: the GPUs of this machine that can be used, if the wish looks for any
+    """
+    gpus = _chosen(wish, found)
+    slots = [Slot(f"{CPU}-{number}", CPU_QUEUE) for number in range(_cpu_slots(wish, len(gpus), cores))]
+    slots += [Slot(f"{GPU}-{gpu.index}", gpu_queue(gpu.device_class), gpu) for gpu in gpus]
+    if not slots:
+        raise PlanError("nothing is left for this worker to do: give it --cpu-slots or --gpus.")
+    return tuple(slots)
+
+
+def _cpu_slots(wish: Wish, gpus: int, cores: int) -> int:
+    if wish.queues is not None and CPU not in wish.queues:
+        if wish.cpu_slots:
+            raise PlanError(f"--cpu-slots {wish.cpu_slots}: --queues leaves the queue cpu out.")
+        return 0
+    return max(1, cores - gpus) if wish.cpu_slots is None else wish.cpu_slots
+
+
+def _chosen(wish: Wish, found: Sequence[GpuFacts]) -> Sequence[GpuFacts]:
+    if not wish.looks_for_gpus:
+        if wish.gpus not in {None, "none"}:
+            raise PlanError(f"--gpus {wish.gpus}: --queues leaves the queue gpu out.")
+        if wish.gpus == "none" and wish.queues == frozenset({GPU}):
+            raise PlanError("--queues gpu --gpus none: nothing is left for this worker to do.")
+        return ()
+    if wish.gpus in {None, "all"}:
+        return found
+    by_number = {gpu.index: gpu for gpu in found}
+    numbers = sorted({int(number) for number in (wish.gpus or "").split(",")})
+    if missing := [number for number in numbers if number not in by_number]:
+        known = ", ".join(f"{gpu.index} ({gpu.name})" for gpu in found)
+        raise PlanError(f"--gpus {wish.gpus}: there is no GPU {missing[0]} here; there are {known}.")
+    return [by_number[number] for number in numbers]

@@ -1,0 +1,301 @@
+"""The parent of a worker's slots: tests the machine, starts them, keeps them alive, and answers for them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
+
+from worker.contract.fleet import Fleet, Wanted, WorkerRecord, WorkerState
+from worker.slots.account import SlotAccount
+from worker.slots.board import Board
+from worker.slots.fitness import Fitness, Test, Testing
+from worker.slots.plan import Slot
+from worker.supervision.heartbeat import SILENT_SECONDS, Heartbeat
+from worker.supervision.keeping import Supervisor
+from worker.supervision.output import PartOutput, code_text
+from worker.supervision.parts import Event, Part, What
+from worker.supervision.process import TELL
+from worker.supervision.pulse import Pulse
+
+MOST_FAULTS = 5
+"""In a row, on one slot: then the worker takes itself out, because what it does is of no use."""
+
+_WRONGLY_CALLED = 2
+_LEAVE_SECONDS, _KILL_SECONDS = 10.0, 5.0
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a worker runs.
+
+    grace_seconds: for steps in work, when it is asked to end
+    environment: of its slots
+    cache: folder for what is compiled once
+    workplace: MODULE:FACTORY of what does the steps instead, for tests and benches
+    heartbeat: beats as long as the worker goes round
+    silent_seconds: after which a slot that does not beat is killed and starts again
+    """
+
+    slots: tuple[Slot, ...]
+    environment: Mapping[str, str]
+    cache: Path
+    grace_seconds: float = 30.0
+    most_faults: int = MOST_FAULTS
+    workplace: str = ""
+    heartbeat: Heartbeat = field(default_factory=partial(Heartbeat, None))
+    silent_seconds: float = SILENT_SECONDS
+
+
+def slot_command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
+    """What starts a slot's process."""
+    words = [
+        sys.executable, "-P", "-m", "worker.slots.slot", "--name", slot.name, "--queue", slot.queue, "--worker", worker,
+        "--device", slot.device, "--cache", str(options.cache), "--tell", TELL, "--parent", str(os.getpid()),
+        "--grace-seconds", str(options.grace_seconds), "--leave-seconds", str(_LEAVE_SECONDS),
+    ]  # fmt: skip
+    if slot.gpu is not None:
+        words += ["--gpu", str(slot.gpu.index), "--arch", slot.gpu.arch]
+    if options.workplace:
+        words += ["--workplace", options.workplace]
+    return tuple(words)
+
+
+def new_id() -> str:
+    """Of the host, the process, and a random part, so that it is new at each start."""
+    host = "".join(char if char.isalnum() or char in "-." else "-" for char in socket.gethostname())
+    return f"{host[:40] or 'host'}-{os.getpid()}-{secrets.token_hex(2)}"
+
+
+@dataclass(slots=True)
+class WorkerParent:
+    """A worker, from its self-test to its end. `run` is for the main thread.
+
+    test: says whether the machine is fit
+    command: starts a slot's process
+    """
+
+    options: Options
+    fleet: Fleet
+    output: PartOutput
+    test: Test
+    command: Callable[[Slot, str, Options], tuple[str, ...]] = slot_command
+    id: str = field(default_factory=new_id)
+    _accounts: dict[str, SlotAccount] = field(init=False)
+    _started: dict[str, float] = field(default_factory=dict)
+    _supervisor: Supervisor = field(init=False)
+    _board: Board = field(init=False)
+    _begun: float = field(default_factory=time.time)
+    _fit: bool = False
+    _doubt: str = ""
+    _testing: Testing | None = None
+    _wanted: Wanted = Wanted.WORK
+    _out: str = ""
+    _stopping: bool = False
+    _refusal: str = ""
+
+    def __post_init__(self) -> None:
+        self._accounts = {slot.name: SlotAccount(slot) for slot in self.options.slots}
+        self._supervisor = Supervisor(self.output.line, self._happened, self._ending)
+        self._board = Board(self.fleet, self._round, self._answered, self.output.say)
+
+    def run(self) -> str:
+        """Work until asked to stop. Why the worker cannot work, or nothing where it was asked to end."""
+        self.output.say(f"{self.id} with {', '.join(map(_named, self.options.slots))}")
+        self.output.say("testing this machine")
+        self._board.start()
+        self._begin_test()
+        try:
+            failure = self._supervisor.run()
+        finally:
+            if self._testing is not None:
+                self._testing.give_up()
+            self._board.close()
+        if failure is not None:
+            self._refusal = f"{failure.part} cannot run ({code_text(failure.code)}: {failure.last})"
+        self.output.say("stopped")
+        return self._refusal
+
+    def _round(self) -> WorkerRecord:
+        """Called by the board every few seconds. The beat is left to the main thread: both have to go round."""
+        self._supervisor.call(self.options.heartbeat.beat)
+        return self.record()
+
+    def record(self) -> WorkerRecord:
+        """What the board is told. From any thread."""
+        gpus = [slot.gpu for slot in self.options.slots if slot.gpu is not None]
+        state = self._state()
+        return WorkerRecord(
+            id=self.id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            state=state,
+            slots=tuple(
+                account.as_seen(state, there=self._supervisor.has(name))
+                for name, account in self._accounts.items()
+            ),
+            started=self._begun,
+            reason=self._out,
+            device_classes={gpu.device_class: gpu.arch for gpu in gpus},
+            versions=_versions(gpus[0].driver if gpus else ""),
+        )
+
+    def _state(self) -> WorkerState:
+        if self._stopping:
+            return WorkerState.STOPPING
+        if self._out:
+            return WorkerState.OUT
+        if self._wanted is Wanted.DRAIN:
+            some = any(self._supervisor.has(name) for name in self._accounts)
+            return WorkerState.DRAINING if some else WorkerState.DRAINED
+        states = {account.record.state for account in self._accounts.values()}
+        if WorkerState.BUSY in states:
+            return WorkerState.BUSY
+        return WorkerState.IDLE if WorkerState.IDLE in states else WorkerState.STARTING
+
+    # -- in the main thread --------------------------------------------------------------------------------------------
+
+    def _begin_test(self) -> None:
+        self._testing = Testing(self.test, lambda found: self._supervisor.call(partial(self._tested, found)))
+
+    def _tested(self, found: Fitness) -> None:
+        self._testing = None
+        for warning in found.warnings:
+            self.output.say(f"warning: {warning}", "warning")
+        if self._doubt and found.problems:
+            self._fit, doubt, self._doubt = True, self._doubt, ""
+            self._take_out(f"{doubt}: {found.problems[0]}")
+            return
+        if found.problems:
+            more = f" ({len(found.problems) - 1} more; `tilelab worker selftest` shows all)"
+            self._refusal = found.problems[0] + (more if found.problems[1:] else "")
+            self._supervisor.stop()
+            return
+        self.output.say("this machine is fit")
+        self._forgive()
+        self._fit, self._doubt = True, ""
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Have the slots run that should, and no others."""
+        work = self._fit and self._wanted is Wanted.WORK and not self._out and not self._stopping
+        for name in self._accounts:
+            if work and not self._supervisor.has(name):
+                self._supervisor.add(self._part(name))
+            elif not work and self._supervisor.has(name):
+                self._supervisor.let_go(name)
+        idle = not any(self._supervisor.has(name) for name in self._accounts)
+        if self._doubt and idle and self._testing is None and not self._stopping:
+            self._begin_test()
+        self._board.changed()
+
+    def _part(self, name: str) -> Part:
+        slot = self._accounts[name].slot
+        return Part(
+            name,
+            self.command(slot, self.id, self.options),
+            environment=self.options.environment,
+            critical=frozenset({_WRONGLY_CALLED}),
+            stop_seconds=self.options.grace_seconds + _LEAVE_SECONDS + _KILL_SECONDS,
+            told=partial(self._told, name),
+            pulse=Pulse(self.options.silent_seconds),
+        )
+
+    def _told(self, name: str, line: str) -> None:
+        self._accounts[name].told(line)
+        self._judge(name, "")
+        self._board.changed()
+
+    def _happened(self, event: Event) -> None:
+        self.output.event(event)
+        account = self._accounts[event.part]
+        if event.what is What.STARTED:
+            self._started[event.part] = time.monotonic()
+        elif event.what is What.DIED:
+            account.died(time.monotonic() - self._started.get(event.part, time.monotonic()))
+            self._judge(event.part, f": {code_text(event.code)}, {event.last}")
+        else:
+            account.gone()
+            if self._wanted is Wanted.DRAIN and self._state() is WorkerState.DRAINED:
+                self.output.say("drained; `tilelab worker resume` lets this worker go on")
+            self._arrange()
+        self._board.changed()
+
+    def _judge(self, name: str, how: str) -> None:
+        """Take the worker out if a slot only fails. If that may be for what was handed in, a test decides.
+
+        Else one student whose kernels are too much for the grader could take out one worker after the other.
+        """
+        account, most = self._accounts[name], self.options.most_faults
+        failed = account.failed_in_row
+        if failed < most or self._out or self._doubt:
+            return
+        reason = f"{name} failed {failed} times in a row"
+        if failed - account.doubtful_in_row >= most:
+            self._take_out(f"{reason}{how}")
+            return
+        self._fit, self._doubt = False, reason
+        self.output.say(
+            f"{reason}, perhaps because of what was handed in: testing this machine again", "warning"
+        )
+        self._arrange()
+
+    def _take_out(self, reason: str) -> None:
+        self._out = reason[:_LONGEST_REASON]
+        self.output.say(
+            f"out: {self._out}. This worker takes no work until `tilelab worker resume {self.id}`; "
+            "`tilelab worker selftest` says whether the machine is well",
+            "error",
+        )
+        self._arrange()
+
+    def _forgive(self) -> None:
+        for account in self._accounts.values():
+            account.forgive()
+
+    def _answered(self, state: WorkerState, wanted: Wanted) -> None:
+        self._supervisor.call(partial(self._obey, state, wanted))
+
+    def _obey(self, state: WorkerState, wanted: Wanted) -> None:
+        """Do what the board wants; state: what it was told of us when it said so."""
+        if self._out:
+            # only what was said after the board heard of it can be meant for a worker that is out
+            if wanted is Wanted.WORK and state is WorkerState.OUT:
+                self._out, self._wanted = "", wanted
+                self._forgive()
+                self.output.say("resumed")
+                self._arrange()
+        elif wanted is not self._wanted and not self._stopping:
+            self._wanted = wanted
+            self.output.say(f"draining: {self._last_steps()}" if wanted is Wanted.DRAIN else "resumed")
+            self._arrange()
+
+    def _ending(self) -> None:
+        self._stopping = True
+        if not self._refusal:
+            self.output.say(f"stopping: {self._last_steps()}")
+        self._board.changed()
+
+    def _last_steps(self) -> str:
+        return f"steps in work have {self.options.grace_seconds:g} s to come to their end; then they are given back"
+
+
+def _named(slot: Slot) -> str:
+    if slot.gpu is None:
+        return slot.name
+    return f"{slot.name} ({slot.gpu.name}, {slot.gpu.device_class}, {slot.gpu.uuid})"
+
+
+@cache
+def _versions(driver: str) -> Mapping[str, str]:
+    found = {"tilelab": version("tilelab"), "python": platform.python_version()}
+    return {**found, "driver": driver} if driver else found

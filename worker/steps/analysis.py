@@ -1,0 +1,149 @@
+"""The whole way of `tilelab analyze`: source rules, compilation, disassembly, the counted run, and what it means."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kernels.analysis.model import Analysis
+from kernels.compile.compilation import Compilation
+from kernels.exercise import Exercise
+from kernels.exercise.sizes import misfit
+from kernels.source import Source
+from kernels.verdict import Finding
+from worker.sandbox.limits import Failure, SandboxFailure
+from worker.steps.clock import Clock
+from worker.steps.closer_look import Look, count, explain, look_at
+from worker.steps.evidence import Target, fits, target, unknown_capability
+from worker.steps.grading import WARNING_LIMIT, Progress
+from worker.steps.source import read
+from worker.steps.stages import Stages
+
+logger = logging.getLogger(__name__)
+
+_AFFORDABLE = 100_000_000
+_FAILURES: Mapping[Failure, str] = {
+    Failure.TIME: "Counting took longer than this machine allows it; try a smaller --size.",
+    Failure.MEMORY: "Counting needed more memory than it may use; try a smaller --size.",
+}
+
+
+class UnfitSizes(ValueError):
+    """The sizes that were asked for are too large, or none that the exercise is made for; the text says more."""
+
+
+class AnalysisFailed(RuntimeError):
+    """The fault is ours or this machine's; the text is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisJob:
+    """One source to analyse.
+
+    sizes: where to count; None for the exercise's own
+    tile: of `--tile`; None for the exercise's own
+    """
+
+    source: bytes
+    exercise: Exercise
+    arch: str
+    cache: Path
+    sizes: Mapping[str, int] | None = None
+    tile: int | None = None
+    target: Target = field(default_factory=target)
+
+
+def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: None) -> Analysis:
+    """The analysis of one source; where it cannot be made, its message says why.
+
+    raise (UnfitSizes): for sizes that do not fit
+    raise (AnalysisFailed): where a process failed through our fault
+    raise (NVRTCUnavailable, HeadersUnavailable): where the compiler or its headers are missing
+    """
+    clock = Clock()
+    begun = Analysis(job.exercise.name, job.arch, job.tile or job.exercise.tile)
+    try:
+        source = read(job.source, job.exercise, job.arch, job.cache, stages, job.tile, job.sizes)
+    except SandboxFailure as failure:
+        raise AnalysisFailed(f"the analysis failed inside the sandbox ({failure.kind}).") from failure
+    if not isinstance(source, Source):
+        return _stopped(begun, source, clock)
+    look = look_at(
+        job.exercise,
+        source,
+        job.arch,
+        job.cache,
+        tile=job.tile,
+        sizes=job.sizes,
+        at_target=job.target,
+        light=True,
+    )
+    _check_size(look)
+    case = look.plan.cases[0]
+    begun = replace(begun, tile=look.plan.tile, sizes=dict(case.sizes), launch=case.launch)
+    clock.lap("read")
+    try:
+        return _run(begun, look, stages, clock, progress)
+    except SandboxFailure as failure:
+        if failure.kind not in _FAILURES:
+            raise AnalysisFailed(f"the analysis failed inside the sandbox ({failure.kind}).") from failure
+        logger.warning("no analysis: %s", failure)
+        return replace(begun, message=_FAILURES[failure.kind], seconds=dict(clock.seconds))
+
+
+def _check_size(look: Look) -> None:
+    case = look.plan.cases[0]
+    if reason := misfit(look.exercise, case.sizes, look.plan.tile, look.source.macros):
+        raise UnfitSizes(reason)
+    if not fits(look.plan):
+        raise UnfitSizes(
+            "the matrices would take more memory than an analysis may use; at most 4,096 by 4,096 fit."
+        )
+
+
+def _run(begun: Analysis, look: Look, stages: Stages, clock: Clock, progress: Progress) -> Analysis:
+    progress("compiling")
+    look.start_compiling(stages, (look.plan,))
+    made = look.compile(stages, look.plan)
+    clock.lap("compile")
+    if not isinstance(made, Compilation):
+        return _stopped(begun, made, clock, stages)
+    begun = replace(begun, resources=made.resources, warnings=made.diagnostics[:WARNING_LIMIT])
+    progress("counting on the CPU device")
+    stages.start_disassembly(made.cubin)
+    counted = count(look, stages, made, affordable=_AFFORDABLE, observe=True)
+    clock.lap("count")
+    if counted.problem is not None:
+        return _stopped(begun, (counted.problem,), clock, stages)
+    evidence, occupancy = explain(look, made, counted)
+    if note := _older(look, made):
+        evidence = replace(evidence, notes=(note, *evidence.notes))
+    return replace(
+        begun,
+        evidence=evidence,
+        occupancy=occupancy,
+        findings=(*counted.findings, *look.source.warnings),
+        isolation=stages.isolation(),
+        seconds=dict(clock.seconds),
+    )
+
+
+def _older(look: Look, made: Compilation) -> str:
+    launch = look.plan.cases[0].launch
+    if not look.target.asked or launch is None:
+        return ""
+    return unknown_capability(look.target, launch, made.resources)
+
+
+def _stopped(
+    begun: Analysis, findings: tuple[Finding, ...], clock: Clock, stages: Stages | None = None
+) -> Analysis:
+    return replace(
+        begun,
+        message="The kernel cannot be analysed.",
+        findings=findings,
+        seconds=dict(clock.seconds),
+        isolation=stages.isolation() if stages is not None else (),
+    )

@@ -1,0 +1,196 @@
+"""The check step: runs a compiled kernel on the CPU device and judges it, inside the sandbox.
+
+Plain dictionaries in and out, because the two ends are different processes; the data classes are the contract. The
+request holds all that the step needs: it runs where no file can be opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kernels.compile.diagnostics import Resources
+from kernels.judging.plan import CasePlan, Plan
+from kernels.launch import Launch
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
+from kernels.wire import from_plain, to_plain
+from worker.contract.digest import digest
+from worker.sandbox.telling import tell
+
+if TYPE_CHECKING:
+    from kernels.device import Budget, Buffer, Execution, Program, Schedule
+    from kernels.judging.judge import RunKernel
+
+T = TypeVar("T")
+
+NOT_STARTED = "not run, because the kernel could not be read"
+NOT_FILLED = "not run, because a module variable does not fit"
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One compilation of the file.
+
+    globals: the mangled names of module globals, by their names in the source
+    """
+
+    ptx: str
+    entry: str
+    globals: Mapping[str, str]
+    resources: Resources
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """A plan and what to run it with: its compilations, by `CasePlan.module`."""
+
+    plan: Plan
+    modules: tuple[Module, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResponse:
+    """What the cases showed; the fields are those of kernels.judging.judge.Judgement and of kernels.report.Report.
+
+    ptx_digests: of the modules that were read, by `CasePlan.module`: nothing else may be measured
+    """
+
+    findings: tuple[Finding, ...]
+    checks: tuple[CaseCheck, ...]
+    printed: str = ""
+    printed_case: str | None = None
+    launch: Launch | None = None
+    ptx_digests: tuple[str, ...] = ()
+
+
+def warm_up() -> None:
+    """Load all that a check needs, down to what numpy loads at first use: nothing can be opened afterwards."""
+    import numpy as np
+    import numpy.ma  # numpy.unique looks at it
+
+    from kernels import device
+    from kernels.judging import judge, module_variables
+    from worker.steps import samples
+
+    assert all((device, judge, module_variables, samples))
+    np.random.Generator(np.random.Philox(np.random.SeedSequence(1))).integers(0, 2, 1)
+
+
+def check_step(request: dict[str, Any]) -> dict[str, Any]:
+    """The step itself."""
+    plain: dict[str, Any] = to_plain(check(from_plain(CheckRequest, request)))
+    return plain
+
+
+def check(request: CheckRequest) -> CheckResponse:
+    """Read the PTX and judge all cases of the plan."""
+    digests = tuple(digest(module.ptx) for module in request.modules)
+    return replace(_check(request), ptx_digests=digests)
+
+
+def _check(request: CheckRequest) -> CheckResponse:
+    from kernels import device
+    from kernels.judging.judge import judge
+    from worker.steps.samples import sampled_findings
+
+    seen: list[Finding] = []
+    try:
+        loaded = [Loaded(module, device.load_program(module.ptx, module.entry)) for module in request.modules]
+        for each in loaded:
+            device.check(each.program)
+        if unfit := misfits_in(request.plan, loaded):
+            return _not_run(request.plan, unfit, NOT_FILLED)
+        resources = [module.resources for module in request.modules]
+        found = judge(request.plan, _runner(request.plan, loaded, seen), resources)
+        findings = (*found.findings, *sampled_findings(request.plan, loaded))
+    except device.Unsupported as reason:
+        return _unsupported(request.plan, str(reason), reason.line, seen)
+    except device.Malformed as reason:
+        return _unsupported(request.plan, f"The compiled kernel cannot be read: {reason}.", reason.line)
+    findings = tuple(sorted(findings, key=finding_order))
+    return CheckResponse(findings, found.checks, found.printed, found.printed_case, found.launch)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One module on the CPU device. It stays loaded over all its cases, as on a GPU.
+
+    state: what one launch leaves in `__device__` variables the next one finds, so that a kernel which hands out an
+        earlier result again is found out
+    """
+
+    module: Module
+    program: Program
+    state: dict[str, bytes] = field(default_factory=dict)
+
+    def named(self, values: Mapping[str, T]) -> dict[str, T]:
+        """What belongs to module variables, by their mangled names."""
+        return {self.module.globals[symbol]: value for symbol, value in values.items()}
+
+
+def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:
+    """Module variables that do not fit, each told of once: at the smallest case that shows it."""
+    from kernels.judging.module_variables import Extent, misfits
+
+    found: dict[int | str | None, Finding] = {}
+    for case in sorted(plan.cases, key=lambda case: case.weight):
+        # a compilation for a size that is too large to run is looked at all the same
+        if case.on_cpu or (case.size_macros and case.module < len(loaded)):
+            module, variables = loaded[case.module].module, loaded[case.module].program.variables
+            extents = {
+                symbol: Extent(variables[name].space, variables[name].size)
+                for symbol, name in module.globals.items()
+                if name in variables
+            }
+            for finding in misfits(case, extents):
+                found.setdefault(finding.line or finding.message, finding)
+    return tuple(found.values())
+
+
+def _runner(plan: Plan, loaded: Sequence[Loaded], seen: list[Finding]) -> RunKernel:
+    """The CPU device with these modules in it.
+
+    seen: gets the errors of each run, which count even if a later run cannot be made
+    """
+    from kernels import device
+    from kernels.judging.judge import arguments, constants
+
+    begun: set[str] = set()
+
+    def run(case: CasePlan, buffers: Sequence[Buffer], schedule: Schedule, budget: Budget) -> Execution:
+        assert case.launch is not None, "only a case that can be launched is run"
+        if case.name not in begun:
+            begun.add(case.name)
+            tell(case.name)
+        on = loaded[case.module]
+        execution = device.run(
+            on.program,
+            case.launch,
+            arguments(case),
+            buffers,
+            symbols=on.named(case.symbols),
+            shapes=case.shapes,
+            state=on.state | on.named(constants(case)),
+            schedule=schedule,
+            budget=budget,
+            warp_races=plan.warp_races,
+            races=schedule is device.Schedule.LOCKSTEP,
+        )
+        on.state.update(execution.state)
+        seen.extend(finding for finding in execution.findings if finding.severity is Severity.ERROR)
+        return execution
+
+    return run
+
+
+def _unsupported(plan: Plan, message: str, line: int | None, seen: Sequence[Finding] = ()) -> CheckResponse:
+    """Why the kernel cannot be judged, with one finding for each place that runs before it showed to be wrong."""
+    places = {(finding.kind, finding.line, finding.other_line): finding for finding in reversed(seen)}
+    findings = sorted((Finding(Verdict.UNSUPPORTED, message, line), *places.values()), key=finding_order)
+    return _not_run(plan, tuple(findings), NOT_STARTED)
+
+
+def _not_run(plan: Plan, findings: tuple[Finding, ...], note: str) -> CheckResponse:
+    checks = tuple(CaseCheck(case.name, CaseStatus.NOT_RUN, note) for case in plan.cases)
+    return CheckResponse(findings, checks)

@@ -1,0 +1,296 @@
+"""What of a job needs no GPU: source rules, compilation, check, and the counts of an accepted kernel."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernels.compile.compilation import Compilation
+from kernels.exercise import Exercise, Operation
+from kernels.exercise.sizes import unranked
+from kernels.judging.plan import Plan, make_plan, select_cases
+from kernels.report import CPU_DEVICE, Report, message_for
+from kernels.source import Source
+from kernels.source.loops import name_loops
+from kernels.source.named_lines import point_at_names
+from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
+from worker.contract.measure_work import MeasureRequest
+from worker.sandbox.limits import Failure, SandboxFailure
+from worker.steps.check_step import CheckRequest, CheckResponse
+from worker.steps.clock import Clock
+from worker.steps.closer_look import Look, begin, finish, prepare
+from worker.steps.compiling import compile_request
+from worker.steps.evidence import module_of
+from worker.steps.measuring import Made, remains_open
+from worker.steps.measuring import request as measure_request
+from worker.steps.source import read
+from worker.steps.stages import Stages
+
+WARNING_LIMIT = 10
+
+logger = logging.getLogger(__name__)
+
+Progress = Callable[[str], None]
+"""Told what is being done now, in a word or two."""
+
+
+FAILURES: Mapping[Failure, str] = {
+    Failure.TIME: "Grading took longer than this machine allows it.",
+    Failure.MEMORY: "Grading needed more memory than it may use.",
+    Failure.CRASH: "A process that grades died.",
+    Failure.START: "The sandbox process did not start.",
+    Failure.ERROR: "The grader failed inside the sandbox.",
+}
+"""Each way in which a process of ours can fail a job, in words for whoever waits for it."""
+
+
+class NoSuchCase(ValueError):
+    """No case of the exercise has the asked name; the text lists those there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One source to grade.
+
+    cache: folder for the compiler's own headers, unpacked when a source first includes one
+    tile: of `--tile`; None for the exercise's own
+    seed: 128 bits in hex, from which all inputs are made
+    case: only the cases of that name, or with these words in it; None for all
+    evidence: whether an accepted kernel is looked at more closely; not where only some cases run
+    gpu: device class of the stages' GPU, on which a kernel that passes is judged once more and measured; "" for none
+    """
+
+    source: bytes
+    exercise: Exercise
+    arch: str
+    seed: str
+    cache: Path
+    tile: int | None = None
+    case: str | None = None
+    evidence: bool = False
+    gpu: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A source that may be compiled, and on what it is judged."""
+
+    job: Job
+    plan: Plan
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A kernel that the CPU device has judged.
+
+    report: on it, without its counts
+    digests: of the PTX that was judged, by module
+    compared: whether the exercise says what is right
+    asked: of a GPU, where one has to go on; None where nothing remains open, or the job names none
+    look, counted: what is counted, and its compilation; None where nothing is
+    """
+
+    report: Report
+    digests: tuple[str, ...]
+    compared: bool
+    asked: MeasureRequest | None = None
+    look: Look | None = None
+    counted: Compilation | None = None
+
+
+def plan_for(job: Job, stages: Stages, clock: Clock) -> Planned | Report:
+    """Read the source; a report where it breaks the source rules. Raises as `check_and_count`, and NoSuchCase."""
+    source = read(job.source, job.exercise, job.arch, job.cache, stages, job.tile)
+    if not isinstance(source, Source):
+        plan = _select(make_plan(job.exercise, None, job.tile, job.seed), job.case)
+        clock.lap("read")
+        return _stopped(job, plan, source, clock.seconds)
+    plan = _select(make_plan(job.exercise, source, job.tile, job.seed), job.case)
+    clock.lap("read")
+    return Planned(job, plan, source)
+
+
+def check_and_count(
+    job: Job, stages: Stages, progress: Progress = lambda _: None
+) -> tuple[Report, Checked | None]:
+    """All that can be said of a source here; where `asked` of the second is there, a GPU goes on, perhaps elsewhere.
+
+    Nothing of ours is turned into a report here, unlike by `worker.steps.grading.grade`.
+
+    raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): the fault is not the submission's
+    """
+    clock = Clock()
+    planned = plan_for(job, stages, clock)
+    if isinstance(planned, Report):
+        return planned, None
+    checked = check(planned, stages, clock, progress)
+    if isinstance(checked, Report):
+        return checked, None
+    return count(checked, stages, clock, progress), checked
+
+
+def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) -> Checked | Report:
+    """Compile and judge; a report where there is nothing to judge. Raises as `check_and_count` does."""
+    job, plan, source = planned.job, planned.plan, planned.source
+    progress("compiling")
+    look = None
+    if job.evidence and job.case is None:
+        look = prepare(job.exercise, source, job.arch, job.cache, job.tile, plan, stages)
+    made = _compile(job, plan, source, stages, look)
+    clock.lap("compile")
+    if isinstance(made, tuple):
+        return _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
+    closer = begin(look, stages)
+    progress("checking on the CPU device")
+    checked = stages.check(CheckRequest(plan, tuple(map(module_of, made))))
+    warnings = (*source.warnings, *_unranked(job, source, plan))
+    found = point_at_names(name_loops(checked.findings, source.text), source.text)
+    checked = replace(checked, findings=(*found, *warnings))
+    clock.lap("check")
+    report = _report(planned, made, checked, clock.seconds, stages.isolation())
+    compared = plan.operation is not Operation.ANALYSIS
+    asked = _asked(planned, made) if remains_open(report) else None
+    return Checked(report, checked.ptx_digests, compared, asked, look, closer)
+
+
+def count(checked: Checked, stages: Stages, clock: Clock, progress: Progress) -> Report:
+    """The report with the evidence, where there is something to count. Never raises for what that fails in."""
+    report = checked.report
+    look, made = checked.look, checked.counted
+    if look is not None and made is not None and report.verdict is Verdict.ACCEPTED:
+        progress("counting on the CPU device")
+        evidence, occupancy = finish(look, stages, made)
+        clock.lap("count")
+        report = replace(report, evidence=evidence, occupancy=occupancy)
+    return replace(report, seconds=dict(clock.seconds))
+
+
+def system_error(
+    job: Job,
+    plan: Plan | None,
+    failure: SandboxFailure,
+    seconds: Mapping[str, float],
+    isolation: tuple[str, ...],
+) -> Report:
+    """The report where a fault of ours kept a source from being judged.
+
+    plan: None where it was not made yet
+    """
+    logger.error("a step failed: %s", failure)
+    finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]} This is our fault, not the kernel's.")
+    plan = plan or _select(make_plan(job.exercise, None, job.tile, job.seed), job.case)
+    return _stopped(job, plan, (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
+
+
+def _asked(planned: Planned, made: Sequence[Compilation]) -> MeasureRequest | None:
+    """What to ask of the GPU that the job names."""
+    job = planned.job
+    if not job.gpu:
+        return None
+    asked = measure_request(job.exercise, planned.source, job.tile, Made(planned.plan, made))
+    if job.case is not None:  # some cases say nothing about a rank
+        asked = replace(asked, ranking=None, curve=())
+    return asked
+
+
+def _select(plan: Plan, case: str | None) -> Plan:
+    if case is None:
+        return plan
+    chosen = select_cases(plan, case)
+    if not chosen.cases:
+        known = "; ".join(case.name for case in plan.cases)
+        raise NoSuchCase(f"no case is called {case!r}; there are: {known}")
+    if not any(each.on_cpu for each in chosen.cases):
+        raise NoSuchCase(f"{case}: too large for the CPU device, so nothing would run")
+    return chosen
+
+
+def _unranked(job: Job, source: Source, plan: Plan) -> tuple[Finding, ...]:
+    """Why the ranking size is not in the plan, as a warning."""
+    reason = "" if job.case is not None else unranked(job.exercise, plan.tile, source.macros)
+    return (Finding(Verdict.REJECTED, reason, severity=Severity.WARNING),) if reason else ()
+
+
+def _compile(
+    job: Job, plan: Plan, source: Source, stages: Stages, look: Look | None
+) -> list[Compilation] | tuple[Finding, ...]:
+    """What the cases need, in the order of their modules; or what keeps the first that fails from being made."""
+    made: list[Compilation] = []
+    for case in plan.modules(large=bool(job.gpu)):
+        request = compile_request(job.exercise, source, replace(plan, cases=(case,)), job.arch, job.cache)
+        compiled = stages.compile(request)
+        if not isinstance(compiled, Compilation):
+            example = Example(case=case.name) if case.size_macros else None
+            return tuple(replace(finding, example=finding.example or example) for finding in compiled)
+        made.append(compiled)
+        if look is not None:
+            look.made.append((request, compiled))
+    return made
+
+
+def _report(
+    planned: Planned,
+    made: Sequence[Compilation],
+    checked: CheckResponse,
+    seconds: Mapping[str, float],
+    isolation: tuple[str, ...],
+) -> Report:
+    job, plan, source = planned.job, planned.plan, planned.source
+    verdict = decide(checked.findings)
+    largest = max((case for case in plan.cases if case.on_cpu), key=lambda case: case.weight)
+    left_to_gpu = job.gpu and verdict is Verdict.UNSUPPORTED
+    launch = largest.launch if left_to_gpu else checked.launch
+    said = dict.fromkeys(warning for each in made for warning in each.diagnostics)
+    return Report(
+        verdict=verdict,
+        message=message_for(
+            verdict,
+            checked.findings,
+            checked.checks,
+            compared=plan.operation is not Operation.ANALYSIS,
+        ),
+        exercise=job.exercise.name,
+        device=CPU_DEVICE,
+        arch=made[0].arch,
+        tile=plan.tile,
+        findings=checked.findings,
+        checks=checked.checks,
+        seconds=dict(seconds),
+        printed=checked.printed,
+        printed_case=checked.printed_case,
+        resources=made[largest.module].resources,
+        warnings=tuple(said)[:WARNING_LIMIT],
+        launch=launch,
+        launch_note=source.launch_note(job.tile) if launch is not None else "",
+        seed=plan.seed,
+        isolation=isolation,
+    )
+
+
+def _stopped(
+    job: Job,
+    plan: Plan,
+    findings: tuple[Finding, ...],
+    seconds: Mapping[str, float],
+    isolation: tuple[str, ...] = (),
+    verdict: Verdict | None = None,
+) -> Report:
+    """The report on a source that never ran."""
+    verdict = verdict or decide(findings)
+    checks = tuple(CaseCheck(case.name, CaseStatus.NOT_RUN, "the kernel was not run") for case in plan.cases)
+    return Report(
+        verdict=verdict,
+        message=message_for(verdict, findings, checks),
+        exercise=job.exercise.name,
+        device=CPU_DEVICE,
+        arch=job.arch,
+        tile=plan.tile,
+        findings=findings,
+        checks=checks,
+        seconds=dict(seconds),
+        seed=plan.seed,
+        isolation=isolation,
+    )

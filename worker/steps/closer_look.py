@@ -1,0 +1,200 @@
+"""A closer look at one kernel: what has to be compiled for it, the counted run, and what its counts mean."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+
+from kernels.analysis.evidence import Evidence
+from kernels.compile.compilation import Compilation
+from kernels.exercise import Exercise
+from kernels.exercise.sizes import fitted, misfit
+from kernels.judging.plan import CasePlan, Plan, plan_at
+from kernels.occupancy import Occupancy
+from kernels.source import Source
+from kernels.verdict import Finding
+from worker.sandbox.compiling import CompileRequest
+from worker.sandbox.limits import SandboxFailure
+from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
+from worker.steps.compiling import compile_request, same_code
+from worker.steps.evidence import Target, analysis_tile, fits, meaning, module_of, target
+from worker.steps.stages import Stages
+
+logger = logging.getLogger(__name__)
+
+NO_EVIDENCE = "No evidence: the counted run failed. The verdict does not depend on it."
+_AFFORDABLE_BESIDE_A_CHECK = 30_000_000
+
+Made = Compilation | tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is looked at.
+
+    plan: of one case, the counted one
+    small: of one case, the one that the phase table is made from
+    ranking: of one case, the one that the speed of light is told for
+    made: compilations so far, each with its request: what would give the same code is made once
+    """
+
+    exercise: Exercise
+    source: Source
+    arch: str
+    cache: Path
+    plan: Plan
+    small: Plan | None
+    ranking: Plan | None
+    target: Target
+    made: list[tuple[CompileRequest, Made]] = field(default_factory=list)
+
+    def request(self, plan: Plan) -> CompileRequest:
+        """The compilation for a plan."""
+        return compile_request(self.exercise, self.source, plan, self.arch, self.cache)
+
+    def compile(self, stages: Stages, plan: Plan) -> Made:
+        """Compile for a plan, unless that was done."""
+        wanted = self.request(plan)
+        for request, made in self.made:
+            if same_code(request, wanted):
+                return made
+        new = stages.compile(wanted)
+        self.made.append((wanted, new))
+        return new
+
+    def start_compiling(self, stages: Stages, others: tuple[Plan, ...]) -> None:
+        """Begin what it takes beside the compilations for other plans, so that it is there when it is needed."""
+        requests = [self.request(plan) for plan in others]
+        for plan in (self.plan, self.small):
+            wanted = self.request(plan) if plan is not None and fits(plan) else None
+            if wanted is not None and not any(same_code(request, wanted) for request in requests):
+                requests.append(wanted)
+                stages.start_compiling(wanted)
+
+
+def look_at(
+    exercise: Exercise,
+    source: Source,
+    arch: str,
+    cache: Path,
+    *,
+    tile: int | None = None,
+    sizes: Mapping[str, int] | None = None,
+    at_target: Target | None = None,
+    light: bool = False,
+) -> Look:
+    """A closer look at a source; at the exercise's own sizes and tile where none are given.
+
+    The exercise's own sizes are brought to ones that a tile of the source's own fits.
+
+    light: whether to tell the speed of light
+    """
+    chosen = analysis_tile(exercise, source, tile)
+    at = sizes or fitted(exercise, exercise.analysis_sizes(chosen, source.macros), chosen, source.macros)
+    plan = plan_at(exercise, source, chosen, at)
+    small = None
+    if exercise.phases is not None:
+        small = plan_at(exercise, source, exercise.phases.tile or chosen, exercise.phases.sizes)
+    ranking = plan_at(exercise, source, chosen, exercise.ranking) if light else None
+    if misfit(exercise, exercise.ranking, chosen, source.macros):
+        ranking = None
+    if ranking is not None and (ranking.cases[0].launch is None or not fits(ranking)):
+        ranking = None
+    return Look(exercise, source, arch, cache, plan, small, ranking, at_target or target())
+
+
+def count(
+    look: Look, stages: Stages, made: Compilation, *, affordable: int, observe: bool
+) -> AnalysisResponse:
+    """The counted run, once `stages.start_disassembly` was called for this compilation. Raises SandboxFailure."""
+    small = None
+    if look.small is not None:
+        again = look.compile(stages, look.small)
+        small = SmallRun(look.small, module_of(again)) if isinstance(again, Compilation) else None
+    disassembly = stages.disassembly()
+    return stages.analyse(
+        AnalysisRequest(
+            look.plan,
+            module_of(made),
+            disassembly.text,
+            disassembly.reason,
+            light=_ranking_case(look),
+            phases=small,
+            affordable=affordable,
+            observe=observe,
+        )
+    )
+
+
+def _ranking_case(look: Look) -> CasePlan | None:
+    """The case of the ranking size, where it runs what was compiled for the counted one."""
+    if look.ranking is None or not same_code(look.request(look.ranking), look.request(look.plan)):
+        return None
+    return look.ranking.cases[0]
+
+
+def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[Evidence, Occupancy | None]:
+    """What the counts mean."""
+    return meaning(counted, look.exercise, look.source, look.plan, made.resources, look.target, look.ranking)
+
+
+def prepare(
+    exercise: Exercise,
+    source: Source,
+    arch: str,
+    cache: Path,
+    tile: int | None,
+    checked: Plan,
+    stages: Stages,
+) -> Look | None:
+    """A closer look beside a check, its processes started; None where that fails. Never raises, like those below.
+
+    checked: the plan of the check, whose compilations need not be made twice
+    """
+    with _Harmless():
+        look = look_at(exercise, source, arch, cache, tile=tile)
+        others = tuple(replace(checked, cases=(case,)) for case in checked.modules())
+        look.start_compiling(stages, others)
+        return look
+    return None
+
+
+def begin(look: Look | None, stages: Stages) -> Compilation | None:
+    """Start the disassembly, to run beside a check; None where this kernel cannot be looked at."""
+    with _Harmless():
+        made = look.compile(stages, look.plan) if look is not None and fits(look.plan) else None
+        if isinstance(made, Compilation):
+            stages.start_disassembly(made.cubin)
+            return made
+    return None
+
+
+def finish(look: Look, stages: Stages, made: Compilation) -> tuple[Evidence, Occupancy | None]:
+    """The evidence for a report; where there is none, a note says why."""
+    with _Harmless():
+        counted = count(look, stages, made, affordable=_AFFORDABLE_BESIDE_A_CHECK, observe=False)
+        if counted.problem is None:
+            return explain(look, made, counted)
+        return Evidence(notes=(f"No evidence: {counted.problem.message}",)), None
+    return Evidence(notes=(NO_EVIDENCE,)), None
+
+
+class _Harmless:
+    """Logs what goes wrong and goes on: no verdict depends on a closer look."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, SandboxFailure):
+            logger.warning("no evidence: %s", error)  # a trace would say nothing more
+            return True
+        if isinstance(error, Exception):
+            logger.warning("no evidence", exc_info=error)
+            return True
+        return False

@@ -1,0 +1,182 @@
+"""Evidence for one compiled kernel: what has to be counted, and what the counts mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kernels.analysis.devices import Device, device_named
+from kernels.analysis.evidence import Evidence, Light, Totals
+from kernels.analysis.explanation import explained
+from kernels.analysis.first_look import RIGHT_FIRST
+from kernels.analysis.light import Footprint, light
+from kernels.analysis.subject import FLOAT, Subject, product_of
+from kernels.compile.compilation import Compilation
+from kernels.compile.diagnostics import Resources
+from kernels.exercise import Exercise, Operation, Role
+from kernels.exercise.goals import goals
+from kernels.judging.plan import Plan
+from kernels.launch import Launch
+from kernels.occupancy import Occupancy, limits_of, occupancy
+from kernels.occupancy.survey import Figures, command
+from kernels.source import Source
+from kernels.verdict import Severity
+from worker.contract.architectures import ARCHES
+from worker.steps.analysis_step import MOST_ELEMENTS, STOPPED, AnalysisResponse
+from worker.steps.check_step import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the numbers are for.
+
+    device: the one that the speed of light is for
+    cc: compute capability that the kernel is compiled for, and its occupancy worked out
+    asked: the compute capability that was asked for, where it is one that the compiler does not know
+    """
+
+    device: Device
+    cc: str
+    asked: str = ""
+
+
+def target(device: str = "h200", cc: str | None = None) -> Target:
+    """A device by its name, and a compute capability, the device's own where none is given.
+
+    raise (DeviceError, UnknownCapability): where there is none of that name
+    """
+    found = device_named(device)
+    asked = limits_of(cc or found.cc).cc
+    if arch_of(asked) in ARCHES:
+        return Target(found, asked)
+    return Target(found, capability(ARCHES[0]), asked)
+
+
+def arch_of(cc: str) -> str:
+    """`sm_90` of `9.0`."""
+    return f"sm_{cc.replace('.', '')}"
+
+
+def capability(arch: str) -> str:
+    """`9.0` of `sm_90`."""
+    number = arch.removeprefix("sm_")
+    return f"{number[:-1]}.{number[-1]}"
+
+
+def unknown_capability(asked: Target, launch: Launch, resources: Resources) -> str:
+    """What to do where the compiler does not know the compute capability that was asked for."""
+    figures = Figures(
+        launch.threads, resources.registers, resources.shared_bytes, launch.shared, resources.barriers
+    )
+    return (
+        f"The compiler does not know compute capability {asked.asked}, only {asked.cc} and newer: all figures here "
+        f"are for {asked.cc}. For the occupancy on {asked.asked} with the registers that the kernel takes on "
+        f"{asked.cc}: {command(figures, asked.asked)}"
+    )
+
+
+def elements(plan: Plan) -> int:
+    """Elements of all operands of the plan's one case."""
+    return sum(matrix.rows * matrix.columns for matrix in plan.cases[0].matrices)
+
+
+def fits(plan: Plan) -> bool:
+    """Whether the operands are small enough to be held in memory here."""
+    return elements(plan) <= MOST_ELEMENTS
+
+
+def module_of(made: Compilation) -> Module:
+    """Of a compilation what a run needs."""
+    return Module(made.ptx, made.entry, made.globals, made.resources)
+
+
+def meaning(
+    counted: AnalysisResponse,
+    exercise: Exercise,
+    source: Source,
+    plan: Plan,
+    resources: Resources,
+    target: Target,
+    ranking: Plan | None = None,
+) -> tuple[Evidence, Occupancy | None]:
+    """The evidence of a counted run with all that follows from it, and the occupancy.
+
+    ranking: what `counted.light` was counted at; without it the speed of light is told for the counted size
+    """
+    case = plan.cases[0]
+    assert case.launch is not None, "only a case that was launched was counted"
+    inputs = tuple(matrix for matrix in case.matrices if matrix.role is Role.INPUT)
+    totals = counted.evidence.totals
+    held = occupancy(
+        limits_of(target.cc),
+        case.launch.threads,
+        resources.registers,
+        resources.shared_bytes,
+        case.launch.shared,
+        barriers=resources.barriers,
+    )
+    subject = Subject(
+        operation=exercise.operation.value,
+        tile=plan.tile,
+        launch=case.launch,
+        resources=resources,
+        lines=counted.evidence.lines,
+        totals=totals,
+        inputs=inputs,
+        outputs=tuple(matrix for matrix in case.matrices if matrix.role is Role.OUTPUT),
+        product=product_of(inputs) if exercise.operation is Operation.MATMUL else None,
+        barriers=counted.barriers,
+        occupancy=held,
+    )
+    if ranking is not None and counted.light is not None and _writes_all(counted.light, ranking):
+        bound = _light(counted.light, ranking, target.device)
+    else:
+        bound = _light(totals, plan, target.device)
+    subject = replace(subject, light=bound)
+    errors = [finding for finding in counted.findings if finding.severity is Severity.ERROR]
+    if any(finding.kind in STOPPED for finding in errors):
+        return replace(counted.evidence, advice=(RIGHT_FIRST,)), held
+    evidence = explained(
+        counted.evidence,
+        subject,
+        bound=lambda totals: _light(totals, plan, target.device).milliseconds,
+        light=(bound,),
+        goals=goals(exercise, case.sizes, plan.tile, totals, source.macros)
+        if _has_goals(exercise, plan)
+        else (),
+        broken=bool(errors),
+    )
+    return evidence, held
+
+
+def _writes_all(totals: Totals, plan: Plan) -> bool:
+    """Whether a launch wrote its whole output: one with a grid of fixed size may leave out most of a large one."""
+    if totals.global_atomic_requests:
+        return True
+    outputs = (each for each in plan.cases[0].matrices if each.role is Role.OUTPUT)
+    return totals.global_store_bytes >= FLOAT * sum(each.rows * each.columns for each in outputs)
+
+
+def _has_goals(exercise: Exercise, plan: Plan) -> bool:
+    """Goals are numbers for the exercise's own sizes and tile; elsewhere they say nothing."""
+    rule = exercise.analysis
+    return rule is not None and (dict(rule.sizes), rule.tile or plan.tile) == (
+        dict(plan.cases[0].sizes),
+        plan.tile,
+    )
+
+
+def analysis_tile(exercise: Exercise, source: Source, asked: int | None) -> int:
+    """The tile to count with: the one that was asked for, else the exercise's for analysis; a file may set its own."""
+    rule = exercise.analysis
+    return source.tile(exercise, asked or (rule.tile if rule is not None else None))
+
+
+def _light(totals: Totals, plan: Plan, device: Device) -> Light:
+    """The bound for the launch of the plan's one case."""
+    case = plan.cases[0]
+    assert case.launch is not None, "only a case that was launched was counted"
+    read, written = (
+        sum(matrix.rows * matrix.columns * FLOAT for matrix in case.matrices if matrix.role is role)
+        for role in (Role.INPUT, Role.OUTPUT)
+    )
+    return light(totals, case.launch, case.sizes, device, Footprint(read, written))

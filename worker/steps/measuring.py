@@ -1,0 +1,213 @@
+"""The measure step as a job sees it: what is asked of the GPU, and what its answer makes of the report."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from kernels.compile.compilation import Compilation
+from kernels.exercise import Exercise, Operation
+from kernels.exercise.sizes import misfit
+from kernels.judging.limits import launch_finding
+from kernels.judging.plan import CasePlan, Plan, plan_at
+from kernels.measurement import Measurement
+from kernels.occupancy.by_driver import MeasuredOccupancy, by_driver
+from kernels.report import Report, message_for
+from kernels.source import Source
+from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide, finding_order
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, WireCode
+from worker.sandbox.limits import Failure, SandboxFailure
+from worker.steps.evidence import capability
+
+# The ranking size times these: 256 to 4096 for one of 2048.
+_CURVE = (1 / 8, 1 / 4, 1 / 2, 1, 2)
+
+UNMADE = (
+    "accesses outside arrays that stay inside the same allocation",
+    "races between threads",
+    "reads of memory before it is written",
+    "barriers that not every thread reaches",
+)
+"""What only the CPU device can see: not looked for in a kernel with an instruction that it does not know."""
+
+UNCHECKED = "only the GPU could run it, so nobody looked for races and reads of unwritten values"
+
+_REMAINS_OPEN = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})
+
+
+class OtherCode(RuntimeError):
+    """What ran on the GPU is not what was checked on the CPU device; the text has the digests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The compilations of a job and what their modules are for, by `CasePlan.module`."""
+
+    plan: Plan
+    compilations: Sequence[Compilation]
+
+
+def remains_open(report: Report) -> bool:
+    """Whether the GPU goes on after a check: the CPU device found nothing wrong, or could not read the kernel.
+
+    A kernel of which it could read a part, and found a race there, is not measured either.
+    """
+    errors = {finding.kind for finding in report.findings if finding.severity is Severity.ERROR}
+    return report.verdict in _REMAINS_OPEN and errors <= {Verdict.UNSUPPORTED}
+
+
+def request(exercise: Exercise, source: Source, tile: int | None, made: Made) -> MeasureRequest:
+    """What to ask of the GPU for a kernel that passed."""
+    ranking = next((case for case in made.plan.cases if dict(case.sizes) == dict(exercise.ranking)), None)
+    if ranking is not None and ranking.module >= len(made.compilations):
+        ranking = None
+    return MeasureRequest(
+        plan=made.plan,
+        modules=tuple(map(_on_the_wire, made.compilations)),
+        ranking=ranking,
+        curve=tuple(_curve(exercise, source, tile, made)) if ranking is not None else (),
+        metric=exercise.metric.value,
+    )
+
+
+def _curve(exercise: Exercise, source: Source, tile: int | None, made: Made) -> Iterator[CasePlan]:
+    """Cases of other sizes, the smallest first: those that the exercise is made for and the source can launch."""
+    if exercise.operation is Operation.ANALYSIS:
+        return
+    for factor in _CURVE:
+        sizes = {name: int(size * factor) for name, size in exercise.ranking.items()}
+        if factor == 1 or min(sizes.values()) < 1 or misfit(exercise, sizes, made.plan.tile, source.macros):
+            continue
+        case = _case_at(exercise, source, tile, made.plan, sizes)
+        if case is not None and _can_run(case, made):
+            yield case
+
+
+def _case_at(
+    exercise: Exercise, source: Source, tile: int | None, plan: Plan, sizes: Mapping[str, int]
+) -> CasePlan | None:
+    """The case of these sizes; None where its sizes are compiled in and no compilation of this job has them."""
+    case = plan_at(exercise, source, tile, sizes, plan.seed).cases[0]
+    for known in plan.modules(large=True):
+        if dict(known.size_macros) == dict(case.size_macros):
+            return replace(case, module=known.module)
+    return None
+
+
+def _can_run(case: CasePlan, made: Made) -> bool:
+    """Whether a checked compilation serves this case, and the device can launch it."""
+    if case.launch is None or case.problem is not None or case.module >= len(made.compilations):
+        return False
+    return launch_finding(case, made.compilations[case.module].resources) is None
+
+
+def _on_the_wire(made: Compilation) -> WireCode:
+    return WireCode(
+        made.ptx, base64.b64encode(made.cubin).decode(), made.entry, dict(made.globals), made.resources
+    )
+
+
+class Measures(Protocol):
+    """What judges one kernel on a GPU, and measures it."""
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        """Hand it the kernel and wait; raises SandboxFailure."""
+
+
+def answer_of(gpu: Measures, asked: MeasureRequest) -> MeasureResponse:
+    """What a GPU says about a kernel. One that had to be stopped at its limit says so, which is the kernel's doing.
+
+    raise (SandboxFailure): where the fault is ours
+    """
+    try:
+        return gpu.measure(asked)
+    except SandboxFailure as failure:
+        if failure.kind is not Failure.TIME:
+            raise
+        digests = tuple(code.ptx_digest for code in asked.modules)
+        return MeasureResponse((stopped_runner(),), (), ptx_digests=digests, lost=True)
+
+
+def judged(report: Report, answer: MeasureResponse, checked: Sequence[str], *, compared: bool) -> Report:
+    """The report of a check on the CPU device, gone on with what the GPU showed.
+
+    checked: digests of the PTX that the CPU device ran, by module
+    compared: whether the exercise says what is right
+    raise (OtherCode): where anything else was measured
+    """
+    if tuple(answer.ptx_digests) != tuple(checked):
+        raise OtherCode(f"checked {checked}, measured {answer.ptx_digests}")
+    unsupported = report.verdict is Verdict.UNSUPPORTED
+    kept = tuple(finding for finding in report.findings if finding.kind is not Verdict.UNSUPPORTED)
+    findings = tuple(sorted((*kept, *answer.findings), key=finding_order))
+    checks = merged_checks(report.checks, answer.checks)
+    verdict = decide(findings)
+    return replace(
+        report,
+        verdict=verdict,
+        message=message_for(verdict, findings, checks, compared=compared),
+        findings=findings,
+        checks=checks,
+        measurement=_measured(answer, verdict, unsupported=unsupported),
+        measured_occupancy=_held(answer, report),
+        environment=answer.environment,
+        unmade_checks=UNMADE if unsupported else (),
+    )
+
+
+def _measured(answer: MeasureResponse, verdict: Verdict, *, unsupported: bool) -> Measurement | None:
+    """The speed of a kernel that is right; one that nobody looked for races in does not stand beside others."""
+    measured = answer.measurement
+    if verdict is not Verdict.ACCEPTED or measured is None:
+        return None
+    if not unsupported:
+        return measured
+    return replace(measured, ranked=False, remarks=(*measured.remarks, UNCHECKED))
+
+
+def _held(answer: MeasureResponse, report: Report) -> MeasuredOccupancy | None:
+    """The driver's answer for the measured launch, beside that of the table."""
+    told = answer.occupancy
+    if told is None:
+        return None
+    return by_driver(
+        capability(report.arch),
+        told.threads,
+        told.blocks_per_sm,
+        registers=told.registers,
+        shared_static=told.shared_bytes,
+        shared_dynamic=told.shared,
+        local_bytes=told.local_bytes,
+        barriers=report.resources.barriers if report.resources is not None else 1,
+    )
+
+
+def merged_checks(cpu: Sequence[CaseCheck], gpu: Sequence[CaseCheck]) -> tuple[CaseCheck, ...]:
+    """Each case with the worse of what the two devices showed; a case that only one has run counts as that one says.
+
+    Of one that neither has run the GPU says why: it is the last that could have.
+    """
+    on_gpu = {check.case: check for check in gpu}
+    known = {check.case for check in cpu}
+    return (
+        *(_worse(check, on_gpu.get(check.case)) for check in cpu),
+        *(check for check in gpu if check.case not in known),
+    )
+
+
+def _worse(cpu: CaseCheck, gpu: CaseCheck | None) -> CaseCheck:
+    if gpu is None or cpu.status is CaseStatus.FAILED:
+        return cpu
+    only_on_cpu = gpu.status is CaseStatus.NOT_RUN and cpu.status is not CaseStatus.NOT_RUN
+    return cpu if only_on_cpu else gpu
+
+
+def stopped_runner() -> Finding:
+    """What a student is told when the runner had to be killed at its limit."""
+    return Finding(
+        Verdict.TIME_LIMIT,
+        "The kernel did not come to an end on the GPU, so its process was stopped. Look for a loop or a wait whose "
+        "end depends on the size, on other blocks or on time.",
+    )

@@ -1,0 +1,176 @@
+"""The check step: a source compiled, judged and counted on this machine's CPU."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+import re
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from kernels.exercise import read_exercise
+from kernels.report import Report, message_for
+from kernels.verdict import Finding, Verdict, decide, finding_order
+from worker.contract.architectures import ARCHES
+from worker.contract.messages import (
+    CheckWork,
+    MeasureWork,
+    MessageError,
+    StepKind,
+    StepMessage,
+    StepResult,
+    encode,
+)
+from worker.steps.checking import Checked, Job, Progress, check_and_count
+from worker.steps.stages import SandboxedStages
+from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
+
+logger = logging.getLogger(__name__)
+
+_SEED = re.compile(r"[0-9a-f]{1,32}")
+
+
+class CpuWorkplace:
+    """Checks one submission after the other; the processes of the next are started while one is at work.
+
+    `prepare`, `do` and `close` belong to one thread, with which the processes die.
+    """
+
+    kind = StepKind.CHECK
+
+    def __init__(self, cache: Path) -> None:
+        """Start nothing yet.
+
+        cache: folder for the compiler's own headers, unpacked when a source first includes one
+        """
+        self._cache = cache
+        self._ahead: SandboxedStages | None = None
+        self._at_work: SandboxedStages | None = None
+        self._changing = threading.Lock()
+
+    def prepare(self) -> None:
+        """Start the processes of the next step. Where that fails, the step tries once more and tells of it."""
+        try:
+            if self._ahead is not None and not self._ahead.alive():
+                self._ahead.close()
+                self._ahead = None
+            self._ahead = self._ahead or SandboxedStages()
+        except Exception as error:  # noqa: BLE001 - the step that needs them tells more
+            logger.warning("nothing is prepared for the next check: %s", error)
+
+    def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
+        """Compile, judge and count; says what a GPU has to go on with."""
+        return _bounded(carried_out(message, worker, lambda: self._check(message, progress)))
+
+    def abort(self) -> None:
+        """End the processes of the step in work."""
+        with self._changing:
+            if self._at_work is not None:
+                self._at_work.abort()
+
+    def close(self) -> None:
+        """End all processes."""
+        self.abort()
+        if self._ahead is not None:
+            self._ahead.close()
+            self._ahead = None
+
+    def _check(self, message: StepMessage, progress: Progress) -> Done:
+        if message.check is None:
+            raise StepFault(f"this slot checks; a step of the kind {message.ticket.kind} came to it")
+        work = message.check
+        stages = self._take()
+        stages.telling = progress
+        try:
+            report, checked = check_and_count(_job(work, self._cache), stages, self._telling(progress))
+        except Exception as error:
+            if stages.aborted:
+                raise StepFault(ABORTED) from error
+            raise
+        finally:
+            with self._changing:
+                self._at_work = None
+            stages.close()
+        # to what waited for it, a process that was killed is one that the submission brought down
+        if stages.aborted:
+            raise StepFault(ABORTED)
+        return Done(report, _measure(report, checked))
+
+    def _take(self) -> SandboxedStages:
+        """What was started ahead, or else what can be started now; raises SandboxFailure."""
+        stages, self._ahead = self._ahead, None
+        if stages is not None and not stages.alive():
+            stages.close()
+            stages = None
+        with self._changing:
+            self._at_work = stages or SandboxedStages()
+            return self._at_work
+
+    def _telling(self, progress: Progress) -> Progress:
+        """Tells the first word, which names the step; the next job's processes warm up once all is compiled."""
+
+        def told(what: str) -> None:
+            step = what.split(maxsplit=1)[0]
+            if step == "checking":
+                self.prepare()
+            progress(step)
+
+        return told
+
+
+def _job(work: CheckWork, cache: Path) -> Job:
+    """What the message asks for; raises StepFault or ExerciseError where it cannot be."""
+    try:
+        source = base64.b64decode(work.source, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise StepFault(f"the source is not in base64: {error}") from error
+    exercise = read_exercise(work.exercise.name, work.exercise.definition, work.exercise.digest)
+    if work.arch not in ARCHES:
+        raise StepFault(f"nothing is compiled here for {work.arch!r}, only for {ARCHES[0]} to {ARCHES[-1]}")
+    if work.tile is not None and work.tile not in exercise.tiles:
+        raise StepFault(f"{exercise.name} has no tile {work.tile}")
+    if not _SEED.fullmatch(work.seed):
+        raise StepFault(f"the seed {work.seed[:40]!r} is not of up to 32 small hex digits")
+    return Job(
+        source,
+        exercise,
+        work.arch,
+        work.seed,
+        cache,
+        work.tile,
+        evidence=work.evidence,
+        gpu=work.device_class,
+    )
+
+
+def _measure(report: Report, checked: Checked | None) -> MeasureWork | None:
+    """What is left to a GPU."""
+    if checked is None or checked.asked is None:
+        return None
+    return MeasureWork(checked.asked, report, checked.digests, checked.compared)
+
+
+def _bounded(result: StepResult) -> StepResult:
+    """The result, or what is said in its place where it is too large to be sent: that comes of what was compiled."""
+    try:
+        encode(result)
+    except MessageError as error:
+        if result.report is None or result.measure is None:
+            return replace(result, report=None, measure=None, fault=f"the report cannot be sent: {error}")
+        return replace(result, report=_too_large(result.report, result.measure), measure=None)
+    return result
+
+
+def _too_large(report: Report, work: MeasureWork) -> Report:
+    size = sum(len(code.ptx) + len(code.cubin) for code in work.request.modules)
+    finding = Finding(
+        Verdict.RESOURCE_LIMIT,
+        f"The compiled kernel is too large to be handed to a GPU: {size / 2**20:.0f} MB. Unroll less, and let "
+        "templates and macros make less code.",
+    )
+    findings = tuple(sorted((*report.findings, finding), key=finding_order))
+    verdict = decide(findings)
+    message = message_for(verdict, findings, report.checks, compared=work.compared)
+    return replace(report, verdict=verdict, message=message, findings=findings)

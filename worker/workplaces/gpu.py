@@ -1,0 +1,201 @@
+"""The measure step: a kernel that passed its check, judged and measured on one GPU."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernels.report import Report
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
+from worker.contract.messages import MeasureWork, StepKind, StepMessage, StepResult
+from worker.gpu.judge_code import preparation
+from worker.gpu.spares import WALL_SECONDS, Runner, Spares
+from worker.sandbox.limits import SandboxFailure
+from worker.steps.checking import Progress
+from worker.steps.clock import Clock
+from worker.steps.measuring import answer_of, judged, remains_open
+from worker.workplaces.workplace import ABORTED, Done, StepFault, carried_out
+
+_AHEAD, _AHEAD_WITHOUT_GPU = 4, 2
+"""Processes kept warm: as many as it takes that a GPU with a queue before it never waits for one (bench.gpu, backlog);
+the CPU device takes so long for each kernel that more would only take memory."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A runner that tells of each launch with numbers of its own."""
+
+    runner: Runner
+    progress: Progress
+
+    def measure(self, request: MeasureRequest) -> MeasureResponse:
+        return self.runner.measure(request, lambda launches: self.progress(f"measuring {launches}"))
+
+
+class GpuWorkplace:
+    """Measures one kernel after the other, each in a process that was started ahead.
+
+    `prepare`, `do` and `close` belong to one thread. The processes die with a thread that this keeps for them, so they
+    end with this process, and else with `close`.
+    """
+
+    kind = StepKind.MEASURE
+
+    def __init__(
+        self,
+        device: int | None,
+        device_class: str,
+        arch: str,
+        cache: Path,
+        wall_seconds: float = WALL_SECONDS,
+    ) -> None:
+        """Start nothing yet.
+
+        device: number of the GPU by its place on the bus; None for the CPU device in its place
+        device_class: what results are filed under
+        arch: what kernels for it are compiled for, such as "sm_90"
+        cache: folder where the judge's own kernels, compiled, are kept
+        wall_seconds: for one kernel
+        """
+        self._device, self._device_class, self._arch = device, device_class, arch
+        self._cache, self._wall_seconds = cache, wall_seconds
+        self._spares: Spares | None = None
+        self._kept: Runner | None = None
+        self._at_work: Runner | None = None
+        self._in_work = self._aborted = self._left_running = False
+        self._changing = threading.Lock()
+        self._closers: list[threading.Thread] = []
+
+    def prepare(self) -> None:
+        """Start processes. Where that fails, the step tries once more and tells of it."""
+        try:
+            self._start()
+        except Exception as error:  # noqa: BLE001 - the step that needs them tells more
+            logger.warning("nothing is prepared for the next measurement: %s", error)
+
+    def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
+        """Judge and measure, and complete the report of the check."""
+        with self._changing:
+            self._in_work, self._aborted = True, False
+        try:
+            return carried_out(message, worker, lambda: self._measure(message, progress))
+        finally:
+            with self._changing:
+                self._in_work = False
+
+    def abort(self) -> None:
+        """End the process of the step in work."""
+        with self._changing:
+            self._aborted = self._in_work
+            runner = self._at_work
+        if runner is not None:
+            runner.kill()
+
+    def close(self) -> None:
+        """End all processes, and wait until they are gone."""
+        self.abort()
+        self._drop()
+        self._wait_until_gone()
+
+    def _measure(self, message: StepMessage, progress: Progress) -> Done:
+        if message.measure is None:
+            raise StepFault(f"this slot measures; a step of the kind {message.ticket.kind} came to it")
+        work = self._checked(message.measure)
+        runner = self._take()
+        clock = Clock()
+        progress("measuring")
+        answer = None
+        try:
+            answer = answer_of(_Told(runner, progress), work.request)
+        except SandboxFailure as failure:
+            if not self._aborted:
+                # whatever befell this one may have befallen those that wait
+                self._drop()
+                raise
+            raise StepFault(ABORTED) from failure
+        finally:
+            with self._changing:
+                self._at_work = None
+            self._let_go(runner)
+            self._left_running = answer is None or answer.lost
+        if self._aborted:
+            raise StepFault(ABORTED)
+        clock.lap("measure")
+        return Done(self._report(work, answer, runner, clock), busy_ms=answer.busy_ms)
+
+    def _checked(self, work: MeasureWork) -> MeasureWork:
+        """The work, if it can be done here; raises StepFault."""
+        if not remains_open(work.report):
+            raise StepFault(f"the check ended with {work.report.verdict}, so nothing is left to measure")
+        if work.report.arch != self._arch:
+            raise StepFault(
+                f"the kernel is compiled for {work.report.arch}, and this slot's GPU takes {self._arch}"
+            )
+        return work
+
+    def _report(self, work: MeasureWork, answer: MeasureResponse, runner: Runner, clock: Clock) -> Report:
+        report = judged(work.report, answer, work.digests, compared=work.compared)
+        gaps = runner.isolation.missing() if runner.isolation is not None else ()
+        return replace(
+            report,
+            device=self._device_class,
+            isolation=tuple(dict.fromkeys((*report.isolation, *gaps))),
+            seconds={**report.seconds, **clock.seconds},
+        )
+
+    # -- processes -----------------------------------------------------------------------------------------------------
+
+    def _start(self) -> Spares:
+        """Processes ahead; raises SandboxFailure or NVRTCUnavailable where the judge's kernels cannot be made."""
+        if self._spares is None:
+            prepared = preparation(self._arch, self._cache)
+            ahead = _AHEAD if self._device is not None else _AHEAD_WITHOUT_GPU
+            self._spares = Spares(self._device, prepared, ahead, self._wall_seconds)
+        return self._spares
+
+    def _take(self) -> Runner:
+        """One that is ready, from now on at work; raises StepFault or SandboxFailure where there is none."""
+        # what the last kernel may have left running must not slow this one down
+        if self._left_running:
+            self._wait_until_gone()
+        runner, self._kept = self._kept, None
+        if runner is not None and not runner.usable:
+            self._let_go(runner)
+            runner = None
+        try:
+            runner = runner or self._start().take()
+        except SandboxFailure:
+            self._drop()
+            raise
+        with self._changing:
+            if not self._aborted:
+                self._at_work = runner
+                return runner
+        # no kernel has been in it
+        self._kept = runner
+        raise StepFault(ABORTED)
+
+    def _let_go(self, runner: Runner) -> None:
+        """End a process beside what comes next: the driver takes a while to let go of a GPU."""
+        self._closers = [closer for closer in self._closers if closer.is_alive()]
+        closer = threading.Thread(target=runner.close, name="closer", daemon=True)
+        closer.start()
+        self._closers.append(closer)
+
+    def _wait_until_gone(self) -> None:
+        for closer in self._closers:
+            closer.join()
+        self._closers.clear()
+
+    def _drop(self) -> None:
+        """End all that was started ahead; what comes next starts anew."""
+        if self._kept is not None:
+            self._let_go(self._kept)
+            self._kept = None
+        if self._spares is not None:
+            self._spares.close()
+            self._spares = None
