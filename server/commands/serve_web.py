@@ -28,7 +28,10 @@ logger = logging.getLogger(__name__)
 @click.option(
     "--descriptor", type=click.IntRange(3), hidden=True, help="A bound socket, instead of host and port."
 )
-def web(host: str, port: int, processes: int | None, descriptor: int | None) -> None:
+@click.option(
+    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
+)
+def web(host: str, port: int, processes: int | None, descriptor: int | None, tell: int | None) -> None:
     """Answer browsers and programs, until SIGTERM or Ctrl-C.
 
     Needs DATABASE_URL; where the database is away, every request that needs it is told so. It starts, and accepts
@@ -48,4 +51,4 @@ def web(host: str, port: int, processes: int | None, descriptor: int | None) -> 
     except (CannotListen, OSError) as error:
         raise SystemFault(str(error)) from error
     logger.info("listening at %s", url_of(bound))
-    serve(settings, bound, processes or min(_MOST_BY_DEFAULT, cores()))
+    serve(settings, bound, processes or min(_MOST_BY_DEFAULT, cores()), tell)

@@ -33,7 +33,7 @@ class Machine:
     descriptor: of the socket that the portal answers at
     worker_options: of `tilelab worker start`
     ready: tells of a part, by its name, whether it is ready
-    pulses: of the parts that cannot beat themselves, by name
+    pulses: of the parts that are asked whether they live, by name
     """
 
     database_url: str
@@ -52,7 +52,7 @@ class Machine:
         broker = () if self.redis is None else (BROKER,)
         parts = [] if self.redis is None else [self._broker(self.redis)]
         parts += [
-            self._part(WEB, "serve", "web", "--descriptor", str(self.descriptor)),
+            self._part(WEB, "serve", "web", "--descriptor", str(self.descriptor), "--tell", TELL),
             self._part(DISPATCHER, "serve", "dispatcher", "--tell", TELL, after=broker),
             self._part(RECORDER, "serve", "recorder", "--tell", TELL, after=broker),
             self._part(
@@ -81,7 +81,7 @@ class Machine:
             after=after,
             ready=(lambda: self.ready(name)) if watched else None,
             critical=_SETTINGS,
-            pulse=self.pulses.get(name) or Pulse(),
+            pulse=Pulse(beside=self.pulses.get(name)),
             stop_seconds=_WORKER_STOP_SECONDS if name == WORKER else 10.0,
         )
 

@@ -26,6 +26,7 @@ from server.submissions.streams import hub_of
 from server.web.unreadable import LONGEST_LINE
 from server.web.web_worker import Bounds, WebWorker
 from worker.sandbox.lockdown import die_with
+from worker.supervision.heartbeat import prepare, tell_beat
 
 THREADS = MOST_STREAMS + 232
 """Of each process: one for each stream of events, and enough for all else; see server.web.bounded."""
@@ -67,10 +68,15 @@ def url_of(bound: socket.socket) -> str:
     return urlunsplit(("http", place, "", "", ""))
 
 
-def serve(settings: Settings, bound: socket.socket, processes: int) -> None:
-    """Answer requests until SIGTERM or SIGINT; those under way are answered before."""
+def serve(settings: Settings, bound: socket.socket, processes: int, tell: int | None = None) -> None:
+    """Answer requests until SIGTERM or SIGINT; those under way are answered before.
+
+    tell: descriptor of a supervisor's pipe for the beats of the process that looks after those that answer
+    """
     _allow_files()
-    _Gunicorn(settings, bound, processes).run()
+    if tell is not None:
+        prepare(tell)
+    _Gunicorn(settings, bound, processes, tell).run()
 
 
 def _why(error: OSError, host: str, port: int) -> str:
@@ -83,9 +89,24 @@ def _why(error: OSError, host: str, port: int) -> str:
     return f"port {port} on {host} cannot be listened at ({error.strerror}); --host and --port take another."
 
 
+class _Arbiter(Arbiter):
+    """Looks after the processes that answer, and beats with each look."""
+
+    def __init__(self, app: BaseApplication, tell: int | None) -> None:
+        super().__init__(app)
+        self._beats_to = tell
+
+    def murder_workers(self) -> None:
+        if self._beats_to is not None:
+            tell_beat(self._beats_to)
+        super().murder_workers()
+
+
 class _Gunicorn(BaseApplication):
-    def __init__(self, settings: Settings, bound: socket.socket, processes: int) -> None:
-        self._settings = settings
+    def __init__(
+        self, settings: Settings, bound: socket.socket, processes: int, tell: int | None = None
+    ) -> None:
+        self._settings, self._tell = settings, tell
         self._options: dict[str, Any] = {
             "bind": [f"fd://{bound.detach()}"],  # whose number it closes itself
             "workers": processes,
@@ -106,6 +127,9 @@ class _Gunicorn(BaseApplication):
             "forwarded_allow_ips": "",
         }
         super().__init__()
+
+    def run(self) -> None:
+        _Arbiter(self, self._tell).run()
 
     def load_config(self) -> None:
         for name, value in self._options.items():

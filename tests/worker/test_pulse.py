@@ -22,6 +22,20 @@ def test_silence_after_the_first_beat_hangs():
     assert looked(pulse, range(31, 33))
 
 
+def test_either_of_two_pulses_can_hang():
+    one, other = begun(), Pulse(most_seconds=10.0)
+    one.beside = other
+    one.begin(0.0)
+    one.beat()
+    other.beat()
+    assert not looked(one, range(1, 11))
+    one.beat()
+    assert looked(one, range(11, 14))
+    assert one.silent_seconds >= 10.0
+    one.begin(14.0)
+    assert not looked(one, range(15, 30))
+
+
 def test_a_start_may_take_longer():
     pulse = begun()
     assert not looked(pulse, range(1, 119))

@@ -20,10 +20,12 @@ class Pulse:
     therefore never look like a process that hangs.
 
     most_seconds: of silence after the first beat
+    beside: another pulse of the same process, which hangs where either is silent
     """
 
     most_seconds: float = SILENT_SECONDS
     most_start_seconds: float = START_SECONDS
+    beside: Pulse | None = None
     silent_seconds: float = 0.0
     _beaten: bool = False
     _began: bool = False
@@ -32,6 +34,8 @@ class Pulse:
     def begin(self, now: float) -> None:
         """A new process has started."""
         self.silent_seconds, self._beaten, self._began, self._looked = 0.0, False, False, now
+        if self.beside is not None:
+            self.beside.begin(now)
 
     def beat(self) -> None:
         """The process gave a sign of life. From any thread."""
@@ -41,6 +45,9 @@ class Pulse:
         """Whether the process has been silent for too long."""
         if now - self._looked >= LISTEN_SECONDS:
             self._listen(now)
+        if self.beside is not None and self.beside.hangs(now):
+            self.silent_seconds = max(self.silent_seconds, self.beside.silent_seconds)
+            return True
         return self.silent_seconds >= (self.most_seconds if self._began else self.most_start_seconds)
 
     def _listen(self, now: float) -> None:

@@ -13,6 +13,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -23,6 +24,7 @@ from server.web.bounded import READ_PLACES
 from server.web.serving import listen
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.graded import graded, handed_in
+from tests.worker.workplaces import wait_until
 
 pytestmark = ON_POSTGRESQL
 
@@ -62,16 +64,17 @@ class Stream:
 
 
 @contextmanager
-def web(bound: socket.socket, database_url: str, tmp_path):
+def web(bound: socket.socket, database_url: str, tmp_path, tell: int | None = None):
     """`tilelab serve web` with one process, on a socket that outlives it."""
     settings = {"DATABASE_URL": database_url, "REDIS_URL": "redis://127.0.0.1:1/0"}
     command = [
         sys.executable, "-P", "-m", "worker.commands", "serve", "web", "--processes", "1", "--descriptor",
-        str(bound.fileno()),
+        str(bound.fileno()), *([] if tell is None else ["--tell", str(tell)]),
     ]  # fmt: skip
+    inherited = (bound.fileno(),) if tell is None else (bound.fileno(), tell)
     with (tmp_path / "web.log").open("ab") as log:
         process = subprocess.Popen(
-            command, env={**os.environ, **settings}, pass_fds=(bound.fileno(),), stdin=subprocess.DEVNULL,
+            command, env={**os.environ, **settings}, pass_fds=inherited, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=log,
         )  # fmt: skip
     try:
@@ -106,6 +109,32 @@ def bound():
     with listen("127.0.0.1", 0) as bound:
         os.set_inheritable(bound.fileno(), True)
         yield bound
+
+
+def test_the_process_that_looks_after_the_others_beats_itself(bound, database_url, tmp_path):
+    heard, tell = os.pipe()
+    os.set_blocking(heard, False)
+    with web(bound, database_url, tmp_path, tell) as process:
+        wait_until(lambda: beats(heard) > 0)
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(0.5)
+        beats(heard)
+        time.sleep(2.5)
+        assert beats(heard) == 0
+        with urlopen(f"http://127.0.0.1:{bound.getsockname()[1]}/healthz", timeout=LONG) as answer:
+            assert answer.status == 200, "those that answer go on"
+        os.kill(process.pid, signal.SIGCONT)
+        wait_until(lambda: beats(heard) > 0)
+    os.close(heard)
+    os.close(tell)
+
+
+def beats(descriptor: int) -> int:
+    """Beats since the last call."""
+    try:
+        return len(os.read(descriptor, 65_536))
+    except BlockingIOError:
+        return 0
 
 
 def test_many_streams_lose_nothing_and_leave_room_for_others(portal, database_url, bound, tmp_path):
