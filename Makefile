@@ -24,10 +24,11 @@ test: ## every test that this machine can run (T=path or T="-k word" for some of
 	@# hundreds of processes start here; none shall translate all sources anew
 	@PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal $(T)
 
-lint: ## ruff: rules and formatting
+lint: ## ruff: rules and formatting; import-linter: which room may import which
 	@bin/setup dev
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
+	@.venv/bin/lint-imports --no-cache --no-logo
 
 types: ## mypy, strict, and the types of the portal's scripts
 	@bin/setup dev
