@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+CPU_DEVICE = "cpu"
+"""The device class of what no GPU judged."""
+
 
 class Verdict(StrEnum):
     """What a job ends in. Declared in order of precedence: the first that applies over all cases wins."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kernels.analysis.evidence import ChecklistRow, State
 from kernels.analysis.remedies import COARSE, Bound, coalesced, coarsened, gain, tiled, undivided
 from kernels.analysis.subject import Subject, line_of_most
-from kernels.analysis.verbs import Verb
+from kernels.evidence import ChecklistRow, State, Verb
 from kernels.wording import plural
 
 _GOOD_OCCUPANCY, _FAIR_OCCUPANCY = 0.75, 0.4

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kernels.analysis.checklist import checklist
-from kernels.analysis.evidence import Evidence, GoalResult, Light
 from kernels.analysis.first_look import first_look
 from kernels.analysis.remedies import Bound
 from kernels.analysis.subject import Subject
 from kernels.analysis.theory import theory
+from kernels.evidence import Evidence, GoalResult, Light
 
 
 def explained(

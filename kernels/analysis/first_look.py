@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kernels.analysis.evidence import AccessEvidence, Advice, GoalResult, TheoryRow
 from kernels.analysis.remedies import COARSE
 from kernels.analysis.subject import WARP, Subject, line_of_most
-from kernels.analysis.verbs import Verb
+from kernels.evidence import AccessEvidence, Advice, GoalResult, TheoryRow, Verb
 
 _MOST = 5
 _WORTH_IT = 0.03

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernels.analysis.evidence import AccessEvidence, BranchEvidence, LineEvidence, Totals
 from kernels.analysis.merge_fit import Fit, Match, fit
 from kernels.analysis.sass import Sass
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, Verb
+from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence, Totals
 
 PTX_ONLY = (
     "The machine code of this kernel could not be looked at, so counts are by PTX only: "

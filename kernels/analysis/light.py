@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kernels.analysis.devices import Device
-from kernels.analysis.evidence import Light, ResourceTime, Totals
+from kernels.evidence import Light, ResourceTime, Totals
 from kernels.launch import Launch
 
 _FLOAT = 4

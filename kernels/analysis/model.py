@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernels.analysis.evidence import Evidence
 from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.evidence import Evidence
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy
-from kernels.report import CPU_DEVICE
-from kernels.verdict import Finding
+from kernels.verdict import CPU_DEVICE, Finding
 from kernels.wire import from_plain, to_plain
 
 SCHEMA = 1

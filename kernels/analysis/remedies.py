@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kernels.analysis.evidence import Totals
 from kernels.analysis.subject import WARP, Subject
-from kernels.analysis.verbs import Verb
+from kernels.evidence import Totals, Verb
 
 Bound = Callable[[Totals], float]
 """The modelled lower bound of the time, in milliseconds, of a launch with these totals."""

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernels.analysis.evidence import AccessEvidence, Light, LineEvidence, Totals
-from kernels.analysis.verbs import Verb
 from kernels.compile.diagnostics import Resources
+from kernels.evidence import AccessEvidence, Light, LineEvidence, Totals, Verb
 from kernels.judging.plan import MatrixPlan
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy

@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from kernels.analysis.evidence import TheoryRow
 from kernels.analysis.subject import FLOAT, WARP, Subject, block_tile
 from kernels.analysis.theory_sums import sum_rows
-from kernels.analysis.verbs import Verb
+from kernels.evidence import TheoryRow, Verb
 
 COURSE_BANDWIDTHS = (150.0, 1000.0)
 """GB/s of the two memories that the course reckons with."""

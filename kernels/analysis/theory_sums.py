@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kernels.analysis.evidence import LineEvidence, TheoryRow
 from kernels.analysis.subject import WARP, Subject, line_of_most
-from kernels.analysis.verbs import Verb
+from kernels.evidence import LineEvidence, TheoryRow, Verb
 
 
 def sum_rows(subject: Subject) -> Iterator[TheoryRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 
-from kernels.analysis.evidence import GoalResult, Totals
+from kernels.evidence import GoalResult, Totals
 from kernels.exercise.model import Exercise, GoalRule
 from kernels.expression import Expression
 

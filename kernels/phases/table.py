@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from kernels.analysis.evidence import Accumulation, BlockPhase, Fetch, Phase, PhaseTable
 from kernels.device.ptx.module import Malformed, Unsupported
 from kernels.device.ptx.program import Program
 from kernels.device.tracing.provenance import Coordinates, Factor, Term, Trace, TracedFetch
 from kernels.device.tracing.tracing import trace
+from kernels.evidence import Accumulation, BlockPhase, Fetch, Phase, PhaseTable
 from kernels.exercise import Layout
 from kernels.judging.inputs import make_inputs
 from kernels.judging.judge import arguments, buffers

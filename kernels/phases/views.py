@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kernels.analysis.evidence import Accumulation, BlockPhase, Fetch, PhaseTable
+from kernels.evidence import Accumulation, BlockPhase, Fetch, PhaseTable
 from kernels.phases.cells import PADDING
 
 Coordinates = tuple[int, int, int]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from kernels.analysis.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow, Totals
 from kernels.analysis.model import Analysis
 from kernels.analysis.subject import sizes_text
+from kernels.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow, Totals
 from kernels.rendering.annotated import access_table, annotated
 from kernels.rendering.checklist import checklist_text
 from kernels.rendering.phases import render_phases

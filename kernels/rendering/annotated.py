@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from kernels.analysis.evidence import AccessEvidence, LineEvidence
+from kernels.evidence import AccessEvidence, LineEvidence
 from kernels.rendering.table import percent, short, table
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style

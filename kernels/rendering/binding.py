@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.analysis.devices import devices
-from kernels.analysis.evidence import Light, State
+from kernels.evidence import Light, State
 from kernels.measurement.model import Measurement, Speed
 from kernels.rendering.measured_numbers import ms_text, share_text, sizes_named, speed_text
 from kernels.rendering.text_safety import safe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from kernels.analysis.evidence import ChecklistRow, State
+from kernels.evidence import ChecklistRow, State
 from kernels.rendering.text_safety import safe
 from kernels.rendering.text_style import Style
 

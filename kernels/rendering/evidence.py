@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
-from kernels.analysis.evidence import Totals
 from kernels.analysis.subject import sizes_text
+from kernels.evidence import Totals
 from kernels.rendering.checklist import checklist_text
 from kernels.rendering.table import percent, short
 from kernels.rendering.text_safety import safe

@@ -22,8 +22,8 @@ from kernels.rendering.measured_numbers import (
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe, width
 from kernels.rendering.text_style import Style
-from kernels.report import CPU_DEVICE, Report
-from kernels.verdict import Verdict
+from kernels.report import Report
+from kernels.verdict import CPU_DEVICE, Verdict
 from kernels.wording import plural
 
 _BOLD, _DIM, _YELLOW = "1", "2", "33;1"

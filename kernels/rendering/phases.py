@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from itertools import chain
 
-from kernels.analysis.evidence import PhaseTable
+from kernels.evidence import PhaseTable
 from kernels.phases.views import (
     block_header,
     block_places,

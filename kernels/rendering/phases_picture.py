@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from kernels.analysis.evidence import BlockPhase, PhaseTable
+from kernels.evidence import BlockPhase, PhaseTable
 from kernels.phases.cells import cell_place
 from kernels.phases.views import block_phase, course_place, operands, shared_arrays
 

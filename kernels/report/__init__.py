@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernels.report.model import (
-    CPU_DEVICE,
     Report,
     from_json,
     headline,
@@ -13,7 +12,6 @@ from kernels.report.model import (
 )
 
 __all__ = [
-    "CPU_DEVICE",
     "Report",
     "from_json",
     "headline",

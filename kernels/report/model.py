@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernels.analysis.evidence import Evidence
 from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.evidence import Evidence
 from kernels.exercise.model import InputKind
 from kernels.launch import Launch
 from kernels.measurement import Environment, Measurement
@@ -18,8 +18,6 @@ from kernels.wire import from_plain, to_plain
 from kernels.wording import plural
 
 SCHEMA = 1
-
-CPU_DEVICE = "cpu"
 
 _HEADLINES: Mapping[Verdict, str] = {
     Verdict.REJECTED: "This file can't be graded.",

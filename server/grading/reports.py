@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from kernels.analysis.evidence import Evidence
+from kernels.evidence import Evidence
 from kernels.report import Report
 from kernels.report.model import to_json
 from server.grading.models import REPORT_BYTES

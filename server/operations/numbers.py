@@ -6,7 +6,7 @@ import json
 import zlib
 from typing import Any
 
-from kernels.analysis.evidence import Evidence
+from kernels.evidence import Evidence
 from kernels.report import headline
 from kernels.verdict import Verdict
 from kernels.wire import to_plain

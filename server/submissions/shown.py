@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from markupsafe import Markup
 
-from kernels.analysis.evidence import Evidence
+from kernels.evidence import Evidence
 from kernels.exercise import ExerciseError, find_exercise
 from kernels.ladder import Ladder, LadderError, read_ladder
 from kernels.rendering.page.report_page import Around, render_report, render_sections

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.analysis.evidence import ChecklistRow, Evidence, Extent, Light, ResourceTime, State
+from kernels.evidence import ChecklistRow, Evidence, Extent, Light, ResourceTime, State
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment, Measurement, Speed
 from kernels.occupancy.by_driver import by_driver

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kernels.analysis.evidence import Totals
 from kernels.analysis.subject import Subject, product_of
 from kernels.compile.diagnostics import Resources
+from kernels.evidence import Totals
 from kernels.exercise import Binding, Layout, Role
 from kernels.judging.plan import MatrixPlan
 from kernels.launch import Launch

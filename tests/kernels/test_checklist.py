@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.analysis.checklist import checklist
-from kernels.analysis.evidence import ChecklistRow, State, Totals
+from kernels.evidence import ChecklistRow, State, Totals
 from kernels.occupancy import Occupancy
 from kernels.rendering.page.summary import figures
 from tests.kernels.analysed import CORPUS, analysed, solution

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernels.analysis.evidence import Advice, GoalResult
 from kernels.analysis.first_look import first_look
+from kernels.evidence import Advice, GoalResult
 from kernels.occupancy import Occupancy
 from tests.kernels.analysed import analysed, solution
 from tests.kernels.subjects import subject

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.analysis.evidence import AccessEvidence
-from kernels.analysis.verbs import Verb
+from kernels.evidence import AccessEvidence, Verb
 from kernels.rendering.annotated import ways
 from tests.kernels.analysed import analysed, solution
 

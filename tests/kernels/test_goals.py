@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.analysis.evidence import Totals
+from kernels.evidence import Totals
 from kernels.exercise import GoalRule, find_exercise
 from kernels.exercise.goals import COUNTERS, counter, goals
 from kernels.expression import Expression

@@ -13,8 +13,8 @@ from kernels.rendering.measured_numbers import interval_of, ms_text, share_text,
 from kernels.rendering.measurement import measured_with_text, measurement_text
 from kernels.rendering.report import render
 from kernels.rendering.text_style import Style
-from kernels.report import CPU_DEVICE, from_json, to_json
-from kernels.verdict import CaseCheck, CaseStatus, Verdict
+from kernels.report import from_json, to_json
+from kernels.verdict import CPU_DEVICE, CaseCheck, CaseStatus, Verdict
 from tests.kernels.measured import CURVE, H200, evidence, figures, light, measured_report, measurement
 
 WIDE = Style(width=400)

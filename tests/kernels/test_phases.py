@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kernels.analysis.evidence import PhaseTable
 from kernels.compile.compilation import Compilation, compile_source
 from kernels.device import load_program
+from kernels.evidence import PhaseTable
 from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan
 from kernels.phases.table import phase_table

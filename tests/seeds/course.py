@@ -10,9 +10,9 @@ from typing import Any, Self
 
 from click.testing import CliRunner, Result
 
-from kernels.analysis.evidence import AccessEvidence, BranchEvidence, PhaseTable, TheoryRow
 from kernels.analysis.model import Analysis
 from kernels.analysis.model import from_json as read_analysis
+from kernels.evidence import AccessEvidence, BranchEvidence, PhaseTable, TheoryRow
 from kernels.exercise import find_exercise
 from kernels.report import Report
 from kernels.report import from_json as read_report

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from kernels.measurement import Environment
-from kernels.report import CPU_DEVICE, Report
-from kernels.verdict import Verdict
+from kernels.report import Report
+from kernels.verdict import CPU_DEVICE, Verdict
 from kernels.wire import to_plain
 from worker.sandbox.limits import Isolation
 

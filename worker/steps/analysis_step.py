@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kernels.analysis.evidence import Evidence, Extent, LineEvidence, PhaseTable, Totals
+from kernels.evidence import Evidence, Extent, LineEvidence, PhaseTable, Totals
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain

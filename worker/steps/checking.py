@@ -11,11 +11,11 @@ from kernels.compile.compilation import Compilation
 from kernels.exercise import Exercise, Operation
 from kernels.exercise.sizes import unranked
 from kernels.judging.plan import Plan, make_plan, select_cases
-from kernels.report import CPU_DEVICE, Report, message_for
+from kernels.report import Report, message_for
 from kernels.source import Source
 from kernels.source.loops import name_loops
 from kernels.source.named_lines import point_at_names
-from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
+from kernels.verdict import CPU_DEVICE, CaseCheck, CaseStatus, Example, Finding, Severity, Verdict, decide
 from worker.contract.measure_work import MeasureRequest
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.check_step import CheckRequest, CheckResponse

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
-from kernels.analysis.evidence import Evidence
 from kernels.compile.compilation import Compilation
+from kernels.evidence import Evidence
 from kernels.exercise import Exercise
 from kernels.exercise.sizes import fitted, misfit
 from kernels.judging.plan import CasePlan, Plan, plan_at

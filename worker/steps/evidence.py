@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kernels.analysis.devices import Device, device_named
-from kernels.analysis.evidence import Evidence, Light, Totals
 from kernels.analysis.explanation import explained
 from kernels.analysis.first_look import RIGHT_FIRST
 from kernels.analysis.light import Footprint, light
 from kernels.analysis.subject import FLOAT, Subject, product_of
 from kernels.compile.compilation import Compilation
 from kernels.compile.diagnostics import Resources
+from kernels.evidence import Evidence, Light, Totals
 from kernels.exercise import Exercise, Operation, Role
 from kernels.exercise.goals import goals
 from kernels.judging.plan import Plan

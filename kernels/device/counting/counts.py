@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.analysis.verbs import Verb
+from kernels.evidence import Verb
 
 __all__ = ["ACCESS_FIELDS", "AccessCount", "BranchCount", "Counts", "LineWork", "Numbers", "Verb"]
 

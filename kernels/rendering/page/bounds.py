@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from kernels.analysis.devices import Device, devices
-from kernels.analysis.evidence import Light
 from kernels.analysis.model import Analysis
 from kernels.compile.diagnostics import Resources
+from kernels.evidence import Light
 from kernels.occupancy import LIMITS, Occupancy, Resource
 from kernels.occupancy.block_sizes import curve, suggest
 from kernels.rendering.page import numbers, svg

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kernels.analysis.evidence import State
 from kernels.analysis.model import Analysis
+from kernels.evidence import State
 from kernels.rendering.page.bounds import light_bars, occupancy_view, roofline_of
 from kernels.rendering.page.margin import listing
 from kernels.rendering.page.marks import marks

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from kernels.analysis.evidence import AccessEvidence, BranchEvidence, LineEvidence
+from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence
 from kernels.rendering.annotated import ways
 from kernels.rendering.page import numbers, svg
 from kernels.rendering.page.coloured import Piece, coloured

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from kernels.analysis.evidence import PhaseTable
+from kernels.evidence import PhaseTable
 from kernels.phases.views import (
     axes,
     block_header,

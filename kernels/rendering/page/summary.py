@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernels.analysis.evidence import Evidence, Extent, State, Totals
 from kernels.analysis.model import Analysis
+from kernels.evidence import Evidence, Extent, State, Totals
 from kernels.rendering.page import numbers
 from kernels.wording import plural
 

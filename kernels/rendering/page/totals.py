@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels.analysis.evidence import Totals
+from kernels.evidence import Totals
 from kernels.rendering.page import numbers
 
 

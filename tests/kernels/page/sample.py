@@ -6,7 +6,10 @@ Its totals are those that hardware counters showed for such a kernel.
 from __future__ import annotations
 
 from kernels.analysis.devices import device_named
-from kernels.analysis.evidence import (
+from kernels.analysis.light import Footprint, light
+from kernels.analysis.model import Analysis
+from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.evidence import (
     AccessEvidence,
     Accumulation,
     Advice,
@@ -23,11 +26,8 @@ from kernels.analysis.evidence import (
     State,
     TheoryRow,
     Totals,
+    Verb,
 )
-from kernels.analysis.light import Footprint, light
-from kernels.analysis.model import Analysis
-from kernels.analysis.verbs import Verb
-from kernels.compile.diagnostics import Diagnostic, Resources
 from kernels.launch import Launch
 from kernels.occupancy import limits_of, occupancy
 from kernels.verdict import Severity

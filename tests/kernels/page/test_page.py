@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from kernels.analysis.evidence import Advice, Evidence, LineEvidence
 from kernels.analysis.model import Analysis
 from kernels.compile.diagnostics import Diagnostic
+from kernels.evidence import Advice, Evidence, LineEvidence
 from kernels.rendering.page.render import render_page
 from kernels.rendering.page.summary import figures
 from kernels.verdict import Finding, Severity, Verdict

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kernels.analysis.evidence import Evidence, Extent
 from kernels.compile.diagnostics import Diagnostic
+from kernels.evidence import Evidence, Extent
 from kernels.launch import Launch
 from kernels.report import Report, to_json
 from kernels.verdict import Finding, Severity, Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kernels.analysis.evidence import Evidence
+from kernels.evidence import Evidence
 from kernels.verdict import Finding, Verdict
 from server.accounts.models import BrowserSession, LinkPurpose, OneTimeLink, Person, RateCount
 from server.accounts.service import create_token, hash_password

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kernels.analysis.evidence import Evidence, Light
+from kernels.evidence import Evidence, Light
 from kernels.launch import Launch
 from kernels.verdict import Verdict
 from server.grading.dispatch import take

@@ -1,7 +1,8 @@
 """What a kernel did, per source line and in sum, and what that means in the course's terms.
 
 Every number says what it is: counted (by the CPU device, exact for its model), modelled (from counts and a device's
-limits) or measured (on a GPU). Sizes are bounded by whoever fills these in.
+limits) or measured (on a GPU). Sizes are bounded by whoever fills these in. Plain data: reports hold it, and the
+command that prints one loads no numpy.
 """
 
 from __future__ import annotations
@@ -10,8 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kernels.analysis.verbs import Verb
 from kernels.launch import Launch
+
+
+class Verb(StrEnum):
+    """What an access does."""
+
+    LOAD = "load"
+    STORE = "store"
+    ATOMIC = "atomic"
 
 
 class Basis(StrEnum):
