@@ -15,17 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.operands import Operands
-from kernels.device.execution.printing import TrapError, stop
-from kernels.device.execution.values import from_array
-from kernels.device.memory.access import Place
-from kernels.device.memory.locate import Part, Site, split
+from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
-from kernels.device.observers.accesses import Kind, Strength
-from kernels.device.observers.unset import ADDRESS, BRANCH
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Operand, Unsupported
+from kernels.device.state.accesses import Kind, Part, Strength
+from kernels.device.state.machine import Machine, TrapError, stop
+from kernels.device.state.mask import Mask
+from kernels.device.state.operands import Operands, Place
+from kernels.device.state.unset import ADDRESS, BRANCH
+from kernels.device.state.values import from_array
 from kernels.verdict import Example, Verdict
 from kernels.wording import plural
 
@@ -255,8 +253,8 @@ class Mbarriers:
             raise Unsupported(item.opcode, item.line, f"{reason}, which is not emulated")
 
         def describe() -> tuple[Example, str]:
-            block, thread = self._machine.who(int(lanes[0]))
-            name = self._machine.lane_name(int(lanes[0]))
+            block, thread = self._machine.geometry.who(int(lanes[0]))
+            name = self._machine.geometry.lane_name(int(lanes[0]))
             return Example(block, (thread,)), why.format(thread=name)
 
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, item.line, len(lanes), describe)

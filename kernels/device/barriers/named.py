@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.ordering import Counts, Grid, Ordering
-from kernels.device.execution.machine import WARP, Machine
-from kernels.device.execution.printing import TrapError, stop
 from kernels.device.ptx.constructs import waiting_place
 from kernels.device.ptx.module import Instruction, Unsupported
+from kernels.device.state.geometry import WARP
+from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.verdict import Example, Verdict
 
 MOST = 16
@@ -179,8 +179,8 @@ class NamedBarriers:
             )
 
         def describe() -> tuple[Example, str]:
-            block, thread = self._machine.who(int(lanes[0]))
-            name = self._machine.lane_name(int(lanes[0]))
+            block, thread = self._machine.geometry.who(int(lanes[0]))
+            name = self._machine.geometry.lane_name(int(lanes[0]))
             message = why if whole else f"{name} comes to `{instruction.opcode}`, {why}"
             return Example(block, (thread,)), message
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
+from kernels.device.state.machine import Machine
 
 Grid = NDArray[np.bool_]
 Counts = NDArray[np.int64]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
 from kernels.device.ptx.constructs import rule, waiting_place
 from kernels.device.ptx.module import Immediate
 from kernels.device.ptx.nesting import branch_depth
 from kernels.device.ptx.program import Program
+from kernels.device.state.machine import Machine
 from kernels.verdict import Example, Verdict
 
 
@@ -32,14 +32,14 @@ def report_stuck(
         block = machine.geometry.block(column)
         one, two = (machine.geometry.thread(int(each[0])) for each in (threads, other_threads))
         what = waiting_place(instructions[pc])
-        name, where = machine.thread_name(one), machine.block_name(block)
+        name, where = machine.geometry.thread_name(one), machine.geometry.block_name(block)
         message = f"thread {name} of block {where} waits at {what}, line {line}"
         if other_pc == pc and (wanted := _wanted(program, pc)) is not None:
             return Example(block, (one,)), f"{message}. Only {len(threads):,} of {wanted:,} threads reach it."
         if other_pc == pc:
             message += ", and threads that it waits for never come there"
             return Example(block, (one,)), f"{message}: {rule(instructions[pc])}"
-        name, what = machine.thread_name(two), waiting_place(instructions[other_pc])
+        name, what = machine.geometry.thread_name(two), waiting_place(instructions[other_pc])
         message += f", while thread {name} of the same block waits at {what}, line {other_line}"
         return Example(block, (one, two)), f"{message}: {rule(instructions[pc])}"
 

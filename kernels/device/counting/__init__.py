@@ -1,1 +1,1 @@
-"""A run in which everything is counted."""
+"""What a counted run counts, and how it adds it up."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.device.execution.values import (
+from kernels.device.state.values import (
     INTEGER,
     Lanes,
     Value,

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kernels.device.barriers.mbarriers import MbarrierUse, mbarrier_use
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.ptx.module import Immediate, Instruction, Malformed, Register, Unsupported
 from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_warp_sync
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.unset import BRANCH
+from kernels.device.state.values import from_array
 
 _BARRIER = re.compile(
     r"(?:bar|barrier)(?:\.cta)?\."
@@ -154,3 +162,27 @@ def _named(lowering: Lowering, instruction: Instruction) -> NamedUse | None:
     if len(operands) == 2:
         count = lowering.source(operands[1], 32)
     return NamedUse(number, count, waits)
+
+
+def reduce_at_barrier(machine: Machine, block: CodeBlock, mask: Mask | None) -> None:
+    """Gives the threads that pass the barrier at the end of a code block its result, if it has one.
+
+    Those are `__syncthreads_count` and its kin: barriers that also combine one predicate of each thread.
+    """
+    instruction = block.end
+    if instruction is None or block.result < 0:
+        return
+    grid = (machine.shape.threads, machine.shape.blocks)
+    last = instruction.operands[-1]
+    negated = isinstance(last, Register) and last.name.startswith("!")
+    machine.unset.use(block.operand, block.end_pc, mask, BRANCH)
+    holds = np.broadcast_to(machine.registers[block.operand].dense(np.dtype(np.bool_)) != negated, grid)
+    present = np.ones(grid, np.bool_) if mask is None else mask.array
+    if ".popc" in instruction.opcode:
+        result: NDArray[Any] = (holds & present).sum(axis=0, keepdims=True, dtype=np.int32)
+    elif ".and" in instruction.opcode:
+        result = np.logical_and.reduce(holds | ~present, axis=0, keepdims=True)
+    else:
+        result = np.logical_or.reduce(holds & present, axis=0, keepdims=True)
+    value = from_array(result.astype(np.bool_) if ".popc" not in instruction.opcode else result)
+    machine.write(block.result, value, mask, keep=True)

@@ -12,27 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.barriers.mbarriers import endless_wait
-from kernels.device.counting.counted import CountedLowering, CountedRun
+from kernels.device.counting.counting import Counting
 from kernels.device.counting.counts import Counts
 from kernels.device.execution.blocks import CodeBlock, code_blocks
-from kernels.device.execution.findings import Findings
+from kernels.device.execution.counted import CountedLowering, CountedMachine, CountedRun
 from kernels.device.execution.lower import LoweredStep, Lowering
-from kernels.device.execution.machine import Geometry, Machine, special_registers
-from kernels.device.execution.printing import Printer, TrapError
 from kernels.device.execution.schedule import BudgetSpentError, ChunkRun, Schedule
-from kernels.device.execution.values import uniform
-from kernels.device.memory.copies import Copies
 from kernels.device.memory.placement import Buffer, Layout
-from kernels.device.memory.space import Shape
-from kernels.device.observers.counting import Counting
-from kernels.device.observers.nothing import Unwatched
 from kernels.device.observers.races import RaceObserver
 from kernels.device.observers.suspects import SuspectFinder
-from kernels.device.observers.unset import UnsetObserver
 from kernels.device.ptx.dataflow import maybe_unset
 from kernels.device.ptx.module import Unsupported
 from kernels.device.ptx.program import Program
 from kernels.device.ptx.waiting import polling_loads, uses_atomic_results
+from kernels.device.state.findings import Findings
+from kernels.device.state.geometry import Geometry
+from kernels.device.state.machine import Machine, TrapError, Unwatched, special_registers
+from kernels.device.state.printer import Printer
+from kernels.device.state.space import Shape
+from kernels.device.state.unset import UnsetObserver
+from kernels.device.state.values import uniform
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Severity, Verdict
 
@@ -321,14 +320,14 @@ class _Launch:
         wait = endless_wait(spent.last)
 
         def describe() -> tuple[Example, str]:
-            block, thread = machine.who(spent.lane)
+            block, thread = machine.geometry.who(spent.lane)
             message = (
                 "still waits at this `cuda::barrier`: fewer threads arrive at it than it was initialised for"
                 if wait is not None
                 else f"is still running after {self._budget.instructions:,} instructions; this size needs far fewer, so"
                 " a loop probably never ends"
             )
-            return Example(block, (thread,)), f"{machine.lane_name(spent.lane)} {message}"
+            return Example(block, (thread,)), f"{machine.geometry.lane_name(spent.lane)} {message}"
 
         self._findings.add(Verdict.TIME_LIMIT, spent.line if wait is None else wait.line, 1, describe)
 
@@ -349,22 +348,24 @@ class _Launch:
             machine.backwards = backwards
             races.start(machine)
             machine.races = races
-            machine.unset = UnsetObserver(machine, self._prepared.lines)
+            machine.unset = UnsetObserver(machine.geometry, self._findings, self._prepared.lines)
             for register in self._prepared.unset:
                 machine.registers[register] = uniform(0, self._program.widths[register])
                 if self._observe:
                     machine.unset.start(register)
-            machine.copies = Copies()
             if self._counting is not None:
                 self._counting.start(machine, first)
-                machine.counting = self._counting
             machine.output = self._printer
             yield machine
 
     def _machine(self, geometry: Geometry) -> Machine:
         memory = self._layout.chunk(geometry.shape)
         lowering = self._prepared.lowering
-        machine = Machine(geometry, memory, self._findings, lowering.count)
+        machine: Machine
+        if self._counting is None:
+            machine = Machine(geometry, memory, self._findings, lowering.count)
+        else:
+            machine = CountedMachine(geometry, memory, self._findings, lowering.count, self._counting)
         for number, value in lowering.constants.items():
             machine.registers[number] = value
         specials = special_registers(geometry)

@@ -11,15 +11,10 @@ from kernels.device.arithmetic import NUMPY_TYPES, Operation, operation
 from kernels.device.barriers.mbarriers import missing_arrivals
 from kernels.device.execution import steps, warp
 from kernels.device.execution.affine import add, affine_operation
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.operands import CLOCK, Operands, special_bits
 from kernels.device.execution.printing import assert_step, print_step
-from kernels.device.execution.values import uniform, widened
 from kernels.device.memory.access import Step, load_step, memory_form, scope_of
 from kernels.device.memory.atomic import atomic_form, atomic_step
-from kernels.device.memory.copies import commit_step, copy_step, is_copy, wait_step
-from kernels.device.memory.space import LOCAL_BASE, SHARED_BASE
+from kernels.device.memory.copies import commit_copies, copy_step, is_copy, wait_step
 from kernels.device.memory.store import store_step
 from kernels.device.ptx.dataflow import block_local
 from kernels.device.ptx.module import (
@@ -38,6 +33,11 @@ from kernels.device.ptx.module import (
 )
 from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_special, is_warp_sync
 from kernels.device.ptx.speculation import chosen_loads
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.operands import CLOCK, Operands, special_bits
+from kernels.device.state.space import LOCAL_BASE, SHARED_BASE
+from kernels.device.state.values import uniform, widened
 
 _NOTHING = re.compile(
     r"fence\.proxy[\w.:]*|fence\.mbarrier_init[\w.:]*|prefetchu?(\.[\w:]+)*|nanosleep\.u32|pmevent(\.mask)?|griddepcontrol\.\w+"
@@ -170,7 +170,7 @@ class Lowering(Operands):
     def _copy(self, pc: int, item: Instruction) -> LoweredStep:
         opcode = item.opcode
         if opcode == "cp.async.commit_group":
-            return LoweredStep(commit_step(), pc, (), (), "own")
+            return LoweredStep(commit_copies, pc, (), (), "own")
         if opcode in {"cp.async.wait_group", "cp.async.wait_all"}:
             return LoweredStep(wait_step(_groups(item)), pc, (), (), "own")
         size = item.operands[2] if len(item.operands) > 2 else None

@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import numpy as np
 
 from kernels.device.execution.formats import conversions, formatted
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
 from kernels.device.memory.access import Step
 from kernels.device.memory.locate import Site
-from kernels.device.memory.space import WRITTEN
 from kernels.device.memory.thread_view import ThreadView
-from kernels.device.observers.accesses import Kind
+from kernels.device.state.accesses import Kind
+from kernels.device.state.machine import Machine, stop
+from kernels.device.state.mask import Mask
+from kernels.device.state.space import WRITTEN
 from kernels.verdict import Example, Verdict
 from kernels.wording import plural
-
-MAX_PRINTED = 16 * 1024
-_MAX_CALLS = 8 * 1024
-
-
-class Printer:
-    """Collects the output of all threads, up to a limit."""
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._left = MAX_PRINTED
-        self._calls = 0
-        self.dropped = 0
-
-    @property
-    def full(self) -> bool:
-        """Whether nothing more is kept."""
-        return self._left <= 0 or self._calls >= _MAX_CALLS
-
-    def write(self, text: str) -> None:
-        """Adds text, cut at the limit."""
-        self._calls += 1
-        self._pieces.append(text[: self._left])
-        self._left -= len(text)
-
-    def text(self) -> str:
-        """All that was printed."""
-        ending = f"\n... and {self.dropped:,} more calls of printf" if self.dropped else ""
-        return "".join(self._pieces) + ending
-
-
-class TrapError(Exception):
-    """The kernel stopped itself: nothing after that counts."""
 
 
 class _MissingError(Exception):
@@ -103,7 +68,7 @@ def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, 
     """The format asks for more arguments than there are."""
 
     def describe() -> tuple[Example, str]:
-        block, thread = machine.who(lane)
+        block, thread = machine.geometry.who(lane)
         message = f"The format asks for {plural(wanted, 'argument')}; `printf` gets {given}."
         return Example(block, (thread,), None), message
 
@@ -121,17 +86,6 @@ def assert_step(pc: int, line: int | None, passed: tuple[str, ...]) -> Step:
         stop(machine, line, lane, count, f"the assertion `{text}` does not hold")
 
     return run
-
-
-def stop(machine: Machine, line: int | None, lane: int, count: int, why: str) -> NoReturn:
-    """Ends the whole kernel with a runtime error."""
-
-    def describe() -> tuple[Example, str]:
-        block, thread = machine.who(lane)
-        return Example(block, (thread,), None), f"{machine.lane_name(lane)} stops the kernel: {why}"
-
-    machine.findings.add(Verdict.RUNTIME_ERROR, line, count, describe)
-    raise TrapError
 
 
 def _pointer(machine: Machine, variable: str, lane: int) -> int:

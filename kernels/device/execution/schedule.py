@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from kernels.device.barriers.mbarriers import Mbarriers
 from kernels.device.barriers.named import Arrival, NamedBarriers
 from kernels.device.barriers.ordering import Ordering
-from kernels.device.barriers.reductions import reduce_at_barrier
 from kernels.device.barriers.stuck import report_stuck
-from kernels.device.barriers.warp_meetings import WarpMeetings
-from kernels.device.execution.blocks import CodeBlock, NamedUse, ordered_by_barriers
+from kernels.device.execution.blocks import CodeBlock, NamedUse, ordered_by_barriers, reduce_at_barrier
 from kernels.device.execution.lower import LoweredStep, Lowering
-from kernels.device.execution.machine import WARP, Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.observers.unset import BRANCH
+from kernels.device.execution.warp_meetings import WarpMeetings
 from kernels.device.ptx.module import Instruction, Malformed, Symbol
 from kernels.device.ptx.program import ENDS
+from kernels.device.state.geometry import WARP
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.unset import BRANCH
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000

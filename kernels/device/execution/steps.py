@@ -9,14 +9,14 @@ import numpy as np
 
 from kernels.device.execution import warp
 from kernels.device.execution.affine import Affine
-from kernels.device.execution.machine import WARP, Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.printing import stop
-from kernels.device.execution.values import from_array, narrowed, uniform, widened
 from kernels.device.memory.access import Step
-from kernels.device.observers.accesses import Strength
-from kernels.device.observers.unset import BRANCH
 from kernels.device.ptx.module import Refusal, Unsupported
+from kernels.device.state.accesses import Strength
+from kernels.device.state.geometry import WARP
+from kernels.device.state.machine import Machine, stop
+from kernels.device.state.mask import Mask
+from kernels.device.state.unset import BRANCH
+from kernels.device.state.values import from_array, narrowed, uniform, widened
 
 
 def nothing(machine: Machine, mask: Mask | None) -> None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import WARP, Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import INTEGER, Array
+from kernels.device.state.geometry import WARP
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.values import INTEGER, Array
 
 Grid = NDArray[np.bool_]
 Combine = Callable[[Machine, Mask | None, list[Array]], tuple[Array, ...]]

@@ -1,1 +1,1 @@
-"""Memory as a kernel sees it: windows, places, loads, stores, atomics and copies."""
+"""Accesses to memory: finding the place, loads, stores, atomics and copies."""

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import Array, Lanes, Value, from_array, widened
 from kernels.device.memory.locate import Found, Site, locate, split
 from kernels.device.memory.parts import note, note_part, places, read_part
-from kernels.device.memory.space import WRITTEN, Allocation, kind_of
-from kernels.device.observers.accesses import Access, Kind, Strength
-from kernels.device.observers.unset import ADDRESS
 from kernels.device.ptx.module import SIZES
+from kernels.device.state.accesses import Access, Kind, Strength
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.operands import Place
+from kernels.device.state.space import WRITTEN, Allocation, kind_of
+from kernels.device.state.unset import ADDRESS
+from kernels.device.state.values import Array, Lanes, Value, from_array, widened
 
 Step = Callable[[Machine, Mask | None], None]
 
@@ -83,14 +84,6 @@ def _strength(order: str | None, scope: str | None) -> Strength:
 def scope_of(name: str | None) -> Strength:
     """The threads that an atomic or a fence orders: those of the device where nothing else is said."""
     return Strength.BLOCK if name in {"cta", "cluster"} else Strength.DEVICE
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The address operand: a register's number and a displacement."""
-
-    register: int
-    displacement: int
 
 
 def load_step(

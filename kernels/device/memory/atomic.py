@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.arithmetic.edges import flushed
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import Array, from_array
-from kernels.device.memory.access import Place, Step, scope_of
-from kernels.device.memory.locate import Part, Site, split
+from kernels.device.memory.access import Step, scope_of
+from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note_part, read_part, write_part
-from kernels.device.memory.space import kind_of
-from kernels.device.observers.accesses import Kind, Strength
-from kernels.device.observers.unset import ADDRESS, MEMORY
+from kernels.device.state.accesses import Kind, Part, Strength
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.operands import Place
+from kernels.device.state.space import kind_of
+from kernels.device.state.unset import ADDRESS, MEMORY
+from kernels.device.state.values import Array, from_array
 
 _NAMES = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"}
 _ORDERS = {"relaxed", "acquire", "release", "acq_rel"}

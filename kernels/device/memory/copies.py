@@ -3,89 +3,64 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.memory.access import Place, Step
-from kernels.device.memory.locate import Part, Site, split
+from kernels.device.memory.access import Step
+from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import note, note_part, read_part, write_part
-from kernels.device.observers.accesses import Access, Flight, Kind
-from kernels.device.observers.unset import ADDRESS
+from kernels.device.state.accesses import Access, Flight, Kind, Part, PendingCopy
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.operands import Place
+from kernels.device.state.unset import ADDRESS
 
 _COPY = re.compile(r"cp\.async\.(?:ca|cg)\.shared(?:::cta)?\.global(?:\.L2::\w+)*")
 
 
-@dataclass(slots=True)
-class _Pending:
-    """A copy under way.
-
-    groups: for each thread the number of the group that its copy will belong to
-    access: how the search for data races is told of it
-    waits: for each thread whether it has yet to wait
-    """
-
-    part: Part
-    data: NDArray[np.uint8]
-    valid: NDArray[np.bool_]
-    groups: NDArray[np.int64]
-    access: Access
-    waits: NDArray[np.bool_]
+def _issue(
+    machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]
+) -> None:
+    """Starts a copy of `data` to the places of `part`."""
+    groups = _groups(machine)[part.lanes]
+    access = _under_way(machine, site, part)
+    machine.copies.append(PendingCopy(part, data, valid, groups, access, np.ones(len(groups), np.bool_)))
+    _tell(machine)
 
 
-class Copies:
-    """The asynchronous copies of one chunk that nobody has waited for yet."""
+def commit_copies(machine: Machine, mask: Mask | None) -> None:
+    """Closes the current group of the given threads."""
+    _groups(machine)[machine.active(mask)] += 1
 
-    def __init__(self) -> None:
-        self._pending: list[_Pending] = []
-        self._commits: NDArray[np.int64] | None = None
 
-    def issue(
-        self,
-        machine: Machine,
-        site: Site,
-        part: Part,
-        data: NDArray[np.uint8],
-        valid: NDArray[np.bool_],
-    ) -> None:
-        """Starts a copy of `data` to the places of `part`."""
-        groups = self._counts(machine)[part.lanes]
-        access = _under_way(machine, site, part)
-        self._pending.append(_Pending(part, data, valid, groups, access, np.ones(len(groups), np.bool_)))
-        self._tell(machine)
+def _wait(machine: Machine, mask: Mask | None, allowed: int | None) -> None:
+    """Ends the copies of the given threads but for the last `allowed` groups; None waits for every copy."""
+    counts = _groups(machine)
+    present = np.zeros(machine.shape.lanes, np.bool_)
+    present[machine.active(mask)] = True
+    for copy in machine.copies:
+        lanes = copy.part.lanes
+        done = copy.waits & present[lanes]
+        if allowed is not None:
+            done &= copy.groups < counts[lanes] - allowed
+        if done.any():
+            part = Part(copy.part.allocation, copy.part.offsets[done], lanes[done])
+            write_part(machine, part, copy.data[done], copy.valid[done])
+            copy.waits &= ~done
+            machine.races.landed(copy.access, done)
+    machine.copies = [copy for copy in machine.copies if copy.waits.any()]
+    _tell(machine)
 
-    def commit(self, machine: Machine, mask: Mask | None) -> None:
-        """Closes the current group of the given threads."""
-        self._counts(machine)[machine.active(mask)] += 1
 
-    def wait(self, machine: Machine, mask: Mask | None, allowed: int | None) -> None:
-        """Ends the copies of the given threads but for the last `allowed` groups; None waits for every copy."""
-        counts = self._counts(machine)
-        present = np.zeros(machine.shape.lanes, np.bool_)
-        present[machine.active(mask)] = True
-        for copy in self._pending:
-            lanes = copy.part.lanes
-            done = copy.waits & present[lanes]
-            if allowed is not None:
-                done &= copy.groups < counts[lanes] - allowed
-            if done.any():
-                part = Part(copy.part.allocation, copy.part.offsets[done], lanes[done])
-                write_part(machine, part, copy.data[done], copy.valid[done])
-                copy.waits &= ~done
-                machine.races.landed(copy.access, done)
-        self._pending = [copy for copy in self._pending if copy.waits.any()]
-        self._tell(machine)
+def _groups(machine: Machine) -> NDArray[np.int64]:
+    if machine.groups is None:
+        machine.groups = np.zeros(machine.shape.lanes, np.int64)
+    return machine.groups
 
-    def _counts(self, machine: Machine) -> NDArray[np.int64]:
-        if self._commits is None:
-            self._commits = np.zeros(machine.shape.lanes, np.int64)
-        return self._commits
 
-    def _tell(self, machine: Machine) -> None:
-        machine.races.copying([copy.access for copy in self._pending])
+def _tell(machine: Machine) -> None:
+    machine.races.copying([copy.access for copy in machine.copies])
 
 
 def _under_way(machine: Machine, site: Site, part: Part) -> Access:
@@ -124,7 +99,7 @@ def copy_step(pc: int, line: int | None, target: Place, source: Place, size: int
                     site = Site(read.pc, read.line, read.space, size, Kind.READ)
                     _read(machine, site, source, reading, data, valid, int(count))
         for part in split(machine, write, machine.registers[target.register], target.displacement, mask):
-            machine.copies.issue(machine, write, part, data[part.lanes], valid[part.lanes])
+            _issue(machine, write, part, data[part.lanes], valid[part.lanes])
 
     return copy
 
@@ -149,11 +124,6 @@ def _read(
                 valid[part.lanes] &= set_before
 
 
-def commit_step() -> Step:
-    """Closes a group of copies."""
-    return lambda machine, mask: machine.copies.commit(machine, mask)
-
-
 def wait_step(allowed: int | None) -> Step:
     """Waits for copies."""
-    return lambda machine, mask: machine.copies.wait(machine, mask, allowed)
+    return lambda machine, mask: _wait(machine, mask, allowed)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import Array, Lanes, Value
-from kernels.device.memory.naming import element_name, whole_name
-from kernels.device.memory.space import GENERIC_SHIFT, Allocation, window_at, window_of
-from kernels.device.observers.accesses import Access, Kind, Strength, Where
+from kernels.device.ptx.pointers import GENERIC_SHIFT
+from kernels.device.state.accesses import Access, Kind, Part, Strength, Where
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.naming import element_name, whole_name
+from kernels.device.state.space import Allocation, window_at, window_of
+from kernels.device.state.values import Array, Lanes, Value
 from kernels.verdict import Example, Verdict
 
 _GENERIC = {1: "shared", 2: "local"}
@@ -63,15 +64,6 @@ class Found:
     valid: bool = False
     access: Access | None = None
     known: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The threads `lanes` touch one variable at byte `offsets`."""
-
-    allocation: Allocation
-    offsets: NDArray[np.int64]
-    lanes: NDArray[np.intp]
 
 
 def locate(
@@ -209,10 +201,12 @@ def _report_nowhere(
     machine: Machine, site: Site, space: str, addresses: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
     def describe() -> tuple[Example, str]:
-        block, thread = machine.who(int(lanes[0]))
+        block, thread = machine.geometry.who(int(lanes[0]))
         null = space == "global" and window_at(space, int(addresses[0])) == 0
         where = "through a null pointer" if null else f"{space} memory that belongs to no variable"
-        return Example(block, (thread,), None), f"{machine.lane_name(int(lanes[0]))} {_verb(site)} {where}"
+        return Example(
+            block, (thread,), None
+        ), f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {where}"
 
     machine.findings.add(Verdict.OUT_OF_BOUNDS, site.line, len(lanes), describe)
 
@@ -221,13 +215,13 @@ def _report_outside(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
     def describe() -> tuple[Example, str]:
-        block, thread = machine.who(int(lanes[0]))
+        block, thread = machine.geometry.who(int(lanes[0]))
         offset = int(offsets[0])
         element = element_name(allocation, offset)
         side = "before the start" if offset < 0 else "past the end"
         wide = f"{site.size} bytes from " if 0 <= offset < allocation.size else ""
         message = (
-            f"{machine.lane_name(int(lanes[0]))} {_verb(site)} {wide}`{element}`, {side} of"
+            f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {wide}`{element}`, {side} of"
             f" {whole_name(allocation)}"
         )
         return Example(block, (thread,), element), message
@@ -260,9 +254,9 @@ def _report_refused(
     """An access inside its variable that the hardware stops; `words` stand before and behind the element's name."""
 
     def describe() -> tuple[Example, str]:
-        block, thread = machine.who(int(lanes[0]))
+        block, thread = machine.geometry.who(int(lanes[0]))
         element = element_name(allocation, int(offsets[0]))
-        message = f"{machine.lane_name(int(lanes[0]))} {words[0]} `{element}`, {words[1]}"
+        message = f"{machine.geometry.lane_name(int(lanes[0]))} {words[0]} `{element}`, {words[1]}"
         return Example(block, (thread,), element), message
 
     machine.findings.add(Verdict.RUNTIME_ERROR, site.line, len(lanes), describe)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
-from kernels.device.memory.locate import Part, Site
-from kernels.device.memory.space import WRITTEN
-from kernels.device.observers.accesses import Access
+from kernels.device.memory.locate import Site
+from kernels.device.state.accesses import Access, Part
+from kernels.device.state.machine import Machine
+from kernels.device.state.space import WRITTEN
 
 
 def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_] | None]:

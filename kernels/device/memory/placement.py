@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import address_of
-from kernels.device.execution.values import Value, uniform
-from kernels.device.memory.naming import plain_name
-from kernels.device.memory.space import Allocation, Memory, Shape
 from kernels.device.ptx.module import Malformed, Unsupported, Variable
 from kernels.device.ptx.program import Program
+from kernels.device.state.machine import address_of
+from kernels.device.state.naming import plain_name
+from kernels.device.state.space import Allocation, Memory, Shape
+from kernels.device.state.values import Value, uniform
 from kernels.launch import Launch
 
 CHUNK_LANES = 16_384

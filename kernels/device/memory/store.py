@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import INTEGER, Array, narrowed
-from kernels.device.memory.access import Form, Place, Step, access_of, grid_of, quick
-from kernels.device.memory.locate import Found, Part, Site, split
+from kernels.device.memory.access import Form, Step, access_of, grid_of, quick
+from kernels.device.memory.locate import Found, Site, split
 from kernels.device.memory.parts import note, note_part, places, write_part
-from kernels.device.memory.space import WRITTEN
-from kernels.device.observers.accesses import Kind
-from kernels.device.observers.unset import ADDRESS, MEMORY
+from kernels.device.state.accesses import Kind, Part
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.operands import Place
+from kernels.device.state.space import WRITTEN
+from kernels.device.state.unset import ADDRESS, MEMORY
+from kernels.device.state.values import INTEGER, Array, narrowed
 
 
 def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tuple[int, ...]) -> Step:

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import uniform
-from kernels.device.memory.locate import Part, Site, split
-from kernels.device.memory.naming import element_name
+from kernels.device.memory.locate import Site, split
 from kernels.device.memory.parts import read_part
-from kernels.device.memory.space import GENERIC_SHIFT, Allocation
+from kernels.device.ptx.pointers import GENERIC_SHIFT
+from kernels.device.state.accesses import Part
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.naming import element_name
+from kernels.device.state.space import Allocation
+from kernels.device.state.values import uniform
 from kernels.verdict import Example, Verdict
 
 MAX_STRING = 1024
@@ -87,8 +89,8 @@ class ThreadView:
 
     def _report_unset(self, element: str) -> None:
         def describe() -> tuple[Example, str]:
-            block, thread = self._machine.who(self._lane)
-            message = f"{self._machine.lane_name(self._lane)} prints `{element}`, which nothing has written"
+            block, thread = self._machine.geometry.who(self._lane)
+            message = f"{self._machine.geometry.lane_name(self._lane)} prints `{element}`, which nothing has written"
             return Example(block, (thread,), element), message
 
         self._machine.findings.add(Verdict.UNINITIALIZED_READ, self._site.line, 1, describe)

@@ -1,1 +1,1 @@
-"""What watches a kernel while it runs, one check a file."""
+"""The search for data races, which watches a kernel while it runs."""

@@ -14,12 +14,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import WARP, Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.observers.accesses import Access, Kind, Strength
 from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Times, too_often
 from kernels.device.observers.locations import Location, Locations, offsets_of
 from kernels.device.observers.moments import Moment
+from kernels.device.state.accesses import Access, Kind, Strength
+from kernels.device.state.geometry import WARP
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
 
 Grid = NDArray[np.bool_]
 Groups = NDArray[np.int64]

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import WARP
-from kernels.device.observers.accesses import Kind, Strength, Where
 from kernels.device.observers.entries import Entries
 from kernels.device.observers.knowledge import Ids, Knowledge
 from kernels.device.observers.moments import Moment
+from kernels.device.state.accesses import Kind, Strength, Where
+from kernels.device.state.geometry import WARP
 
 Index = NDArray[np.intp]
 Flags = NDArray[np.bool_]

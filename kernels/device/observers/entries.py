@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
-from kernels.device.observers.accesses import NEVER, Access
 from kernels.device.observers.moments import Moment
 from kernels.device.observers.suspects import Flags
+from kernels.device.state.accesses import NEVER, Access
+from kernels.device.state.machine import Machine
 
 Entries = NDArray[np.void]
 """Rows of ENTRY."""
@@ -65,7 +65,7 @@ class Noted:
 
     def entries(self, unit: int, suspects: Flags, *, alike: bool = False) -> Entries:
         """The rows of the cells, of `unit` bytes each, in suspect words; `alike`: of the first block only."""
-        cells, lanes = self.access.cells(self.machine, unit, alike=alike)
+        cells, lanes = self.access.cells(self.machine.shape, unit, alike=alike)
         at = np.arange(len(cells)) // max(1, self.access.where.size // unit)
         chosen = suspects[cells * unit // 4]
         cells, lanes, at = cells[chosen], lanes[chosen], at[chosen]

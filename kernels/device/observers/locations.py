@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
-from kernels.device.observers.accesses import Access
+from kernels.device.state.accesses import Access
+from kernels.device.state.machine import Machine
 
 Location = dict[int | None, int]
 """A number of knowledge for each scope: a block, or None for all blocks."""
@@ -34,7 +34,7 @@ class Locations:
         """A plain store ends what was released at the locations that it writes to."""
         there = self.of(access)
         if there:
-            cells, lanes = access.cells(machine, unit)
+            cells, lanes = access.cells(machine.shape, unit)
             shared = access.allocation.space == "shared"
             columns = lanes % machine.shape.blocks if shared else np.zeros_like(lanes)
             written = set(zip((cells * unit // 4).tolist(), columns.tolist(), strict=True))
@@ -45,6 +45,6 @@ class Locations:
 
 def offsets_of(machine: Machine, access: Access, unit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The byte offset and the thread of each access to a location."""
-    cells, lanes = access.cells(machine, unit)
+    cells, lanes = access.cells(machine.shape, unit)
     pieces = max(1, access.where.size // unit)
     return cells[::pieces] * unit, lanes[::pieces]

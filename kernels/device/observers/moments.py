@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.observers.accesses import Strength
 from kernels.device.observers.knowledge import Ids, Times
+from kernels.device.state.accesses import Strength
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kernels.device.execution.findings import Findings
-from kernels.device.execution.machine import WARP, Machine
-from kernels.device.observers.accesses import Kind
+from kernels.device.state.accesses import Kind
+from kernels.device.state.findings import Findings
+from kernels.device.state.geometry import WARP
+from kernels.device.state.machine import Machine
 from kernels.verdict import Example, Severity, Verdict
 
 
@@ -84,9 +85,9 @@ def _described(machine: Machine, race: Race, *, block_barrier: bool) -> tuple[Ex
     first, second = geometry.thread(one.thread), geometry.thread(other.thread)
     block = geometry.numbered(other.block)
     example = Example(block, (second, first), race.element)
-    names = f"thread {machine.thread_name(first)}", f"thread {machine.thread_name(second)}"
-    where = f" of block {machine.block_name(geometry.numbered(one.block))}"
-    there = f" of block {machine.block_name(block)}" if one.block != other.block else ""
+    names = f"thread {machine.geometry.thread_name(first)}", f"thread {machine.geometry.thread_name(second)}"
+    where = f" of block {machine.geometry.block_name(geometry.numbered(one.block))}"
+    there = f" of block {machine.geometry.block_name(block)}" if one.block != other.block else ""
     if race.together:
         threads = f"{names[0]}{where} and {names[1]}{there}"
         return example, f"{threads} both {_PLURAL[one.kind]} `{race.element}`{_at(one.line)}"

@@ -13,20 +13,20 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.findings import Findings
-from kernels.device.execution.machine import WARP, Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.memory.naming import element_name, plain_name
-from kernels.device.memory.space import Allocation
-from kernels.device.observers.accesses import Access, Kind, Strength, Where
 from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
 from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of
 from kernels.device.observers.moments import Moment
-from kernels.device.observers.nothing import Unwatched
 from kernels.device.observers.race_report import Party, Race, RaceReport
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported
+from kernels.device.state.accesses import Access, Kind, Strength, Where
+from kernels.device.state.findings import Findings
+from kernels.device.state.geometry import WARP
+from kernels.device.state.machine import Machine, Unwatched
+from kernels.device.state.mask import Mask
+from kernels.device.state.naming import element_name, plain_name
+from kernels.device.state.space import Allocation
 from kernels.verdict import Severity
 
 _MOST_ENTRIES = 12_000_000

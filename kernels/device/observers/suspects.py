@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
-from kernels.device.observers.accesses import Access, Cells, Kind, Numbers, Strength
-from kernels.device.observers.nothing import Unwatched
+from kernels.device.state.accesses import Access, Cells, Kind, Numbers, Strength
+from kernels.device.state.machine import Machine, Unwatched
 
 _MOST_PENDING = 4096
 _MOST_CLEAN = 4096
@@ -46,7 +45,7 @@ class Suspects:
         flags = self.flags.get(access.allocation.name)
         if flags is None or access.where.strength is not Strength.VOLATILE:
             return False
-        return bool(flags[access.cells(machine, _WORD)[0]].all())
+        return bool(flags[access.cells(machine.shape, _WORD)[0]].all())
 
     def unit(self, name: str) -> int:
         """How many bytes of a variable to follow as one."""
@@ -137,7 +136,7 @@ class SuspectFinder(Unwatched):
             self.suspects.fine.add(access.allocation.name)
         if access.where.pc in self._polls:
             polled = np.zeros(len(access.allocation.words), np.bool_)
-            polled[access.cells(self._machine, _WORD)[0]] = True
+            polled[access.cells(self._machine.shape, _WORD)[0]] = True
             _add(self.suspects.flags, access.allocation.name, polled)
         if access.allocation.space == "shared":
             key = access.key() if access.flight is None else (access.key(), len(self._pending))
@@ -195,7 +194,7 @@ class SuspectFinder(Unwatched):
     def _enter_in_grid(self, access: Access) -> None:
         machine = self._machine
         meeting = _made(self._grid, access.allocation.name, len(access.allocation.words))
-        cells, lanes = access.cells(machine, _WORD)
+        cells, lanes = access.cells(machine.shape, _WORD)
         thread, column = np.divmod(lanes, machine.shape.blocks)
         threads = (self._passed + column) * machine.shape.threads + thread
         meeting.enter(access, cells, threads)
@@ -204,7 +203,7 @@ class SuspectFinder(Unwatched):
         columns = 1 if alike else self._machine.shape.blocks
         for number, access in enumerate(self._pending.values(), 1):
             meeting = _made(self._block, access.allocation.name, len(access.allocation.words) * columns)
-            cells, lanes = access.cells(self._machine, _WORD, alike=alike)
+            cells, lanes = access.cells(self._machine.shape, _WORD, alike=alike)
             threads = lanes // columns
             if access.flight is not None:  # it goes on beside its own thread and that thread's other copies
                 threads = threads + number * self._machine.shape.threads

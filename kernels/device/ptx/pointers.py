@@ -1,12 +1,14 @@
-"""Functions as values: their addresses, which no memory has."""
+"""Addresses as values: the windows that they fall into, and those of functions, which no memory has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kernels.device.memory.space import GENERIC_SHIFT
 from kernels.device.ptx.module import Instruction, Module, Symbol, Variable
+
+GENERIC_SHIFT = 36
+"""The bits of an address below the number of its window."""
 
 FUNCTION_BASE = 3 << GENERIC_SHIFT
 _APART = 16

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernels.device.execution.machine import Coordinates, Machine
-from kernels.device.memory.naming import element_name, plain_name
-from kernels.device.memory.space import Allocation
+from kernels.device.state.geometry import Coordinates
+from kernels.device.state.machine import Machine
+from kernels.device.state.naming import element_name, plain_name
+from kernels.device.state.space import Allocation
 from kernels.device.tracing.provenance import (
     Element,
     Factor,
@@ -119,7 +120,7 @@ class TaggedMemory:
         if not isinstance(tag, Factor) or tag.cell:
             return replace(tag, cell="", negative=False) if isinstance(tag, Factor) else tag
         allocation, number = spot.allocation, len(self.fetches)
-        block, thread = machine.who(spot.lane)
+        block, thread = machine.geometry.who(spot.lane)
         name = plain_name(allocation.name)
         self.arrays[name] = allocation.shape or (allocation.size // allocation.element,)
         cell = element_name(allocation, spot.offset)
@@ -133,6 +134,6 @@ def _key(machine: Machine, spot: Spot) -> Key:
     allocation = spot.allocation
     owner: tuple[Coordinates, ...] = ()
     if allocation.space != "global":
-        block, thread = machine.who(spot.lane)
+        block, thread = machine.geometry.who(spot.lane)
         owner = (block,) if allocation.space == "shared" else (block, thread)
     return allocation.space, allocation.start, owner, spot.offset

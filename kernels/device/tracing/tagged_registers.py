@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import INTEGER, Array, uniform
 from kernels.device.ptx.module import Immediate, Operand, Pair, Register, Vector
 from kernels.device.ptx.program import Program
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.values import INTEGER, Array, uniform
 from kernels.device.tracing.provenance import Tag
 
 

@@ -13,18 +13,19 @@ import numpy as np
 
 from kernels.device.execution.executor import Budget, run
 from kernels.device.execution.lower import LoweredStep
-from kernels.device.execution.machine import WARP, Coordinates, Machine, address_of
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import Value, uniform
 from kernels.device.execution.warp import warp_form
 from kernels.device.memory.access import memory_form
 from kernels.device.memory.atomic import atomic_form
 from kernels.device.memory.copies import is_copy
 from kernels.device.memory.locate import Site, split
 from kernels.device.memory.placement import Buffer
-from kernels.device.observers.accesses import Kind
 from kernels.device.ptx.module import Address, Immediate, Instruction, Operand, Register, Symbol, Vector
 from kernels.device.ptx.program import Program, results
+from kernels.device.state.accesses import Kind
+from kernels.device.state.geometry import WARP, Coordinates
+from kernels.device.state.machine import Machine, address_of
+from kernels.device.state.mask import Mask
+from kernels.device.state.values import Value, uniform
 from kernels.device.tracing.provenance import Factor, Packed, Sums, Tag, Term, Trace
 from kernels.device.tracing.tagged_memory import Spot, TaggedMemory
 from kernels.device.tracing.tagged_registers import TaggedRegisters
@@ -136,7 +137,7 @@ class _Tracer:
     def _term(self, factors: tuple[Factor, ...]) -> Term:
         assert self._where is not None
         machine, lane, line = self._where
-        block, thread = machine.who(lane)
+        block, thread = machine.geometry.who(lane)
         self._terms += 1
         negative = sum(factor.negative for factor in factors) % 2 == 1
         return Term(self._terms, block, thread, self._interval(machine, lane), line, factors, negative)

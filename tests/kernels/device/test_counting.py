@@ -255,7 +255,7 @@ SCATTERED = f"""{HEAD} {{
 @pytest.mark.parametrize("most", [1, 2, 7])
 def test_numbers_that_are_added_up_early_are_the_same(most, device, monkeypatch):
     whole = counts_of(device, SCATTERED, grid=3, block=50, n=50, observe=False)
-    monkeypatch.setattr("kernels.device.observers.counting._MOST_TALLIES", most)
+    monkeypatch.setattr("kernels.device.counting.counting._MOST_TALLIES", most)
     early = counts_of(device, SCATTERED, grid=3, block=50, n=50, observe=False)
 
     assert _values(whole) == _values(early)

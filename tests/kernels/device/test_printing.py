@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.device.execution.printing import MAX_PRINTED
+from kernels.device.state.printer import MAX_PRINTED
 from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, Device, example, line, only
 

@@ -8,18 +8,15 @@ nothing is followed and nothing is paid.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.memory.naming import element_name
-from kernels.device.memory.space import Allocation
+from kernels.device.state.findings import Findings
+from kernels.device.state.geometry import Geometry
+from kernels.device.state.mask import Mask
+from kernels.device.state.naming import element_name
+from kernels.device.state.space import Allocation
 from kernels.verdict import Example, Verdict
-
-if TYPE_CHECKING:
-    from kernels.device.execution.machine import Machine
-    from kernels.device.execution.mask import Mask
 
 Origins = NDArray[np.int32]
 _REGISTER = 1 << 30
@@ -32,8 +29,9 @@ class UnsetObserver:
     origins: register number -> for each thread 1 + the number of the reading instruction, or 0
     """
 
-    def __init__(self, machine: Machine, lines: tuple[int | None, ...]) -> None:
-        self._machine = machine
+    def __init__(self, geometry: Geometry, findings: Findings, lines: tuple[int | None, ...]) -> None:
+        self._geometry = geometry
+        self._findings = findings
         self._lines = lines
         self._elements: dict[int, tuple[Example, str]] = {}
         self.origins: dict[int, Origins] = {}
@@ -58,9 +56,9 @@ class UnsetObserver:
         """
         if pc not in self._elements:
             allocation, offset, lane = element
-            block, thread = self._machine.who(lane)
+            block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
-            message = f"{self._machine.lane_name(lane)} reads `{name}`, which nothing has written"
+            message = f"{self._geometry.lane_name(lane)} reads `{name}`, which nothing has written"
             self._elements[pc] = Example(block, (thread,), name), message
         here = np.int32(pc + 1)
         found = here if carried is None else np.where(carried != 0, carried, here)
@@ -74,10 +72,10 @@ class UnsetObserver:
         if pc in self._elements or not absent.any():
             return
         lane = int(np.flatnonzero(absent)[0])
-        block, thread = self._machine.who(lane)
+        block, thread = self._geometry.who(lane)
         partner = int(partners.reshape(-1)[lane])
         message = (
-            f"{self._machine.lane_name(lane)} reads lane {partner}, which doesn't take part in this shuffle"
+            f"{self._geometry.lane_name(lane)} reads lane {partner}, which doesn't take part in this shuffle"
         )
         self._elements[pc] = Example(block, (thread,)), message
 
@@ -141,7 +139,7 @@ class UnsetObserver:
 
     @property
     def _grid(self) -> tuple[int, int]:
-        return self._machine.shape.threads, self._machine.shape.blocks
+        return self._geometry.shape.threads, self._geometry.shape.blocks
 
     def use(self, register: int, pc: int, mask: Mask | None, harm: str) -> None:
         """The register is used where an unset value does harm."""
@@ -158,27 +156,27 @@ class UnsetObserver:
 
         def describe() -> tuple[Example, str]:
             lane = int(np.flatnonzero(where)[0])
-            block, thread = self._machine.who(lane)
+            block, thread = self._geometry.who(lane)
             known = self._elements.get(read_at)
             use = self._lines[pc]
             what = f"; the value {harm}" + (f", line {use}" if use not in {None, line} else "")
             if known is not None:
                 return known[0], known[1] + what
-            name = self._machine.lane_name(lane)
+            name = self._geometry.lane_name(lane)
             return Example(
                 block, (thread,), None
             ), f"{name} uses a variable that was never given a value" + what
 
-        self._machine.findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
+        self._findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
 
     def report_memory(self, pc: int, element: tuple[Allocation, int, int], count: int) -> None:
         """An instruction read unset memory and wrote what it made of it in one go."""
         allocation, offset, lane = element
 
         def describe() -> tuple[Example, str]:
-            block, thread = self._machine.who(lane)
+            block, thread = self._geometry.who(lane)
             name = element_name(allocation, offset)
-            message = f"{self._machine.lane_name(lane)} updates `{name}`, which nothing has written"
+            message = f"{self._geometry.lane_name(lane)} updates `{name}`, which nothing has written"
             return Example(block, (thread,), name), message
 
-        self._machine.findings.add(Verdict.UNINITIALIZED_READ, self._lines[pc], count, describe)
+        self._findings.add(Verdict.UNINITIALIZED_READ, self._lines[pc], count, describe)

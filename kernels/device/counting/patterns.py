@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kernels.device.counting.banks import wavefronts
 from kernels.device.counting.coalescing import SEGMENT, coalescing, interleaved
 from kernels.device.counting.counts import ACCESS_FIELDS
-from kernels.device.execution.machine import WARP
+from kernels.device.state.geometry import WARP
 
 Numbers = NDArray[np.int64]
 Active = NDArray[np.bool_]

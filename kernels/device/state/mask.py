@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.values import Array
+from kernels.device.state.values import Array
 
 
 class Mask:

@@ -8,10 +8,9 @@ from enum import Enum, IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import Lanes
-from kernels.device.memory.space import Allocation
+from kernels.device.state.mask import Mask
+from kernels.device.state.space import Allocation, Shape
+from kernels.device.state.values import Lanes
 
 Cells = NDArray[np.int64]
 Numbers = NDArray[np.int64]
@@ -101,20 +100,20 @@ class Access:
         words = None if self.words is None else self.words.digest
         return (pc, name, words, self.shift, self.mask and self.mask.digest)
 
-    def cells(self, machine: Machine, unit: int, *, alike: bool = False) -> tuple[Cells, Numbers]:
+    def cells(self, shape: Shape, unit: int, *, alike: bool = False) -> tuple[Cells, Numbers]:
         """Pairs of a cell and a thread's number (lane) that touches it; a cell has `unit` bytes.
 
         alike: for the first block only, which stands for all
         """
-        shape = machine.shape
         columns = 1 if alike else shape.blocks
         pieces = max(1, self.where.size // unit)
         if self.offsets is not None and self.lanes is not None:
             starts, lanes = self.offsets // unit, self.lanes.astype(np.int64)
         else:
-            lanes = (
-                np.arange(shape.threads * columns, dtype=np.int64) if alike else machine.active(self.mask)
-            ).astype(np.int64)
+            if alike or self.mask is None:
+                lanes = np.arange(shape.threads * columns, dtype=np.int64)
+            else:
+                lanes = self.mask.flat.astype(np.int64)
             words = np.zeros((1, 1), np.int64) if self.words is None else self.words.array
             whole = np.broadcast_to(words, (shape.threads, columns)).reshape(-1)
             starts = (whole[lanes].astype(np.int64) + self.shift) * (4 // unit)
@@ -139,3 +138,29 @@ class Flight:
     def begun(threads: int) -> Flight:
         """A copy that no thread has waited for."""
         return Flight(*(np.full(threads, NEVER) for _ in range(3)))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The threads `lanes` touch one variable at byte `offsets`."""
+
+    allocation: Allocation
+    offsets: NDArray[np.int64]
+    lanes: NDArray[np.intp]
+
+
+@dataclass(slots=True)
+class PendingCopy:
+    """An asynchronous copy under way.
+
+    groups: for each thread the number of the group that its copy will belong to
+    access: how the search for data races is told of it
+    waits: for each thread whether it has yet to wait
+    """
+
+    part: Part
+    data: NDArray[np.uint8]
+    valid: NDArray[np.bool_]
+    groups: NDArray[np.int64]
+    access: Access
+    waits: NDArray[np.bool_]

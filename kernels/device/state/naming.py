@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from math import prod
 
-from kernels.device.memory.space import Allocation
+from kernels.device.state.space import Allocation
 from kernels.wording import plural
 
 

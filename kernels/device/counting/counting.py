@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, LineWork, Verb
-from kernels.device.execution.machine import WARP, Machine
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import Lanes, Value
+from kernels.device.counting.patterns import Columns, Patterns
 from kernels.device.memory.locate import active_bounds
-from kernels.device.memory.naming import plain_name
-from kernels.device.memory.space import GENERIC_SHIFT
-from kernels.device.observers.patterns import Columns, Patterns
 from kernels.device.ptx.module import Instruction
+from kernels.device.ptx.pointers import GENERIC_SHIFT
+from kernels.device.state.geometry import WARP
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.naming import plain_name
+from kernels.device.state.values import Lanes, Value
 
 Numbers = NDArray[np.int64]
 Grid = NDArray[np.bool_]

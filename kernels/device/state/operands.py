@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from kernels.device.execution.machine import WARP
-from kernels.device.execution.values import Value, uniform
-from kernels.device.memory.access import Place
-from kernels.device.ptx.module import Address, Immediate, Malformed, Operand, Register, Symbol, Unsupported
+from kernels.device.ptx.module import (
+    Address,
+    Immediate,
+    Malformed,
+    Operand,
+    Register,
+    Symbol,
+    Unsupported,
+)
 from kernels.device.ptx.program import Program, is_special
+from kernels.device.state.geometry import WARP
+from kernels.device.state.values import Value, uniform
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The address operand: a register's number and a displacement."""
+
+    register: int
+    displacement: int
+
 
 _WIDEST = 64
 _KNOWN = re.compile(

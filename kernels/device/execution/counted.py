@@ -8,29 +8,48 @@ from dataclasses import replace
 import numpy as np
 
 from kernels.device.arithmetic import operation
+from kernels.device.counting.counting import Counted, Counting
 from kernels.device.counting.counts import Verb
 from kernels.device.counting.merging import Merge, candidates
 from kernels.device.execution.blocks import CodeBlock
 from kernels.device.execution.lower import LoweredStep, Lowering
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
 from kernels.device.execution.schedule import ChunkRun
 from kernels.device.memory.access import Step, memory_form
 from kernels.device.memory.atomic import atomic_form
 from kernels.device.memory.copies import is_copy
-from kernels.device.memory.space import kind_of
-from kernels.device.observers.counting import Counted
 from kernels.device.ptx.module import Immediate, Instruction, Pair
 from kernels.device.ptx.program import Program
+from kernels.device.state.findings import Findings
+from kernels.device.state.geometry import Geometry
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
+from kernels.device.state.space import Memory, kind_of
 
 _NO_MEMORY = {"const", "param"}
+
+
+class CountedMachine(Machine):
+    """A machine that counts what is done on it."""
+
+    __slots__ = ("counting",)
+
+    def __init__(
+        self, geometry: Geometry, memory: Memory, findings: Findings, registers: int, counting: Counting
+    ) -> None:
+        super().__init__(geometry, memory, findings, registers)
+        self.counting = counting
+
+
+def _counting(machine: Machine) -> Counting:
+    assert isinstance(machine, CountedMachine)
+    return machine.counting
 
 
 def counted_step(run: Step, accesses: Sequence[Counted]) -> Step:
     """Runs a step after its accesses have been counted."""
 
     def counted(machine: Machine, mask: Mask | None) -> None:
-        count = machine.counting.access
+        count = _counting(machine).access
         for access in accesses:
             count(machine, access, mask)
         run(machine, mask)
@@ -47,8 +66,8 @@ def counted_copy(run: Step, read: Counted, write: Counted, given: int | None) ->
             size = machine.registers[given].dense(np.dtype(np.int32))
             reading = machine.narrow(mask, size > 0)
         if reading is None or reading.count:
-            machine.counting.access(machine, read, reading)
-        machine.counting.access(machine, write, mask)
+            _counting(machine).access(machine, read, reading)
+        _counting(machine).access(machine, write, mask)
         run(machine, mask)
 
     return counted
@@ -58,7 +77,7 @@ def counted_work(run: Step, pc: int) -> Step:
     """Notes which threads take part in a guarded computation."""
 
     def counted(machine: Machine, mask: Mask | None) -> None:
-        machine.counting.guarded(pc, mask)
+        _counting(machine).guarded(pc, mask)
         run(machine, mask)
 
     return counted
@@ -141,7 +160,7 @@ class CountedRun(ChunkRun):
     """A chunk of blocks whose instructions and branches are counted."""
 
     def _execute(self, block: CodeBlock, mask: Mask | None) -> None:
-        self._machine.counting.executed(block.first, mask)
+        _counting(self._machine).executed(block.first, mask)
         super()._execute(block, mask)
 
     def _ways(
@@ -150,5 +169,5 @@ class CountedRun(ChunkRun):
         ways = list(super()._ways(block, end, mask))
         head = end.opcode.split(".", 1)[0]
         if head == "brx" or (end.guard is not None and head in {"bra", "ret", "exit"}):
-            self._machine.counting.decided(self._machine, block.end_pc, mask, [part for _, part in ways])
+            _counting(self._machine).decided(self._machine, block.end_pc, mask, [part for _, part in ways])
         yield from ways

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import Array, Lanes
+from kernels.device.ptx.pointers import GENERIC_SHIFT
+from kernels.device.state.mask import Mask
+from kernels.device.state.values import Array, Lanes
 
-GENERIC_SHIFT = 36
 SHARED_BASE = 1 << GENERIC_SHIFT
 LOCAL_BASE = 2 << GENERIC_SHIFT
 _FIRST_GLOBAL = 8

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kernels.device.barriers.ordering import Grid, Ordering
 from kernels.device.execution import warp
 from kernels.device.execution.blocks import CodeBlock
-from kernels.device.execution.machine import Machine
-from kernels.device.execution.mask import Mask
 from kernels.device.ptx.module import Instruction
+from kernels.device.state.machine import Machine
+from kernels.device.state.mask import Mask
 
 
 class WarpMeetings:

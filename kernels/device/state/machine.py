@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.execution.findings import Findings
-from kernels.device.execution.mask import Mask
-from kernels.device.execution.values import INTEGER, Array, Lanes, Value, from_array, uniform
-from kernels.device.memory.space import LOCAL_BASE, SHARED_BASE, Memory, Shape
-from kernels.launch import Launch
-
-WARP = 32
-Coordinates = tuple[int, int, int]
-
-if TYPE_CHECKING:
-    from kernels.device.execution.printing import Printer
-    from kernels.device.memory.copies import Copies
-    from kernels.device.observers.counting import Counting
-    from kernels.device.observers.nothing import Unwatched
-    from kernels.device.observers.unset import UnsetObserver
-
-
-@dataclass(frozen=True, slots=True)
-class Geometry:
-    """Names of threads and blocks in one chunk: `numbers` are those of its blocks in the grid."""
-
-    launch: Launch
-    shape: Shape
-    numbers: NDArray[np.int64]
-
-    def thread(self, number: int) -> Coordinates:
-        """The coordinates of a thread in its block."""
-        return _coordinates(number, self.launch.block)
-
-    def block(self, column: int) -> Coordinates:
-        """The coordinates in the grid of a block of this chunk."""
-        return self.numbered(int(self.numbers[column]))
-
-    def numbered(self, block: int) -> Coordinates:
-        """The coordinates in the grid of the block with a number."""
-        return _coordinates(block, self.launch.grid)
-
-
-def _coordinates(number: int, extent: Coordinates) -> Coordinates:
-    x, y, _ = extent
-    return number % x, number // x % y, number // (x * y)
+from kernels.device.state.accesses import Access, PendingCopy, Strength
+from kernels.device.state.findings import Findings
+from kernels.device.state.geometry import WARP, Coordinates, Geometry
+from kernels.device.state.mask import Mask
+from kernels.device.state.printer import Printer
+from kernels.device.state.space import LOCAL_BASE, SHARED_BASE, Memory
+from kernels.device.state.unset import UnsetObserver
+from kernels.device.state.values import INTEGER, Array, Lanes, Value, from_array, uniform
+from kernels.verdict import Example, Verdict
 
 
 class Machine:
@@ -58,6 +25,8 @@ class Machine:
     registers: the content of each register; constants, symbols and special registers have numbers too
     epochs: for each block how many barriers it has passed
     steps: how many instructions were issued
+    copies: asynchronous copies that some thread has yet to wait for
+    groups: for each thread how many groups of copies it has closed
     backwards: whether atomics of one instruction take effect from the last thread to the first
     """
 
@@ -65,10 +34,10 @@ class Machine:
         "_everyone",
         "backwards",
         "copies",
-        "counting",
         "epochs",
         "findings",
         "geometry",
+        "groups",
         "launch",
         "memory",
         "output",
@@ -88,8 +57,8 @@ class Machine:
         self.registers: list[Value] = [_EMPTY] * registers
         self.unset: UnsetObserver
         self.races: Unwatched
-        self.copies: Copies
-        self.counting: Counting
+        self.copies: list[PendingCopy] = []
+        self.groups: NDArray[np.int64] | None = None
         self.output: Printer
         self.epochs = np.zeros((1, self.shape.blocks), np.int64)
         self.steps = 0
@@ -127,33 +96,8 @@ class Machine:
         blended = np.where(mask.array, value.dense(integer), old.dense(integer))
         self.registers[number] = Value(Lanes(blended), 0, value.bits)
 
-    # -- words for people ---------------------------------------------------------------------------------------------
-
-    def who(self, lane: int) -> tuple[Coordinates, Coordinates]:
-        """The block and the thread behind a lane number."""
-        thread, column = divmod(lane, self.shape.blocks)
-        return self.geometry.block(column), self.geometry.thread(thread)
-
-    def thread_name(self, thread: Coordinates) -> str:
-        """`(3,1)`: as many coordinates as the block has dimensions, two at least."""
-        return _name(thread, self.launch.block)
-
-    def block_name(self, block: Coordinates) -> str:
-        """`(0,1)`, likewise for the grid."""
-        return _name(block, self.launch.grid)
-
-    def lane_name(self, lane: int) -> str:
-        """`thread (3,1) of block (0,1)`."""
-        block, thread = self.who(lane)
-        return f"thread {self.thread_name(thread)} of block {self.block_name(block)}"
-
 
 _EMPTY = Value(None, 0, 32)
-
-
-def _name(coordinates: Coordinates, extent: Coordinates) -> str:
-    shown = coordinates if extent[2] > 1 else coordinates[:2]
-    return "(" + ",".join(str(each) for each in shown) + ")"
 
 
 def special_registers(geometry: Geometry) -> Mapping[str, Value]:
@@ -191,3 +135,65 @@ def _axis(numbers: Any, extent: Coordinates, axis: int) -> Array:
 def address_of(kind: str, start: int) -> int:
     """The generic address of a place in shared or local memory; global addresses are generic already."""
     return start + {"global": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}[kind]
+
+
+Grid = NDArray[np.bool_]
+
+
+class Unwatched:
+    """All that the search for data races is told; each observer listens to what it needs.
+
+    This one sees nothing: the others build on it, and it shows what watching costs.
+    """
+
+    def start(self, machine: Machine) -> None:
+        """A chunk of blocks begins."""
+
+    def record(self, access: Access) -> None:
+        """Threads touch memory."""
+
+    def update(self, access: Access, *, acquires: bool, releases: bool) -> None:  # noqa: ARG002
+        """The same, atomically, thread by thread in the order of their numbers."""
+        self.record(access)
+
+    def copying(self, accesses: list[Access]) -> None:
+        """These asynchronous copies are under way."""
+
+    def landed(self, access: Access, chosen: Grid) -> None:
+        """The chosen ones of the threads of an asynchronous copy have waited for it."""
+
+    def barrier(self, blocks: Grid | None) -> None:
+        """All threads of the given blocks (None: of all) met at a barrier."""
+
+    def met(self, groups: NDArray[np.int64]) -> None:
+        """Threads of one block with the same number, 0 or more, met at a barrier of their own."""
+
+    def arrive(self, key: Hashable, mask: Mask | None) -> None:
+        """Threads arrived at an object of their block that others wait for."""
+
+    def wait(self, key: Hashable, mask: Mask | None) -> None:
+        """Threads have seen that an object of their block is complete."""
+
+    def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
+        """Threads executed a fence, which may have one side only."""
+
+    def finish(self) -> None:
+        """The chunk of blocks is at its end."""
+
+    def end(self, findings: Findings) -> None:
+        """The launch is at its end."""
+
+
+class TrapError(Exception):
+    """The kernel stopped itself: nothing after that counts."""
+
+
+def stop(machine: Machine, line: int | None, lane: int, count: int, why: str) -> NoReturn:
+    """Ends the whole kernel with a runtime error."""
+
+    def describe() -> tuple[Example, str]:
+        block, thread = machine.geometry.who(lane)
+        return Example(block, (thread,), None), f"{machine.geometry.lane_name(lane)} stops the kernel: {why}"
+
+    machine.findings.add(Verdict.RUNTIME_ERROR, line, count, describe)
+    raise TrapError

@@ -1,0 +1,63 @@
+"""Names of threads and blocks, as the course writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device.state.space import Shape
+from kernels.launch import Launch
+
+WARP = 32
+Coordinates = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Names of threads and blocks in one chunk: `numbers` are those of its blocks in the grid."""
+
+    launch: Launch
+    shape: Shape
+    numbers: NDArray[np.int64]
+
+    def thread(self, number: int) -> Coordinates:
+        """The coordinates of a thread in its block."""
+        return _coordinates(number, self.launch.block)
+
+    def block(self, column: int) -> Coordinates:
+        """The coordinates in the grid of a block of this chunk."""
+        return self.numbered(int(self.numbers[column]))
+
+    def numbered(self, block: int) -> Coordinates:
+        """The coordinates in the grid of the block with a number."""
+        return _coordinates(block, self.launch.grid)
+
+    def who(self, lane: int) -> tuple[Coordinates, Coordinates]:
+        """The block and the thread behind a lane number."""
+        thread, column = divmod(lane, self.shape.blocks)
+        return self.block(column), self.thread(thread)
+
+    def thread_name(self, thread: Coordinates) -> str:
+        """`(3,1)`: as many coordinates as the block has dimensions, two at least."""
+        return _name(thread, self.launch.block)
+
+    def block_name(self, block: Coordinates) -> str:
+        """`(0,1)`, likewise for the grid."""
+        return _name(block, self.launch.grid)
+
+    def lane_name(self, lane: int) -> str:
+        """`thread (3,1) of block (0,1)`."""
+        block, thread = self.who(lane)
+        return f"thread {self.thread_name(thread)} of block {self.block_name(block)}"
+
+
+def _coordinates(number: int, extent: Coordinates) -> Coordinates:
+    x, y, _ = extent
+    return number % x, number // x % y, number // (x * y)
+
+
+def _name(coordinates: Coordinates, extent: Coordinates) -> str:
+    shown = coordinates if extent[2] > 1 else coordinates[:2]
+    return "(" + ",".join(str(each) for each in shown) + ")"
