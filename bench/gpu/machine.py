@@ -19,7 +19,7 @@ from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding
 from worker.contract.digest import digest
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare
-from worker.gpu.judge_code import preparation
+from worker.gpu.judge.code import preparation
 from worker.gpu.nvml import NoGPU, gpus
 from worker.gpu.spares import Runner, Spares
 from worker.sandbox.compiling import CompileRequest, EvaluateRequest

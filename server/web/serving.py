@@ -25,7 +25,7 @@ from server.submissions.hub import MOST_STREAMS
 from server.submissions.streams import hub_of
 from server.web.unreadable import LONGEST_LINE
 from server.web.web_worker import Bounds, WebWorker
-from worker.sandbox.lockdown import die_with
+from worker.supervision.children import die_with
 from worker.supervision.heartbeat import prepare, tell_beat
 
 THREADS = MOST_STREAMS + 232

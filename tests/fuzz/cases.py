@@ -23,8 +23,9 @@ from kernels.source import Source, read_source
 from kernels.verdict import Severity, Verdict, decide
 from kernels.wire import from_plain, to_plain
 from tests.fuzz.seeds import ARCH, CACHE, PTX_TILE, SEED, exercise_of
-from worker.steps.check_step import CheckRequest, CheckResponse, Module, check_step
+from worker.steps.check_step import CheckRequest, CheckResponse, check_step
 from worker.steps.grading import Job, grade
+from worker.steps.modules import Module
 from worker.steps.stages import SandboxedStages
 
 WIDTH = 9

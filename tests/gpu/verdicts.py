@@ -25,14 +25,13 @@ from kernels.report import Report
 from kernels.verdict import Severity, Verdict
 from tests.cheats.cases import Honesty, cheats
 from worker.bench.backlog import Graded, cores, work_off
-from worker.gpu.judge_code import preparation
+from worker.gpu.judge.code import preparation
 from worker.gpu.nvml import NoGPU, gpus
 from worker.gpu.spares import Spares
 from worker.sandbox.compiling import CompileRequest, compile_in
-from worker.sandbox.limits import SandboxFailure
+from worker.sandbox.limits import COMPILE_LIMITS, SandboxFailure
 from worker.sandbox.process import Child
 from worker.steps.grading import Job
-from worker.steps.stages import COMPILE_LIMITS
 
 EXPLAINED = Path(__file__).with_name("verdicts.toml")
 TESTS = Path(__file__).resolve().parent.parent

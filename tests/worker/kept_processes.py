@@ -9,9 +9,9 @@ from kernels.compile.compilation import Compilation
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding
 from worker.sandbox.compiling import CompileRequest, EvaluateRequest, compile_in, evaluate_in
-from worker.sandbox.limits import Limits
+from worker.sandbox.limits import COMPILE_LIMITS, Limits
 from worker.sandbox.process import Child
-from worker.steps.stages import COMPILE_LIMITS, SandboxedStages
+from worker.steps.stages import SandboxedStages
 
 JOBS = 20
 

@@ -15,8 +15,8 @@ from tests.worker.gpu.judge_here import compiled
 from tests.worker.in_process import Here
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.cpu_backend import CpuBackend
+from worker.gpu.judge.verification import Judge
 from worker.gpu.measure_step import measure
-from worker.gpu.verification import Judge
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.grading import Job, grade
 from worker.steps.measuring import OtherCode, judged, merged_checks

@@ -14,7 +14,8 @@ from kernels.judging.plan import make_plan, select_cases
 from kernels.source import Source, read_source
 from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import WireError, from_plain, to_plain
-from worker.steps.check_step import CheckRequest, CheckResponse, Module, check, check_step
+from worker.steps.check_step import CheckRequest, CheckResponse, check, check_step
+from worker.steps.modules import Module
 
 TILED = find_exercise("tiled")
 

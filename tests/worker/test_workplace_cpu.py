@@ -32,7 +32,7 @@ from tests.worker.workplaces import (
 )
 from worker.contract import messages
 from worker.contract.messages import ExerciseText, StepResult
-from worker.steps import stages
+from worker.sandbox.limits import COMPILE_LIMITS
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
 from worker.workplaces import cpu as workplace_cpu
@@ -187,7 +187,7 @@ def test_a_process_that_someone_kills_is_a_fault_and_says_nothing_against_the_so
 
 
 def test_a_machine_that_stands_still_says_nothing_against_the_source(place, monkeypatch):
-    monkeypatch.setattr(stages, "COMPILE_LIMITS", replace(stages.COMPILE_LIMITS, wall_seconds=0.5))
+    monkeypatch.setattr("worker.steps.stages.COMPILE_LIMITS", replace(COMPILE_LIMITS, wall_seconds=0.5))
 
     def stop(what: str) -> None:
         if what == "compiling":

@@ -28,7 +28,7 @@ from tests.worker.workplaces import (
     wait_until,
 )
 from worker.contract.messages import MeasureWork, StepMessage, StepResult, decode, encode
-from worker.gpu.judge_code import judge_code
+from worker.gpu.judge.code import judge_code
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kernels.report import Report
     from worker.contract.measure_work import MeasureRequest
     from worker.gpu.nvml import GpuFacts
-    from worker.gpu.profile import Profile
+    from worker.gpu.profile.nsight import Profile
 
 _SUFFIX = ".ncu-rep"
 _SEED_BITS = 63
@@ -38,7 +38,7 @@ def profiled(report: Report, asked: MeasureRequest | None, gpu: GpuFacts, file: 
     """
     from kernels.compile.nvrtc import NVRTCUnavailable
     from kernels.verdict import Verdict
-    from worker.gpu.profile import ProfileFailed
+    from worker.gpu.profile.nsight import ProfileFailed
     from worker.sandbox.limits import SandboxFailure
 
     reason = "only an accepted kernel is profiled"
@@ -55,8 +55,8 @@ def profiled(report: Report, asked: MeasureRequest | None, gpu: GpuFacts, file: 
 
 def _profile(asked: MeasureRequest, report: Report, gpu: GpuFacts, file: Path) -> Profile:
     from worker.commands.progress import Progress
-    from worker.gpu.judge_code import judge_code
-    from worker.gpu.profile import profile, request_of
+    from worker.gpu.judge.code import judge_code
+    from worker.gpu.profile.nsight import profile, request_of
 
     judge = judge_code(report.arch, cache_folder())
     wanted = request_of(asked, judge, int(report.seed, 16) % 2**_SEED_BITS)

@@ -67,7 +67,7 @@ def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
     arch, cache = architecture(None, gpu), cache_folder()
     if gpu is None:
         return Bench(arch, cache, "", ())
-    from worker.gpu.judge_code import preparation
+    from worker.gpu.judge.code import preparation
     from worker.gpu.spares import Spares
 
     spares = stack.enter_context(Spares(gpu.index, preparation(arch, cache), _AHEAD))

@@ -14,9 +14,9 @@ from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding
 from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Backend, DeviceFault, FaultKind
-from worker.gpu.findings import LOST, fault_finding, guard_finding
+from worker.gpu.judge.findings import LOST, fault_finding, guard_finding
+from worker.gpu.judge.verification import Judge
 from worker.gpu.operands import Modules, Operands, place
-from worker.gpu.verification import Judge
 
 _NOTHING = Resources(0, 0, 0, 0, 0, 0, 0)
 

@@ -20,7 +20,7 @@ _RESPONSE_BYTES = 8 * 2**20
 class DeviceChild(Child):
     """A process that drives one device, which nothing but the end of the process gives back."""
 
-    module = "device"
+    module = "worker.gpu.device_process"
     # The libraries of a GPU are looked for among the site packages.
     options = ("-I",)
     report = DeviceIsolation

@@ -17,12 +17,13 @@ from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, f
 from worker.contract.measure_work import DriverOccupancy, MeasureRequest, MeasureResponse, Numbers
 from worker.gpu.backend import Backend, DeviceFault, FaultKind, Timed
 from worker.gpu.cases import SmallCases
-from worker.gpu.findings import LOST, fault_finding
+from worker.gpu.judge.findings import LOST, fault_finding
+from worker.gpu.judge.verification import Judge
 from worker.gpu.operands import Modules, Operands, place
-from worker.gpu.quiet import NOBODY_ELSE, Quiet
-from worker.gpu.roofline import implausible
-from worker.gpu.speed import clock_doubt, speed
-from worker.gpu.timing import (
+from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
+from worker.gpu.timing.roofline import implausible
+from worker.gpu.timing.speed import clock_doubt, speed
+from worker.gpu.timing.timings import (
     FEWEST_IN_BUDGET,
     LONG_MS,
     Bench,
@@ -33,7 +34,6 @@ from worker.gpu.timing import (
     repeat,
     timings,
 )
-from worker.gpu.verification import Judge
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """The process that drives one device for one job: what it loads before its lock, and what it answers after it.
 
-Of its module only `worker.sandbox.device` makes use. The parent's side is `worker.gpu.spares`.
+Of its module only `worker.gpu.device_process` makes use. The parent's side is `worker.gpu.spares`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import MeasureRequest, Numbers, Prepare, Prepared
 from worker.gpu import measure_step
 from worker.gpu.backend import Backend, Code
-from worker.gpu.quiet import NOBODY_ELSE, Quiet
-from worker.gpu.rehearsal import rehearse_backend, rehearse_judge
-from worker.gpu.verification import Judge
+from worker.gpu.judge.rehearsal import rehearse_backend, rehearse_judge
+from worker.gpu.judge.verification import Judge
+from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 from worker.sandbox import child
-from worker.steps import check_step as steps
 
 CPU, GPU = "cpu", "gpu"
 NUMBERS = "numbers"
@@ -56,7 +55,7 @@ def warm_up(device: str, compiler: str = "", quiet: Quiet = NOBODY_ELSE) -> Back
     compiler: the version of NVRTC, for the record
     quiet: in three parts, so that what is timed need not wait for all of them
     """
-    steps.warm_up()
+    child.load_judge()
     with quiet.starting():
         open_driver(device)
     with quiet.starting():

@@ -13,7 +13,7 @@ from typing import Self
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare, Prepared
 from worker.gpu.device_child import DeviceChild
-from worker.gpu.quiet import quiet_file
+from worker.gpu.timing.quiet import quiet_file
 from worker.sandbox.limits import Failure, Isolation, SandboxFailure
 from worker.sandbox.process import START_SECONDS
 

@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from worker.sandbox import lockdown, telling
+from worker.sandbox import telling
+from worker.sandbox.confinement import lockdown
+from worker.supervision.children import die_with
 
 # Each step: its module and its function. A `warm_up` in the module loads all that the function will need: after the
 # lock nothing can be loaded. A `rehearse` runs behind the lock and before the first request.
 STEPS = {
     "compile": ("worker.sandbox.compile_step", "compile_step"),
     "check": ("worker.steps.check_step", "check_step"),
-    "run": ("worker.steps.run_step", "run_step"),
+    "run": ("worker.steps.analysis_step", "run_step"),
 }
 _CHUNK = 2**20
 
@@ -34,7 +36,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     Writes lines of JSON to `answers`: what confines the child, before it reads a request; then each answer, and before
     an answer what the step tells of how far it has come.
     """
-    lockdown.die_with(parent)
+    die_with(parent)
     lockdown.offer_to_be_killed()
     network = lockdown.leave_network()
     module_name, name = STEPS[step]
@@ -49,6 +51,18 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     for request in requests(0):
         send(answers, answer(function, request))
     os._exit(0)
+
+
+def load_judge() -> None:
+    """Load all that judging needs, down to what numpy loads at first use."""
+    import numpy as np
+    import numpy.ma  # numpy.unique looks at it
+
+    from kernels import device
+    from kernels.judging import judge, module_variables
+
+    assert all((device, judge, module_variables))
+    np.random.Generator(np.random.Philox(np.random.SeedSequence(1))).integers(0, 2, 1)
 
 
 def _call(module: ModuleType, name: str) -> None:

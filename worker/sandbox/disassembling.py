@@ -45,7 +45,7 @@ class Disassembly:
 class ProgramChild(Child):
     """A process that confines itself and becomes the program at the path that is given as its step."""
 
-    module = "program"
+    module = "worker.sandbox.program"
 
 
 class Disassembler:

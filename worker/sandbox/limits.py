@@ -22,6 +22,12 @@ class Limits:
     response_bytes: int = 64 * 2**20
 
 
+COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**30)
+
+CHECK_LIMITS = Limits(wall_seconds=120.0, cpu_seconds=120, memory_bytes=4 * 2**30, response_bytes=8 * 2**20)
+"""Guards us, not the student: an endless kernel ends by its instruction budget long before."""
+
+
 class Failure(StrEnum):
     """Why there is no response: the first three are the submission's doing, the last two are ours."""
 

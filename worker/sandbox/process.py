@@ -53,7 +53,7 @@ class Child:
     cpu_seconds: what the process used in all, its start included; known once it has ended
     """
 
-    module = "child"
+    module = "worker.sandbox.child"
     options: tuple[str, ...] = ("-I", "-S")
     environment: Mapping[str, str] = ENVIRONMENT
     inherited: tuple[int, ...] = ()

@@ -12,7 +12,8 @@ import os
 import re
 from pathlib import Path
 
-from worker.sandbox import lockdown
+from worker.sandbox.confinement import lockdown
+from worker.supervision.children import die_with
 
 FILE = "kernel.cubin"
 """What the program reads, in its working directory."""
@@ -30,7 +31,7 @@ def main(program: str, parent: int, answers: int, cpu_seconds: int, memory_bytes
     program: the absolute path of the disassembler
     answers: where the report on what confines it goes, and then all that the program prints
     """
-    lockdown.die_with(parent)
+    die_with(parent)
     lockdown.offer_to_be_killed()
     network = lockdown.leave_network()
     libraries = _libraries()

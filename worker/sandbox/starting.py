@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-_PACKAGES = Path(__file__).resolve().parents[2]
+from worker.supervision.children import search_path
+
 _BOOTSTRAP = (
-    "import sys; a = sys.argv; sys.path[:0] = a[6:]; "
-    "from worker.sandbox.{module} import main; main(a[1], *map(int, a[2:6]))"
+    "import sys; a = sys.argv; sys.path[:0] = a[6:]; from {module} import main; main(a[1], *map(int, a[2:6]))"
 )
 # One thread, and large arrays kept in the heap: numpy's temporaries then cost no page faults.
 ENVIRONMENT = {
@@ -21,15 +20,9 @@ ENVIRONMENT = {
 
 
 def command(module: str, options: Sequence[str], arguments: Sequence[str]) -> list[str]:
-    """What runs `main` of a module of this package.
+    """What runs `main` of a module.
 
     options: of Python
     arguments: the five of `main`
     """
     return [sys.executable, *options, "-c", _BOOTSTRAP.format(module=module), *arguments, *search_path()]
-
-
-def search_path() -> list[str]:
-    """Where the child finds this package and its libraries; it does not look for them itself."""
-    places = [Path(entry) for entry in sys.path]
-    return [str(_PACKAGES), *(str(place) for place in places if place.is_absolute() and place.exists())]

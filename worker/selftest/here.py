@@ -9,11 +9,11 @@ from pathlib import Path
 from kernels.exercise import find_exercise
 from kernels.measurement import Environment
 from kernels.report import Report
-from worker.sandbox.limits import Isolation
+from worker.sandbox.limits import CHECK_LIMITS, COMPILE_LIMITS, Isolation
 from worker.sandbox.process import Child
 from worker.selftest.selftest import EXERCISE, SelfTestKernel, Surroundings
 from worker.steps.grading import Job, grade
-from worker.steps.stages import CHECK_LIMITS, COMPILE_LIMITS, SandboxedStages
+from worker.steps.stages import SandboxedStages
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Here:
         return Surroundings(isolation, environment)
 
     def _runner(self, isolation: dict[str, Isolation]) -> Environment:
-        from worker.gpu.judge_code import preparation
+        from worker.gpu.judge.code import preparation
         from worker.gpu.spares import Runner
 
         runner = Runner(self.gpu, preparation(self.arch, self.cache))

@@ -13,7 +13,8 @@ from kernels.evidence import Evidence, Extent, LineEvidence, PhaseTable, Totals
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
-from worker.steps.check_step import Loaded, Module, misfits_in
+from worker.steps.check_step import check_step, misfits_in
+from worker.steps.modules import Loaded, Module
 
 if TYPE_CHECKING:
     from kernels.analysis.sass import Sass
@@ -336,3 +337,16 @@ def _phases(small: SmallRun | None) -> PhaseTable | None:
         symbols=loaded.named(case.symbols),
         state=loaded.named(constants(case)),
     )
+
+
+CHECK, COUNT = "check", "count"
+
+
+def run_step(request: dict[str, Any]) -> dict[str, Any]:
+    """A check or a count, under its name.
+
+    Both are steps of one process, because its start takes longer than either of them for most kernels.
+    """
+    if CHECK in request:
+        return check_step(request[CHECK])
+    return analysis_step(request[COUNT])

@@ -6,39 +6,26 @@ request holds all that the step needs: it runs where no file can be opened.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from kernels.compile.diagnostics import Resources
 from kernels.judging.plan import CasePlan, Plan
 from kernels.launch import Launch
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
 from kernels.wire import from_plain, to_plain
 from worker.contract.digest import digest
+from worker.sandbox.child import load_judge
 from worker.sandbox.telling import tell
+from worker.steps.modules import Loaded, Module
 
 if TYPE_CHECKING:
-    from kernels.device import Budget, Buffer, Execution, Program, Schedule
+    from kernels.device import Budget, Buffer, Execution, Schedule
     from kernels.judging.judge import RunKernel
 
-T = TypeVar("T")
 
 NOT_STARTED = "not run, because the kernel could not be read"
 NOT_FILLED = "not run, because a module variable does not fit"
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """One compilation of the file.
-
-    globals: the mangled names of module globals, by their names in the source
-    """
-
-    ptx: str
-    entry: str
-    globals: Mapping[str, str]
-    resources: Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +52,11 @@ class CheckResponse:
 
 
 def warm_up() -> None:
-    """Load all that a check needs, down to what numpy loads at first use: nothing can be opened afterwards."""
-    import numpy as np
-    import numpy.ma  # numpy.unique looks at it
-
-    from kernels import device
-    from kernels.judging import judge, module_variables
+    """Load all that a check needs: nothing can be opened afterwards."""
     from worker.steps import samples
 
-    assert all((device, judge, module_variables, samples))
-    np.random.Generator(np.random.Philox(np.random.SeedSequence(1))).integers(0, 2, 1)
+    load_judge()
+    assert samples
 
 
 def check_step(request: dict[str, Any]) -> dict[str, Any]:
@@ -110,23 +92,6 @@ def _check(request: CheckRequest) -> CheckResponse:
         return _unsupported(request.plan, f"The compiled kernel cannot be read: {reason}.", reason.line)
     findings = tuple(sorted(findings, key=finding_order))
     return CheckResponse(findings, found.checks, found.printed, found.printed_case, found.launch)
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """One module on the CPU device. It stays loaded over all its cases, as on a GPU.
-
-    state: what one launch leaves in `__device__` variables the next one finds, so that a kernel which hands out an
-        earlier result again is found out
-    """
-
-    module: Module
-    program: Program
-    state: dict[str, bytes] = field(default_factory=dict)
-
-    def named(self, values: Mapping[str, T]) -> dict[str, T]:
-        """What belongs to module variables, by their mangled names."""
-        return {self.module.globals[symbol]: value for symbol, value in values.items()}
 
 
 def misfits_in(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:

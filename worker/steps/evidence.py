@@ -22,7 +22,7 @@ from kernels.source import Source
 from kernels.verdict import Severity
 from worker.contract.architectures import ARCHES
 from worker.steps.analysis_step import MOST_ELEMENTS, STOPPED, AnalysisResponse
-from worker.steps.check_step import Module
+from worker.steps.modules import Module
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Example, Finding
 
 if TYPE_CHECKING:
-    from worker.steps.check_step import Loaded
+    from worker.steps.modules import Loaded
 
 
 def sampled_findings(plan: Plan, loaded: Sequence[Loaded]) -> tuple[Finding, ...]:

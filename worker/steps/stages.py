@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
-from worker.sandbox.limits import Failure, Limits, SandboxFailure
+from worker.sandbox.limits import CHECK_LIMITS, COMPILE_LIMITS, Failure, Limits, SandboxFailure
 from worker.sandbox.process import Child
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from worker.steps.check_step import CheckRequest, CheckResponse
 
 T = TypeVar("T")
-
-COMPILE_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10, memory_bytes=2 * 2**30)
-
-CHECK_LIMITS = Limits(wall_seconds=120.0, cpu_seconds=120, memory_bytes=4 * 2**30, response_bytes=8 * 2**20)
-"""Guards us, not the student: an endless kernel ends by its instruction budget long before."""
 
 
 def _to_nobody(_what: str) -> None:
@@ -186,7 +181,7 @@ class SandboxedStages:
         cache: folder where the judge's own kernels, compiled, are kept
         raise (SandboxFailure, NVRTCUnavailable): where it does not start
         """
-        from worker.gpu.judge_code import preparation
+        from worker.gpu.judge.code import preparation
         from worker.gpu.spares import Runner
 
         self._gpu = Runner(index, preparation(arch, cache))
@@ -224,8 +219,8 @@ class SandboxedStages:
 
     def check(self, request: CheckRequest) -> CheckResponse:
         """Judge in the child that runs kernels."""
+        from worker.steps.analysis_step import CHECK
         from worker.steps.check_step import CheckResponse
-        from worker.steps.run_step import CHECK
 
         return self._run(CheckResponse, CHECK, request, self._counting(request))
 
@@ -251,8 +246,7 @@ class SandboxedStages:
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:
         """Count in the child that runs kernels."""
-        from worker.steps.analysis_step import AnalysisResponse
-        from worker.steps.run_step import COUNT
+        from worker.steps.analysis_step import COUNT, AnalysisResponse
 
         return self._run(AnalysisResponse, COUNT, request)
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from worker.sandbox.starting import search_path
+from worker.supervision.children import search_path
 
 TELL = "{tell}"
 """In a command: the number of the descriptor that the process writes its messages to."""

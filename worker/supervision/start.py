@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from worker.sandbox.lockdown import die_with
+from worker.supervision.children import die_with
 
 NO_PROGRAM = 127
 """The exit code where there is no such program, as a shell has it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from kernels.report import Report
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.contract.messages import MeasureWork, StepKind, StepMessage, StepResult
-from worker.gpu.judge_code import preparation
+from worker.gpu.judge.code import preparation
 from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.checking import Progress

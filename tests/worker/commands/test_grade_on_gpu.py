@@ -16,8 +16,8 @@ from tests.marks import linux
 from tests.worker.gpu.measuring import judge_wire, kernel
 from worker.commands.root import Exit, tilelab
 from worker.contract.measure_work import Prepare
-from worker.gpu import profile as stage
 from worker.gpu.nvml import GpuFacts
+from worker.gpu.profile import nsight as stage
 from worker.gpu.spares import Runner
 from worker.steps.stages import SandboxedStages
 
@@ -58,7 +58,7 @@ class OnCpu(SandboxedStages):
 def gpu(monkeypatch, tmp_path):
     monkeypatch.setattr("worker.commands.grade.choose", lambda device: None if device == "cpu" else GPU)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("worker.gpu.judge_code.judge_code", lambda arch, cache: judge_wire())
+    monkeypatch.setattr("worker.gpu.judge.code.judge_code", lambda arch, cache: judge_wire())
 
 
 @pytest.fixture

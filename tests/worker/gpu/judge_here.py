@@ -13,8 +13,8 @@ from kernels.judging.plan import CasePlan, MatrixPlan
 from tests.worker.gpu.measuring import judge_wire
 from worker.gpu.backend import Code, Memory
 from worker.gpu.cpu_backend import CpuBackend
-from worker.gpu.recipes import Recipe, recipes, values
-from worker.gpu.verification import Judge
+from worker.gpu.judge.recipes import Recipe, recipes, values
+from worker.gpu.judge.verification import Judge
 
 ROW, COLUMN = Layout.ROW_MAJOR, Layout.COLUMN_MAJOR
 

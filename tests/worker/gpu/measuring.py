@@ -23,10 +23,10 @@ from kernels.source import Source, read_source
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Numbers, WireCode
 from worker.gpu.backend import Code, Memory, Timed
 from worker.gpu.cpu_backend import CpuBackend
-from worker.gpu.judge_code import judge_code
+from worker.gpu.judge.code import judge_code
+from worker.gpu.judge.recipes import Recipe, values
+from worker.gpu.judge.verification import GUARD, Damage, Judge, Verified, Wrong
 from worker.gpu.measure_step import measure
-from worker.gpu.recipes import Recipe, values
-from worker.gpu.verification import GUARD, Damage, Judge, Verified, Wrong
 
 ARCH = "sm_90"
 RANKING = 48

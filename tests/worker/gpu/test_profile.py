@@ -18,13 +18,20 @@ from hypothesis import strategies as st
 from kernels.judging.inputs import from_memory, output_of
 from tests.marks import linux
 from tests.worker.gpu.measuring import judge_wire, kernel, request_for
-from worker.gpu import profile as stage
 from worker.gpu.backend import Memory
 from worker.gpu.cpu_backend import CpuBackend
-from worker.gpu.profile import ProfileFailed, ProfileSummary, failure_text, find_ncu, profile, summary_of
-from worker.gpu.profiled import launch_once
-from worker.gpu.recipes import recipes, values
-from worker.gpu.timing import kind_of
+from worker.gpu.judge.recipes import recipes, values
+from worker.gpu.profile import nsight as stage
+from worker.gpu.profile.nsight import (
+    ProfileFailed,
+    ProfileSummary,
+    failure_text,
+    find_ncu,
+    profile,
+    summary_of,
+)
+from worker.gpu.profile.profiled import launch_once
+from worker.gpu.timing.timings import kind_of
 
 SEED = 11
 
@@ -249,7 +256,7 @@ class Watched(CpuBackend):
 
 @pytest.mark.gpu
 def test_a_kernel_is_profiled_on_this_machines_gpu(tmp_path):
-    from worker.gpu.judge_code import judge_code
+    from worker.gpu.judge.code import judge_code
     from worker.gpu.nvml import gpu
 
     if find_ncu() is None:

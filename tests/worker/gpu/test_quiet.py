@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.marks import linux
-from worker.gpu import quiet
-from worker.gpu.quiet import NOBODY_ELSE, Quiet, quiet_file
+from worker.gpu.timing import quiet
+from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet, quiet_file
 
 pytestmark = linux
 
 PROGRAM = """
 import sys
-from worker.gpu.quiet import Quiet
+from worker.gpu.timing.quiet import Quiet
 way = getattr(Quiet(int(sys.argv[1])), sys.argv[2])
 print("wants", flush=True)
 with way():

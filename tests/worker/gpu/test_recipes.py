@@ -11,7 +11,7 @@ from kernels.exercise import InputKind, Layout
 from kernels.judging.inputs import NONZERO_LIMIT, WIDE_LIMIT, to_memory
 from tests.marks import linux
 from tests.worker.gpu.judge_here import COLUMN, ROW, judge, product, sums, transpose
-from worker.gpu.recipes import SPECIAL_EVERY, Kind, Lines, Recipe, elements, mixed, recipes, values
+from worker.gpu.judge.recipes import SPECIAL_EVERY, Kind, Lines, Recipe, elements, mixed, recipes, values
 
 KINDS, LINES = list(Kind), list(Lines)
 SHAPES = [(1, 1), (7, 5), (33, 70), (5, 1100), (1, 2500), (2500, 1), (3, 4100), (4100, 3), (2, 6145)]

@@ -9,7 +9,7 @@ import pytest
 from kernels.exercise import find_exercise
 from kernels.judging.plan import CasePlan, plan_at
 from kernels.measurement import Environment
-from worker.gpu.roofline import implausible, least_ms, operand_bytes, operations
+from worker.gpu.timing.roofline import implausible, least_ms, operand_bytes, operations
 
 H200 = Environment(
     device="NVIDIA H200",

@@ -8,8 +8,8 @@ from kernels.exercise import find_exercise
 from kernels.judging.plan import plan_at
 from kernels.measurement import Clocks
 from worker.gpu.backend import Timed
-from worker.gpu.speed import clock_doubt, speed
-from worker.gpu.timing import Timings
+from worker.gpu.timing.speed import clock_doubt, speed
+from worker.gpu.timing.timings import Timings
 
 PRODUCT = plan_at(find_exercise("tiled"), None, None, {"Width": 1000}).cases[0]
 NOTHING = plan_at(find_exercise("foo-kernel"), None, None, {"n": 1024}).cases[0]

@@ -13,7 +13,16 @@ from tests.marks import linux
 from tests.worker.gpu.measuring import HostJudge, Scripted, asking, kernel, request_for
 from worker.contract.measure_work import MeasureRequest, Numbers
 from worker.gpu.operands import POISON_WORD, Modules, place
-from worker.gpu.timing import FEWEST, FEWEST_IN_BUDGET, Bench, Effort, Fresh, Timings, kind_of, timings
+from worker.gpu.timing.timings import (
+    FEWEST,
+    FEWEST_IN_BUDGET,
+    Bench,
+    Effort,
+    Fresh,
+    Timings,
+    kind_of,
+    timings,
+)
 
 LEFT, RIGHT, FULL = InputKind.INTEGERS_LEFT, InputKind.INTEGERS_RIGHT, InputKind.PERMUTATION
 

@@ -15,12 +15,12 @@ from kernels.judging.inputs import expected_product
 from tests.marks import linux
 from tests.worker.gpu.judge_here import COLUMN, ROW, Ran, product, sums, transpose
 from worker.contract.measure_work import WireCode
-from worker.gpu import judge_code as judge_code_module
 from worker.gpu.backend import GUARD_WORDS
-from worker.gpu.judge_code import judge_code
-from worker.gpu.judge_kernels import GUARD
-from worker.gpu.recipes import Kind, mixed, recipes, values
-from worker.gpu.verification import Damage, Verified, Wrong
+from worker.gpu.judge import code as judge_code_module
+from worker.gpu.judge.code import judge_code
+from worker.gpu.judge.kernels import GUARD
+from worker.gpu.judge.recipes import Kind, mixed, recipes, values
+from worker.gpu.judge.verification import Damage, Verified, Wrong
 
 pytestmark = linux
 

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from worker.sandbox import calls
+from worker.sandbox.confinement import calls
 
 ALLOW, DENY, KILL = 0x7FFF0000, 0x00050002, 0x80000000
 X86, ARM = 0xC000003E, 0xC00000B7

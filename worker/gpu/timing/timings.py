@@ -14,12 +14,12 @@ from kernels.measurement.median import middle
 from kernels.verdict import Finding
 from worker.contract.measure_work import Numbers
 from worker.gpu.backend import Backend, Timed
-from worker.gpu.cublas import Library
-from worker.gpu.findings import guard_finding, input_finding, wrong_finding
+from worker.gpu.judge.findings import guard_finding, input_finding, wrong_finding
+from worker.gpu.judge.recipes import Recipe, recipes
+from worker.gpu.judge.verification import Judge
 from worker.gpu.operands import POISON_WORD, Operands
-from worker.gpu.quiet import NOBODY_ELSE, Quiet
-from worker.gpu.recipes import Recipe, recipes
-from worker.gpu.verification import Judge
+from worker.gpu.timing.cublas import Library
+from worker.gpu.timing.quiet import NOBODY_ELSE, Quiet
 
 FEWEST = 7
 """Repeats: no fewer even if the first ones agree."""

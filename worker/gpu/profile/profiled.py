@@ -1,6 +1,6 @@
 """What Nsight Compute watches: one launch of a compiled kernel at one size, in a process of its own.
 
-`worker.gpu.profile` starts it, with a folder that holds the request.
+`worker.gpu.profile.nsight` starts it, with a folder that holds the request.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from kernels.judging.plan import CasePlan
 from kernels.wire import from_plain
 from worker.contract.measure_work import WireCode
 from worker.gpu.backend import Backend, Code, DeviceFault, Timed
+from worker.gpu.judge.recipes import recipes
+from worker.gpu.judge.verification import Judge
 from worker.gpu.operands import POISON_WORD, Modules, place
-from worker.gpu.recipes import recipes
-from worker.gpu.timing import kind_of
-from worker.gpu.verification import Judge
+from worker.gpu.timing.timings import kind_of
 
 REQUEST = "request.json"
 

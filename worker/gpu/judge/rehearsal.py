@@ -9,8 +9,8 @@ import numpy as np
 from kernels.exercise import Binding, InputKind, Layout, Operation, Role
 from kernels.judging.plan import CasePlan, MatrixPlan
 from worker.gpu.backend import Backend
-from worker.gpu.recipes import recipes
-from worker.gpu.verification import Judge
+from worker.gpu.judge.recipes import recipes
+from worker.gpu.judge.verification import Judge
 
 _SIDE = 4
 _UNWRITTEN = 0x7FC0_0000

@@ -12,7 +12,9 @@ import sys
 import traceback
 from pathlib import Path
 
-from worker.sandbox import child, lockdown
+from worker.sandbox import child
+from worker.sandbox.confinement import lockdown
+from worker.supervision.children import die_with
 
 NODES = (
     "/dev/nvidia[0-9]*",  # the devices: each mapping of device memory is made through a descriptor of its own
@@ -54,13 +56,13 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, _memory_bytes: 
     step: the device, the version of the compiler, and the descriptor of what keeps starts away from timing, if any,
         such as "gpu 13.5 7"
     """
-    lockdown.die_with(parent)
+    die_with(parent)
     lockdown.offer_to_be_killed()
     network = lockdown.leave_network()
     device, compiler, descriptor = step.split(" ")
     try:
         from worker.gpu import runner
-        from worker.gpu.quiet import Quiet
+        from worker.gpu.timing.quiet import Quiet
 
         quiet = Quiet(int(descriptor) if descriptor else None)
         runner.load(device)

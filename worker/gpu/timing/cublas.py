@@ -9,9 +9,9 @@ from kernels.exercise import InputKind, Operation
 from kernels.judging.inputs import factors, output_of
 from kernels.judging.plan import CasePlan
 from worker.gpu.backend import Backend, DeviceFault, FaultKind, Memory
+from worker.gpu.judge.recipes import recipes
+from worker.gpu.judge.verification import Judge
 from worker.gpu.operands import POISON_WORD
-from worker.gpu.recipes import recipes
-from worker.gpu.verification import Judge
 
 _UNTIMED = 2
 

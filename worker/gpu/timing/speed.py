@@ -8,8 +8,8 @@ from kernels.exercise import Operation
 from kernels.judging.outcomes import size_text
 from kernels.measurement import Clocks, Speed
 from kernels.measurement.median import middle
-from worker.gpu.roofline import operand_bytes, operations
-from worker.gpu.timing import Timings
+from worker.gpu.timing.roofline import operand_bytes, operations
+from worker.gpu.timing.timings import Timings
 
 _GAP_MS, _GAP_SHARE = 1.0, 0.2
 _RESOLUTION_MS, _DRIFT = 0.01, 0.001

@@ -9,7 +9,7 @@ from kernels.judging.plan import CasePlan, MatrixPlan
 from kernels.verdict import Example, Finding, Verdict
 from kernels.wording import plural
 from worker.gpu.backend import DeviceFault, FaultKind
-from worker.gpu.verification import Damage, Wrong
+from worker.gpu.judge.verification import Damage, Wrong
 
 LOST = "not run, because the GPU could not go on after an earlier case"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernels.exercise import Layout
-from worker.gpu.recipes import COLUMN_STEP, ROW_STEP, Kind, Lines, Recipe
+from worker.gpu.judge.recipes import COLUMN_STEP, ROW_STEP, Kind, Lines, Recipe
 
 _NUMBERS = {Kind.WIDE: 0, Kind.NARROW: 1, Kind.MANTISSAS: 2, Kind.SELECTION: 3, Kind.WHOLE: 4}
 

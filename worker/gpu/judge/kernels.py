@@ -8,8 +8,8 @@ import numpy as np
 
 from kernels.launch import Launch
 from worker.gpu.backend import Argument, Backend, Code, Kernel, Memory
-from worker.gpu.recipe_views import View, signed
-from worker.gpu.recipes import Kind
+from worker.gpu.judge.recipe_views import View, signed
+from worker.gpu.judge.recipes import Kind
 
 ENTRIES = (
     "make_matrix",

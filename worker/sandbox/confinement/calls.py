@@ -15,7 +15,7 @@ import os
 import struct
 from collections.abc import Iterable, Mapping
 
-from worker.sandbox.denied import DENIED
+from worker.sandbox.confinement.denied import DENIED
 
 # Numbers on x86-64 and on arm64. Memory, time, signals, and reading and writing what is open already.
 _ALLOWED = {

@@ -18,9 +18,9 @@ from kernels.judging.compare import is_poison
 from kernels.judging.inputs import Matrix, factors, output_of
 from kernels.judging.plan import CasePlan, MatrixPlan
 from worker.gpu.backend import Backend, Code, Memory
-from worker.gpu.judge_kernels import GUARD, Count, JudgeKernels
-from worker.gpu.recipe_views import View, memory_view, view
-from worker.gpu.recipes import Kind, Recipe, elements
+from worker.gpu.judge.kernels import GUARD, Count, JudgeKernels
+from worker.gpu.judge.recipe_views import View, memory_view, view
+from worker.gpu.judge.recipes import Kind, Recipe, elements
 
 __all__ = ["GUARD", "Damage", "Judge", "Verified", "Wrong"]
 

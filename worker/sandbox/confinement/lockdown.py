@@ -6,13 +6,13 @@ import contextlib
 import ctypes
 import os
 import resource
-import signal
 import sys
 from collections.abc import Iterable
 
-from worker.sandbox import calls, landlock
+from worker.sandbox.confinement import calls, landlock
+from worker.supervision.children import die_with
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+_PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 24, 38
 _CAPABILITIES_VERSION, _MOST_CAPABILITIES = 0x20080522, 64
 _READ_SEARCH, _KILL, _SETGID, _SETUID = 2, 5, 6, 7
 _FIRST_ID = 0x70000000
@@ -22,14 +22,6 @@ _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _FILE_BYTES, _OPEN_FILES, _STACK_BYTES = 2**20, 64, 64 * 2**20
 # A GPU's driver keeps one open for every piece of the device that it maps.
 _OPEN_FILES_OF_A_DRIVER = 1024
-
-
-def die_with(parent: int) -> None:
-    """Be killed as soon as the parent is gone; end now where it is gone already."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(0)
 
 
 def offer_to_be_killed() -> None:

@@ -15,11 +15,10 @@ from kernels.compile import nvrtc
 from kernels.compile.compilation import Compilation
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import Prepare, WireCode
-from worker.gpu.judge_kernels import ENTRIES
+from worker.gpu.judge.kernels import ENTRIES
 from worker.sandbox.compiling import CompileRequest, compile_in
-from worker.sandbox.limits import Failure, SandboxFailure
+from worker.sandbox.limits import COMPILE_LIMITS, Failure, SandboxFailure
 from worker.sandbox.process import Child
-from worker.steps.stages import COMPILE_LIMITS
 
 SOURCE = Path(__file__).with_name("judge.cu")
 

@@ -24,8 +24,9 @@ from pathlib import Path
 
 from kernels.wire import to_plain
 from worker.contract.measure_work import MeasureRequest, WireCode
-from worker.gpu.profiled import REQUEST, ProfileRequest
-from worker.sandbox.starting import ENVIRONMENT, search_path
+from worker.gpu.profile.profiled import REQUEST, ProfileRequest
+from worker.sandbox.starting import ENVIRONMENT
+from worker.supervision.children import search_path
 
 SECONDS = 60.0
 REPORT_BYTES = 64 * 2**20
@@ -42,7 +43,7 @@ _IN_MS = {
 }  # fmt: skip
 _EXCERPT = 300
 # The process finds this package where we found it.
-_START = "import sys; sys.path[:0] = sys.argv[2:]; from worker.gpu.profiled import main; main()"
+_START = "import sys; sys.path[:0] = sys.argv[2:]; from worker.gpu.profile.profiled import main; main()"
 
 NOT_ALLOWED = "profiling is not allowed here: the operator has to permit it by name"
 NO_PROFILER = (

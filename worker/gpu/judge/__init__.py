@@ -1,0 +1,1 @@
+"""The judge on a device: inputs made there, outputs checked there."""

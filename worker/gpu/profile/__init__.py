@@ -1,0 +1,1 @@
+"""A look at one launch under Nsight Compute."""

@@ -1,0 +1,1 @@
+"""How fast a launch is, and whether the figure can be true."""

@@ -1,0 +1,1 @@
+"""How a process gives up, for good, all that its step does not need."""
