@@ -190,7 +190,7 @@ def test_a_package_imports_only_libraries_that_are_installed_with_it(package, al
 
 def of_one_place(path: Path) -> set[str]:
     """What a single place may import: the page's templates their engine, and what a GPU needs where it is driven."""
-    if path.parent == ROOT / "kernels" / "rendering" / "page":
+    if ROOT / "kernels" / "rendering" / "page" in path.parents:
         return {"jinja2", "markupsafe"}
     return {
         "worker/gpu/cupy_backend.py": {"cupy", "cupy_backends"},

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from kernels.compile import diagnostics, nvrtc, prelude, ptx_shape, system_calls
+from kernels.compile.compile_errors import explain, missing_semicolon, nearest_name
 from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.compile.host_functions import blank, mark_constexpr
 from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.compile.parameters import mismatch
 from kernels.source.characters import odd_characters
-from kernels.source.compile_errors import explain, missing_semicolon, nearest_name
 from kernels.source.conditions import seen_items
-from kernels.source.host_functions import blank, mark_constexpr
 from kernels.source.text import Token, scan
 from kernels.verdict import Finding, Severity, Verdict
 

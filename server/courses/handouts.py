@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup, escape
 
-from kernels.rendering.page.coloured import coloured
+from kernels.rendering.page.listing.coloured import coloured
 
 _FIRST_LEVEL = 3
 """Of headings on the page: the assignment's title is the first, and that of the handout the second."""

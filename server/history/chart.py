@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from kernels.exercise.model import Metric
-from kernels.rendering.page import svg
+from kernels.rendering.page.charts import svg
 from server.history.attempts import Attempt, number_text
 from server.standings.metric import UNITS
 

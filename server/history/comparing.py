@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
 from kernels.rendering.page import numbers
-from kernels.rendering.page.marks import title_of
+from kernels.rendering.page.listing.marks import title_of
 from kernels.report import Report
 from kernels.verdict import Severity
 from server.grading.models import Result, Source

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from kernels.rendering.page.marks import marks, title_of
+from kernels.rendering.page.listing.marks import marks, title_of
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from server.grading.models import Result, Source

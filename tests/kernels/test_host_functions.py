@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.source.host_functions import blank
+from kernels.compile.host_functions import blank
 from tests.kernels.readings import KERNEL, TILED
 
 PIECES = [

@@ -16,8 +16,8 @@ from kernels.exercise import find_exercise
 from kernels.judging.plan import make_plan
 from kernels.phases.table import phase_table
 from kernels.phases.views import block_header, block_phase, block_rows, thread_header, thread_rows
+from kernels.rendering.page.charts.phases import picture
 from kernels.rendering.phases import render_phases
-from kernels.rendering.phases_picture import picture
 from kernels.source import Source, read_source
 from kernels.wire import from_plain, to_plain
 from tests.marks import linux

@@ -12,9 +12,10 @@ from kernels.compile.diagnostics import Resources
 from kernels.evidence import Light
 from kernels.occupancy import LIMITS, Occupancy, Resource
 from kernels.occupancy.block_sizes import curve, suggest
-from kernels.rendering.page import numbers, svg
-from kernels.rendering.page.occupancy_chart import occupancy_chart
-from kernels.rendering.page.roofline import Mark, Roof, attainable, roofline
+from kernels.rendering.page import numbers
+from kernels.rendering.page.charts import svg
+from kernels.rendering.page.charts.occupancy import occupancy_chart
+from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
 
 _FLOAT = 4
 _RESOURCES = {

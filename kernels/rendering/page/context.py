@@ -8,8 +8,8 @@ from typing import Any
 from kernels.analysis.model import Analysis
 from kernels.evidence import State
 from kernels.rendering.page.bounds import light_bars, occupancy_view, roofline_of
-from kernels.rendering.page.margin import listing
-from kernels.rendering.page.marks import marks
+from kernels.rendering.page.listing.margin import listing
+from kernels.rendering.page.listing.marks import marks
 from kernels.rendering.page.phases_view import phases_view
 from kernels.rendering.page.summary import facts, figures, ran_text
 from kernels.rendering.page.totals import groups

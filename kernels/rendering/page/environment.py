@@ -11,7 +11,7 @@ from markupsafe import Markup
 from kernels.rendering.page import numbers
 from kernels.rendering.page.formula import typeset
 from kernels.rendering.page.linked import linked
-from kernels.rendering.page.marks import count_of, title_of
+from kernels.rendering.page.listing.marks import count_of, title_of
 from kernels.rendering.text_safety import safe
 
 _TEMPLATES = Path(__file__).parent / "templates"

@@ -13,7 +13,7 @@ from kernels.measurement.median import FEWEST
 from kernels.rendering.ladder import standing
 from kernels.rendering.measured_numbers import UNITS, interval_of, ms_text, share_text, speed_text, value_of
 from kernels.rendering.page import numbers
-from kernels.rendering.page.curve_chart import Curve, curve_chart
+from kernels.rendering.page.charts.curve import Curve, curve_chart
 from kernels.rendering.page.summary import Fact, Figure
 from kernels.report import Report
 

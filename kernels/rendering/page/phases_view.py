@@ -17,8 +17,8 @@ from kernels.phases.views import (
     fetched_operands,
     thread_rows,
 )
+from kernels.rendering.page.charts.phases import picture
 from kernels.rendering.page.summary import extent_text
-from kernels.rendering.phases_picture import picture
 from kernels.rendering.text_safety import safe
 
 _MOST_DRAWN = 100_000

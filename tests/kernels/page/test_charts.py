@@ -5,13 +5,14 @@ import re
 
 import pytest
 
-from kernels.rendering.page import numbers, svg
-from kernels.rendering.page.coloured import coloured
+from kernels.rendering.page import numbers
+from kernels.rendering.page.charts import svg
+from kernels.rendering.page.charts.occupancy import occupancy_chart
+from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
 from kernels.rendering.page.formula import typeset
 from kernels.rendering.page.linked import linked
-from kernels.rendering.page.margin import listing
-from kernels.rendering.page.occupancy_chart import occupancy_chart
-from kernels.rendering.page.roofline import Mark, Roof, attainable, roofline
+from kernels.rendering.page.listing.coloured import coloured
+from kernels.rendering.page.listing.margin import listing
 from tests.kernels.page.reading import read
 from tests.kernels.page.sample import LINES, SOURCE
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from kernels.rendering.page import numbers, svg
+from kernels.rendering.page import numbers
+from kernels.rendering.page.charts import svg
 
 _WIDTH, _HEIGHT = 520, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 496, 20, 202

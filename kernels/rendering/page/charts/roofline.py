@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from kernels.rendering.page import numbers, svg
+from kernels.rendering.page import numbers
+from kernels.rendering.page.charts import svg
 
 _WIDTH, _HEIGHT = 520, 330
 _LEFT, _RIGHT, _TOP, _BOTTOM = 66, 504, 28, 282

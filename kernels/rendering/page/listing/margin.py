@@ -9,9 +9,10 @@ from markupsafe import Markup
 
 from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence
 from kernels.rendering.annotated import ways
-from kernels.rendering.page import numbers, svg
-from kernels.rendering.page.coloured import Piece, coloured
-from kernels.rendering.page.marks import Mark
+from kernels.rendering.page import numbers
+from kernels.rendering.page.charts import svg
+from kernels.rendering.page.listing.coloured import Piece, coloured
+from kernels.rendering.page.listing.marks import Mark
 
 WORST_SECTORS = 32
 _WARP = 32

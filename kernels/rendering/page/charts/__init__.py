@@ -1,0 +1,1 @@
+"""Pictures of measured and modelled numbers, as SVG."""

@@ -1,0 +1,1 @@
+"""The source with its margin."""
