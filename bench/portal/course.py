@@ -42,7 +42,7 @@ class Waiting:
     def finish(self, numbers: Sequence[int]) -> None:
         """They are graded."""
         report = Report(Verdict.ACCEPTED, "It is right.", "tiled", "cpu", "sm_90", 16)
-        self._write([_STEP_OVER, _RESULT, _JOB_OVER], numbers, report=pack(report))
+        self._write([_STEP_OVER, _RESULT, _JOB_OVER, _JUDGED], numbers, report=pack(report))
 
     def _write(self, statements: Sequence[str], numbers: Sequence[int], **more: object) -> None:
         with self.ground.sessions.begin() as session:
@@ -70,4 +70,8 @@ SELECT id, 'accepted', '', :report, false, now(), '', 16, '' FROM jobs WHERE sub
 _JOB_OVER = """
 UPDATE jobs SET state = 'done', verdict = 'accepted', started_at = coalesce(started_at, now()), ended_at = now()
 WHERE submission_id = ANY(:numbers)
+"""
+_JUDGED = """
+UPDATE submissions SET judged_job_id = jobs.id FROM jobs
+WHERE jobs.submission_id = submissions.id AND submissions.id = ANY(:numbers)
 """

@@ -46,7 +46,7 @@ def queue(full: Full, number: int) -> None:
 def grade(full: Full, number: int) -> None:
     """So many submissions with their results, each person with as many as the next, and the board that they make."""
     report = Report(Verdict.ACCEPTED, "It is right.", "tiled", "h200", "sm_90", 16)
-    statements = [_SOURCES_SQL, _SUBMISSIONS, _GRADED, _CHECKED, _RESULTS, _STANDINGS, *_COUNTERS]
+    statements = [_SOURCES_SQL, _SUBMISSIONS, _GRADED, _JUDGED, _CHECKED, _RESULTS, _STANDINGS, *_COUNTERS]
     _run(full, statements, number, report=pack(report))
     with full.sessions.begin() as session:
         recount(session, full.assignment)
@@ -106,6 +106,8 @@ SELECT s.id, 'submission', s.id, s.person_id, s.source_digest, a.exercise_id, s.
        md5('seed' || s.id), :priority, 'done', 'accepted', s.created_at, s.created_at, s.created_at
 FROM submissions s JOIN assignments a ON a.id = s.assignment_id
 """  # noqa: S608 - names of our own columns
+
+_JUDGED = "UPDATE submissions SET judged_job_id = id"
 
 _CHECKED = """
 INSERT INTO steps (id, job_id, kind, state, queue, person_id, priority, turn, attempt, queued_at, sent_at, started_at,

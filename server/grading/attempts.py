@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from kernels.report import Report, headline
 from kernels.verdict import Finding, Verdict
 from server.grading.figures import figures
+from server.grading.judged_job import update_judged_job
 from server.grading.models import (
     MAX_ATTEMPTS,
     Attempt,
@@ -181,6 +182,7 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
         **figures(report),
     )
     session.add(result)
+    update_judged_job(session, job)
     return result
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.database.base import Base, BigId, choice
-from server.grading.models import Source
+from server.grading.models import Job, Source
 
 
 class Mode(StrEnum):
@@ -29,6 +29,7 @@ class Submission(Base):
     idempotency_key: what a client may send along so that a request made twice is one submission
     chosen_at: when its owner last said that this one counts
     request_digest: SHA-256 of what was asked with that key, so that another request with it is refused
+    judged_job_id: the job that its verdict is from, see server.grading.judged_job; None before there is one
     """
 
     __tablename__ = "submissions"
@@ -50,7 +51,12 @@ class Submission(Base):
     request_digest: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime]
     chosen_at: Mapped[datetime | None]
+    # Jobs name their submission, too: the key is looked at once a transaction ends, and left out of the tables' order.
+    judged_job_id: Mapped[int | None] = mapped_column(
+        ForeignKey("jobs.id", use_alter=True, deferrable=True, initially="DEFERRED")
+    )
 
     assignment: Mapped[Assignment] = relationship()
     person: Mapped[Person] = relationship()
     source: Mapped[Source] = relationship()
+    judged_job: Mapped[Job | None] = relationship(foreign_keys=judged_job_id, viewonly=True)

@@ -14,6 +14,7 @@ from server.accounts.models import Person
 from server.courses.counting import Deadlines, counted
 from server.courses.models import Assignment, Counts
 from server.grading.accept import Work, queue_job
+from server.grading.judged_job import update_judged_job
 from server.grading.models import Job, JobKind, JobState, Priority, Result
 from server.submissions.entries import entries_of, ranked_entries
 from server.submissions.models import Mode, Submission
@@ -30,6 +31,7 @@ def end(course: ACourse, job: int, verdict: Verdict, *, ranked: bool = True, **r
     with course.sessions.begin() as session:
         row = session.get_one(Job, job)
         row.state, row.verdict, row.ended_at = JobState.DONE, verdict, NOW
+        update_judged_job(session, row)
         if result:
             session.add(
                 Result(
@@ -145,7 +147,7 @@ def test_what_is_left_out_of_many_never_counts(course, made):
                 )
             )  # fmt: skip
         session.flush()
-        for submission in session.scalars(select(Submission).where(Submission.public_id.like("s%"))):
+        for submission in session.scalars(select(Submission).where(Submission.public_id.like("s%"))).all():
             verdict = rolls.choice(
                 [Verdict.ACCEPTED, Verdict.ACCEPTED, Verdict.WRONG_ANSWER, Verdict.SYSTEM_ERROR]
             )
@@ -159,6 +161,8 @@ def test_what_is_left_out_of_many_never_counts(course, made):
                 verdict=verdict, device_class="h200", report=b"", recorded_at=NOW, ranked=rolls.random() < 0.8,
                 gflops=rolls.choice([None, 1.0, 2.0, rolls.random() * 5]) if verdict is Verdict.ACCEPTED else None,
             )  # fmt: skip
+            session.flush()
+            update_judged_job(session, job)
     with made.begin() as session:
         assignment = session.get_one(Assignment, course.assignment)
         assignment.points = 10.0

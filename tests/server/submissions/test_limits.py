@@ -16,6 +16,7 @@ from server.courses.models import Assignment, Extension, Membership, Role
 from server.database.engine import Sessions
 from server.grading.attempts import failed
 from server.grading.changes import cancel
+from server.grading.judged_job import update_judged_job
 from server.grading.models import AttemptOutcome, Job, JobState, Priority
 from server.grading.record import record
 from server.submissions.allowance import allowance, allowances
@@ -50,6 +51,7 @@ def end(course: ACourse, job: int, verdict: Verdict) -> None:
     with course.sessions.begin() as session:
         row = session.get_one(Job, job)
         row.state, row.verdict, row.ended_at = JobState.DONE, verdict, NOW
+        update_judged_job(session, row)
 
 
 def number(course: ACourse) -> int:

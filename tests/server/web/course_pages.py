@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment
+from server.grading.judged_job import update_judged_job
 from server.grading.models import Job, JobState, Result, Source
 from server.submissions.models import Submission
 from tests.server.web.conftest import Portal
@@ -47,6 +48,7 @@ def end(portal: Portal, verdict: Verdict, **result: Any) -> str:
     with portal.course.sessions.begin() as session:
         job = session.scalars(select(Job).order_by(Job.id.desc()).limit(1)).one()
         job.state, job.verdict, job.ended_at = JobState.DONE, verdict, now()
+        update_judged_job(session, job)
         if result:
             given = {
                 "job_id": job.id,

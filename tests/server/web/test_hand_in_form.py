@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from kernels.verdict import Finding, Verdict
 from server.courses.models import Role
+from server.grading.judged_job import update_judged_job
 from server.grading.models import SOURCE_BYTES, Job, JobState, Result
 from server.grading.reports import pack
 from tests.server.course import report_for
@@ -186,6 +187,7 @@ def test_findings_of_the_last_one_are_marks_on_its_lines(portal: Portal, ada: Br
     with portal.course.sessions.begin() as session:
         job = session.scalars(select(Job)).one()
         job.state, job.verdict, job.ended_at = JobState.DONE, Verdict.DATA_RACE, now()
+        update_judged_job(session, job)
         report = pack(report_for(job, Verdict.DATA_RACE, findings=(race, nowhere)))
         session.add(
             Result(

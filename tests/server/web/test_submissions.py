@@ -14,6 +14,7 @@ from server.accounts.service import revoke_tokens
 from server.courses.models import Assignment, Role
 from server.grading.changes import cancel, retry
 from server.grading.dispatch import take
+from server.grading.judged_job import update_judged_job
 from server.grading.models import Job, JobState
 from server.grading.record import record
 from server.submissions import allowance
@@ -129,6 +130,7 @@ def test_a_regrade_that_fails_by_our_fault_leaves_the_earlier_verdict(portal: Po
     with portal.course.sessions.begin() as session:
         again = session.get_one(Job, job)
         again.state, again.verdict, again.ended_at = JobState.DONE, Verdict.SYSTEM_ERROR, datetime.now(UTC)
+        update_judged_job(session, again)
     found = portal.get("ada", url).get_json()
     assert (found["state"], found["verdict"], found["result"]["verdict"]) == ("done", "accepted", "accepted")
     (line,) = portal.get("ada", "/api/v1/submissions").get_json()["submissions"]
