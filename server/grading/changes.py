@@ -16,6 +16,7 @@ from server.courses.locking import hold_course
 from server.courses.models import Assignment
 from server.grading.accept import Work, queue_job, queue_jobs
 from server.grading.attempts import cancelled, locked_job, locked_step
+from server.grading.judged_job import latest_job_id
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.turns import Turns, in_state
 from server.submissions.models import Submission
@@ -188,13 +189,12 @@ def _to_grade(session: Session, assignment: Assignment, only: Collection[int] | 
 
 
 def _graded(session: Session, assignment: Assignment, which: ColumnElement[bool]) -> list[_Graded]:
-    latest = select(func.max(Job.id)).where(Job.submission_id == Submission.id)
     query = (
         select(
             Submission.id, Submission.created_at, Submission.person_id, Submission.source_digest,
             Submission.device_class, Job.arch,
         )
-        .join(Job, Job.id == latest.correlate(Submission).scalar_subquery())
+        .join(Job, Job.id == latest_job_id())
         .where(which, Submission.assignment_id == assignment.id)
         .where(or_(Job.state.in_(_OVER), ~judged_alike(assignment.exercise)))
     )  # fmt: skip

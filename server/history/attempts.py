@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Row, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Row, exists, select
+from sqlalchemy.orm import Session, aliased
 
 from kernels.exercise.model import Metric
 from kernels.rendering.measured_numbers import ms_text, speed_text
@@ -17,7 +17,7 @@ from kernels.verdict import Verdict
 from server.courses.counting import Counted, Deadlines, Entry, counted, due_for, late_days
 from server.courses.models import Assignment, Counts, Extension
 from server.grading.figures import NOT_RELIED_ON
-from server.grading.models import Exercise, Job, JobState, Result
+from server.grading.models import Exercise, Job, Result
 from server.standings.metric import UNITS, interval_of, metric_of, score_of
 from server.standings.models import Standing
 from server.submissions.entries import entries_of
@@ -101,14 +101,6 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class _Graded:
-    """What the rows say of a submission. again: whether it is being graded again; judged: the job with its verdict."""
-
-    again: bool
-    judged: Row[*tuple[Any, ...]] | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Boards:
     """The jobs with which somebody stands, by device class. seen: on the boards as the reader sees them."""
 
@@ -133,7 +125,7 @@ def history_of(
     entries = entries_of(session, assignment, person)
     deadlines = due_for(assignment, session.get(Extension, (assignment.id, person)))
     best = counted(assignment, deadlines, entries)
-    graded = _graded(session, assignment, person)
+    all_judged = _judged(session, assignment, person)
     frozen_at = None if staff else assignment.board_frozen_at
     boards = _boards(session, assignment, person, frozen=frozen_at is not None and frozen_at <= moment)
     metric, modelled = metric_of(assignment.exercise), not assignment.device_class
@@ -141,8 +133,7 @@ def history_of(
     may_choose = own and not closed and assignment.counts is Counts.CHOSEN
     attempts = []
     for number, entry in enumerate(entries, 1):
-        of = graded[entry.submission_id]
-        judged = of.judged
+        judged = all_judged.get(entry.submission_id)
         stands = judged is not None and boards.seen.get(judged.device_class) == judged.job
         counts = best is not None and best.entry.submission_id == entry.submission_id
         number_of = _value(judged, metric, modelled=modelled)
@@ -158,7 +149,7 @@ def history_of(
                 counts=counts,
                 stands=judged.device_class if judged is not None and stands else None,
                 why_not="" if stands else _why_not(assignment, entry, judged, boards),
-                again=of.again,
+                again=judged is not None and judged.again,
                 choosable=may_choose and entry.worth_choosing and not counts,
                 metric=metric,
                 judged=judged,
@@ -203,33 +194,25 @@ def _why_not(
     return "Another kernel of yours is faster, and stands on the board."
 
 
-def _graded(session: Session, assignment: Assignment, person: int) -> Mapping[int, _Graded]:
-    """By submission. Of one that was graded again the last verdict counts; a fault of ours only where it is all.
-
-    Somebody may have handed in very often, so nothing is read that is not shown.
-    """
+def _judged(session: Session, assignment: Assignment, person: int) -> Mapping[int, Row[*tuple[Any, ...]]]:
+    """By submission. Somebody may have handed in very often, so nothing is read that is not shown."""
+    other = aliased(Job)
+    again = exists().where(
+        other.submission_id == Submission.id, other.id != Submission.judged_job_id, other.ended_at.is_(None)
+    )
     query = (
         select(
-            Submission.id.label("submission"), Job.id.label("job"), Job.state, Job.verdict, Job.device_class,
-            Job.ended_at, Exercise.digest.label("judged_by"), Result.ranked, Result.not_ranked, Result.gflops,
+            Submission.id.label("submission"), Job.id.label("job"), Job.verdict, Job.device_class,
+            again.label("again"), Exercise.digest.label("judged_by"), Result.ranked, Result.not_ranked, Result.gflops,
             Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high, Result.bound_gflops, Result.bound_ms,
             Result.cublas_share, Result.occupancy, Result.tile, Result.launch,
         )
-        .join(Job, Job.submission_id == Submission.id)
+        .join(Job, Job.id == Submission.judged_job_id)
         .join(Job.exercise)
         .outerjoin(Result, Result.job_id == Job.id)
         .where(Submission.assignment_id == assignment.id, Submission.person_id == person)
-        .order_by(Job.id)
     )  # fmt: skip
-    found: dict[int, _Graded] = {}
-    for row in session.execute(query):
-        before = found.get(row.submission)
-        judged = None if before is None else before.judged
-        if row.state is JobState.DONE and (judged is None or row.verdict is not Verdict.SYSTEM_ERROR):
-            judged = row
-        again = judged is not None and judged is not row and row.ended_at is None
-        found[row.submission] = _Graded(again, judged)
-    return found
+    return {row.submission: row for row in session.execute(query)}
 
 
 def _boards(session: Session, assignment: Assignment, person: int, *, frozen: bool) -> _Boards:

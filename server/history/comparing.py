@@ -13,13 +13,12 @@ from kernels.rendering.page import numbers
 from kernels.rendering.page.listing.marks import title_of
 from kernels.report import Report
 from kernels.verdict import Severity
-from server.grading.models import Result, Source
+from server.grading.models import Result
 from server.grading.reports import ReportError, unpack
 from server.history.attempts import Attempt, interval_text, number_text, percent_text
 from server.standings.metric import UNITS, interval_of, score_of
 from server.submissions.models import Submission
 from server.submissions.report_reading import read_report
-from server.submissions.service import judged_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +66,9 @@ _SHOWN_FINDINGS = 6
 
 def compared(session: Session, attempt: Attempt) -> Compared:
     """All that is known of one."""
-    number = attempt.entry.submission_id
-    content = session.scalars(
-        select(Source.content)
-        .join(Submission, Submission.source_digest == Source.digest)
-        .where(Submission.id == number)
-    ).one()
-    job = judged_job(session, number)
-    result = None if job is None else session.get(Result, job.id)
+    submission = session.get_one(Submission, attempt.entry.submission_id)
+    content = submission.source.content
+    result = None if submission.judged_job_id is None else session.get(Result, submission.judged_job_id)
     report = None if result is None else _report(session, result)
     return Compared(attempt, content.decode("utf-8", "replace"), result, report, _told(report))
 

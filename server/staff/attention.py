@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam, exists, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import and_, bindparam, exists, func, select
+from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
@@ -16,7 +16,8 @@ from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.fleet.looking import QueueSeen, queues_known
 from server.fleet.service import known_workers
-from server.grading.models import Job, JobState, Result, Step
+from server.grading.judged_job import latest_job_id
+from server.grading.models import Job, Result, Step
 from server.grading.turns import IN_FLIGHT, QUEUED
 from server.staff.updating import is_judged
 from server.submissions.models import Mode, Submission
@@ -181,23 +182,15 @@ def _waiting(session: Session, numbers: Sequence[int]) -> int:
 
 def _faults(session: Session, numbers: Sequence[int]) -> int:
     """Submissions that have no verdict but a fault of ours, and that nobody has graded again since."""
-    last = select(func.max(Job.id)).where(Job.submission_id == Submission.id).correlate(Submission)
-    other = aliased(Job)
-    judged = exists().where(
-        other.submission_id == Submission.id,
-        other.state == JobState.DONE,
-        other.verdict != Verdict.SYSTEM_ERROR,
-    )
     query = (
         select(func.count())
         .select_from(Result)
         .join(Job, Job.id == Result.job_id)
-        .join(Submission, Submission.id == Job.submission_id)
+        .join(Submission, and_(Submission.id == Job.submission_id, Submission.judged_job_id == Job.id))
         .where(
             Result.verdict == Verdict.SYSTEM_ERROR,
             Submission.assignment_id.in_(numbers),
-            Job.id == last.scalar_subquery(),
-            ~judged,
+            Job.id == latest_job_id(),
         )
     )
     return session.scalar(query) or 0

@@ -28,6 +28,7 @@ from server.courses.counting import due_for
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.grading.figures import NOT_RELIED_ON
+from server.grading.judged_job import latest_job_id
 from server.grading.models import Attempt, AttemptOutcome, Exercise, Job, JobKind, JobState, Result, Step
 from server.staff.roster import is_called
 from server.submissions.models import Mode, Submission
@@ -151,7 +152,7 @@ def chosen(
         .join(judged_by, judged_by.id == Job.exercise_id)
         .join(Assignment, Assignment.id == Submission.assignment_id)
         .join(judges_now, judges_now.id == Assignment.exercise_id)
-        .where(Submission.id.in_(select(numbers.c.id)), Job.id == _latest_id(), Submission.id > after)
+        .where(Submission.id.in_(select(numbers.c.id)), Job.id == latest_job_id(), Submission.id > after)
         .order_by(Submission.id)
         .limit(most)
     )  # fmt: skip
@@ -200,9 +201,11 @@ def _part(assignment: Assignment, asked: Asked, people: Sequence[int] | None) ->
     if asked.late:
         query = _by_lateness(query, assignment, late=asked.late == "yes")
     if asked.state:
-        query = query.join(_Latest, _Latest.id == _latest_id()).where(_Latest.state == JobState(asked.state))
+        query = query.join(_Latest, _Latest.id == latest_job_id()).where(
+            _Latest.state == JobState(asked.state)
+        )
     if asked.verdict or asked.worker:
-        query = query.join(_Judged, _Judged.id == _judged_id())
+        query = query.join(_Judged, _Judged.id == Submission.judged_job_id)
     if asked.verdict:
         query = query.where(_Judged.verdict == Verdict(asked.verdict))
     if asked.worker:
@@ -269,25 +272,6 @@ def _cursor(session: Session, after: str) -> ColumnElement[bool] | None:
     return tuple_(Submission.created_at, Submission.id) < tuple_(moment, literal(last.id))
 
 
-def _latest_id() -> Any:
-    """The number of a submission's last job."""
-    return (
-        select(func.max(Job.id))
-        .where(Job.submission_id == Submission.id)
-        .correlate(Submission)
-        .scalar_subquery()
-    )
-
-
-def _judged_id() -> Any:
-    """That of the job which it has its verdict from: the last that is done, a fault of ours only where all are."""
-    done = select(func.max(Job.id)).where(Job.submission_id == Submission.id, Job.state == JobState.DONE)
-    right = done.where(Job.verdict != Verdict.SYSTEM_ERROR)
-    return func.coalesce(
-        right.correlate(Submission).scalar_subquery(), done.correlate(Submission).scalar_subquery()
-    )
-
-
 def _rows(session: Session, numbers: Sequence[int]) -> tuple[Row, ...]:
     query = (
         select(Submission, Assignment, Person, Extension, _Latest, _Judged.verdict, Result)
@@ -298,8 +282,8 @@ def _rows(session: Session, numbers: Sequence[int]) -> tuple[Row, ...]:
             (Extension.assignment_id == Submission.assignment_id)
             & (Extension.person_id == Submission.person_id),
         )
-        .join(_Latest, _Latest.id == _latest_id())
-        .outerjoin(_Judged, _Judged.id == _judged_id())
+        .join(_Latest, _Latest.id == latest_job_id())
+        .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)
         .outerjoin(Result, Result.job_id == _Judged.id)
         .where(Submission.id.in_(numbers))
         .order_by(Submission.created_at.desc(), Submission.id.desc())

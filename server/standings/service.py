@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, true
-from sqlalchemy.orm import Session, aliased, undefer
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, true
+from sqlalchemy.orm import Session, undefer
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.grading.figures import complete
-from server.grading.models import Job, JobState, Result, judged_alike
+from server.grading.models import Job, JobKind, Result, judged_alike
 from server.standings.boards import (
     Asked,
     Part,
@@ -72,9 +72,9 @@ def stand(session: Session, job: Job, result: Result) -> None:
         select(Assignment).where(Assignment.id == submission.assignment_id).with_for_update(read=True, of=Assignment)
         .execution_options(populate_existing=True)
     ).one()  # fmt: skip
-    if _judged_before(session, job):
+    if job.kind is JobKind.REGRADE:
         restand(session, assignment, job.device_class, submission.person_id)
-    elif job.exercise.digest == assignment.exercise.digest:
+    elif submission.judged_job_id == job.id and job.exercise.digest == assignment.exercise.digest:
         best = _best_of(assignment, job.device_class, result, submission.created_at)
         if best is not None:
             for key in _boards(assignment, job.device_class, submission.created_at):
@@ -99,13 +99,12 @@ def rebuild(session: Session, assignment: Assignment) -> None:
     _lock(session, assignment)
     session.execute(delete(Standing).where(Standing.assignment_id == assignment.id))
     session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment.id))
-    pairs = select(Submission.person_id, Job.device_class).join(Job, Job.submission_id == Submission.id)
+    pairs = select(Submission.person_id, Job.device_class).join(Job, Job.id == Submission.judged_job_id)
     found = session.execute(
         pairs.where(
             Submission.assignment_id == assignment.id,
             Submission.mode == Mode.RANK,
             judged_alike(assignment.exercise),
-            _judged(Job),
         ).distinct()
     )
     for person, device_class in found.all():
@@ -221,16 +220,6 @@ def _best_of(assignment: Assignment, device_class: str, result: Result, created_
     )
 
 
-def _judged_before(session: Session, job: Job) -> bool:
-    """Whether an earlier job of the same submission had a verdict, which this one replaces."""
-    earlier = and_(Job.submission_id == job.submission_id, Job.id != job.id, _judged(Job))
-    return bool(session.scalar(select(exists().where(earlier))))
-
-
-def _judged(job: type[Job]) -> ColumnElement[bool]:
-    return and_(job.state == JobState.DONE, job.verdict != Verdict.SYSTEM_ERROR)
-
-
 def _best(
     session: Session, assignment: Assignment, device_class: str, person: int, until: datetime | None = None
 ) -> _Best | None:
@@ -239,8 +228,6 @@ def _best(
     For each metric that is the shortest time. Where nothing is measured it is the best that is modelled, since the
     first that is right.
     """
-    later = aliased(Job)
-    replaced = exists().where(later.submission_id == Submission.id, later.id > Job.id, _judged(later))
     counts = and_(
         Submission.assignment_id == assignment.id,
         Submission.person_id == person,
@@ -249,14 +236,12 @@ def _best(
         Job.device_class == device_class,
         judged_alike(assignment.exercise),
         Result.ranked if device_class else Result.verdict == Verdict.ACCEPTED,
-        _judged(Job),
-        ~replaced,
     )
     speed = Result.ms_median if device_class else Result.bound_ms
     query = (
         select(Result, Submission.created_at)
         .join(Job, Job.id == Result.job_id)
-        .join(Submission, Submission.id == Job.submission_id)
+        .join(Submission, Submission.judged_job_id == Job.id)
         .where(counts)
         # The two databases put what is not there at different ends.
         .order_by(speed.is_(None), speed, Submission.created_at)
@@ -269,7 +254,7 @@ def _best(
     result, reached_at = found
     complete(result)
     if not device_class:
-        first = select(func.min(Submission.created_at)).join(Job, Job.submission_id == Submission.id)
+        first = select(func.min(Submission.created_at)).join(Job, Job.id == Submission.judged_job_id)
         reached_at = session.scalar(first.join(Result, Result.job_id == Job.id).where(counts)) or reached_at
     return _best_of(assignment, device_class, result, reached_at)
 

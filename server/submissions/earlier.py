@@ -16,7 +16,6 @@ from server.grading.models import Result, Source
 from server.grading.reports import ReportError, unpack
 from server.submissions.models import Submission
 from server.submissions.report_reading import read_report
-from server.submissions.service import judged_job
 
 _MOST_TOLD = 8
 
@@ -72,7 +71,7 @@ def earlier(
     if found is None:
         return None
     content = session.scalars(select(Source.content).where(Source.digest == found.source_digest)).one()
-    job = judged_job(session, found.id)
+    job = found.judged_job
     report = None if job is None or job.verdict is None else _report(session, job.id, job.verdict)
     findings = () if report is None else report.findings
     return Earlier(

@@ -9,16 +9,18 @@ from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
 from server.courses.counting import Entry
 from server.courses.models import Assignment
+from server.grading.judged_job import latest_job_id
 from server.grading.models import Job, JobState, Result
 from server.standings.metric import metric_of, score_of
 from server.submissions.models import Mode, Submission
 
+_Judged = aliased(Job)
 _AT_ONCE = 2_000
 _NOT_MEASURED = -1e300
 _NOT_RELIED_ON = "This measurement cannot be relied on."
@@ -34,19 +36,21 @@ def own_entries(
 ) -> Mapping[int, Sequence[Entry]]:
     """What one person handed in for each of these assignments, by its number, the first one first.
 
-    Of a submission that was graded again the last verdict counts; a fault of ours counts only where there is nothing
-    else.
+    What a system error ended is as far as its last job is: its retry may wait.
     """
     ways = {each.id: (metric_of(each.exercise), each.device_class) for each in assignments}
     query = (
         select(*_COLUMNS)
-        .join(Job, Job.submission_id == Submission.id)
+        .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)
+        .join(
+            Job, Job.id == case((_Judged.verdict != Verdict.SYSTEM_ERROR, _Judged.id), else_=latest_job_id())
+        )
         .outerjoin(Result, Result.job_id == Job.id)
         .where(Submission.assignment_id.in_(ways), Submission.person_id == person_id)
-        .order_by(Submission.created_at, Submission.id, Job.id)
+        .order_by(Submission.created_at, Submission.id)
     )
     found: dict[int, list[Entry]] = defaultdict(list)
-    for row in _last(session.execute(query)):
+    for row in session.execute(query):
         found[row.assignment_id].append(_entry(row, *ways[row.assignment_id]))
     return dict(found)
 
@@ -73,11 +77,12 @@ def ranked_entries(
             score.label("score"),
             func.max(score).over(partition_by=alike, order_by=order, rows=(None, -1)).label("best_before"),
         )
-        .join(Job, Job.id == _judged_id())
+        .join(Job, Job.id == Submission.judged_job_id)
         .outerjoin(Result, Result.job_id == Job.id)
         .where(
             Submission.assignment_id == assignment.id,
             Submission.mode == Mode.RANK,
+            Job.verdict != Verdict.SYSTEM_ERROR,
             Submission.person_id.in_(people),
         )
         .subquery()
@@ -109,27 +114,6 @@ _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
     Job.device_class, Result.gflops, Result.gbps, Result.ms_median, Result.ms_low, Result.ms_high,
     Result.ranked, Result.not_ranked,
 )  # fmt: skip
-
-
-def _judged_id() -> ColumnElement[int | None]:
-    """Of the last job of a submission that says something about the kernel."""
-    query = select(func.max(Job.id)).where(
-        Job.submission_id == Submission.id, Job.state == JobState.DONE, Job.verdict != Verdict.SYSTEM_ERROR
-    )
-    return query.correlate(Submission).scalar_subquery()
-
-
-def _last(rows: Iterable[Row[*tuple[Any, ...]]]) -> Iterable[Row[*tuple[Any, ...]]]:
-    """One row of each submission: with the job that has its verdict. Few have several: not worth a look for each."""
-    last: dict[int, Row[*tuple[Any, ...]]] = {}
-    for row in rows:
-        if row.id not in last or _judged(row) or not _judged(last[row.id]):
-            last[row.id] = row
-    return last.values()
-
-
-def _judged(row: Row[*tuple[Any, ...]]) -> bool:
-    return row.state is JobState.DONE and row.verdict is not Verdict.SYSTEM_ERROR
 
 
 def _entry(row: Row[*tuple[Any, ...]], metric: Metric, device_class: str) -> Entry:

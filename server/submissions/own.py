@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
 from sqlalchemy import Select, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session, aliased, joinedload
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership
 from server.courses.service import find_assignment, is_shown, role_in
+from server.grading.judged_job import latest_job_id
 from server.grading.models import Job, JobState, Result
 from server.submissions.handing_in import ASSIGNMENT
 from server.submissions.models import Mode, Submission
-from server.submissions.service import judged_of
 from server.web.operation import Moment, Range, Text
 
 PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
@@ -103,8 +103,7 @@ def own_submissions(
         wanted = wanted.where(Submission.id < last)
     rows = session.scalars(wanted).all()
     shown = rows[: asked.limit]
-    jobs = _jobs(session, [row.id for row in shown])
-    return [_line(row, jobs[row.id]) for row in shown], len(rows) > len(shown)
+    return _lines(session, shown), len(rows) > len(shown)
 
 
 def _visible(session: Session, person: int) -> Select[int]:
@@ -116,24 +115,23 @@ def _visible(session: Session, person: int) -> Select[int]:
     return every.join(Membership, Membership.course_id == Assignment.course_id).where(*theirs)
 
 
-def _jobs(session: Session, submissions: Sequence[int]) -> Mapping[int, list[tuple[Job, Result | None]]]:
-    """All jobs of these submissions, each with its result, the first first."""
+def _lines(session: Session, submissions: Sequence[Submission]) -> list[OwnLineAnswer]:
+    latest, judged = aliased(Job), aliased(Job)
     query = (
-        select(Job, Result)
-        .outerjoin(Result, Result.job_id == Job.id)
-        .where(Job.submission_id.in_(submissions))
-        .order_by(Job.id)
+        select(Submission.id, latest.state, judged.verdict, Result)
+        .select_from(Submission)
+        .join(latest, latest.id == latest_job_id())
+        .outerjoin(judged, judged.id == Submission.judged_job_id)
+        .outerjoin(Result, Result.job_id == judged.id)
+        .where(Submission.id.in_([row.id for row in submissions]))
     )
-    found: dict[int, list[tuple[Job, Result | None]]] = {number: [] for number in submissions}
-    for job, result in session.execute(query):
-        if job.submission_id is not None:
-            found[job.submission_id].append((job, result))
-    return found
+    found = {number: (state, verdict, result) for number, state, verdict, result in session.execute(query)}
+    return [_line(row, *found[row.id]) for row in submissions]
 
 
-def _line(row: Submission, jobs: Sequence[tuple[Job, Result | None]]) -> OwnLineAnswer:
-    judged = judged_of(job for job, _ in jobs)
-    measured = next((result for job, result in jobs if job is judged), None)
+def _line(
+    row: Submission, state: JobState, verdict: Verdict | None, measured: Result | None
+) -> OwnLineAnswer:
     return OwnLineAnswer(
         id=row.public_id,
         url=f"/api/v1/submissions/{row.public_id}",
@@ -141,8 +139,8 @@ def _line(row: Submission, jobs: Sequence[tuple[Job, Result | None]]) -> OwnLine
         mode=row.mode,
         device_class=row.device_class,
         created_at=row.created_at.isoformat(),
-        state=jobs[-1][0].state,
-        verdict=None if judged is None else judged.verdict,
+        state=state,
+        verdict=verdict,
         measured=None
         if measured is None or measured.ms_median is None
         else MeasuredAnswer(measured.gflops, measured.gbps, measured.ms_median, measured.cublas_share),

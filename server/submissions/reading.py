@@ -16,7 +16,7 @@ from server.grading.queue import place_of
 from server.grading.reports import unpack
 from server.submissions.answers import SubmissionAnswer, WaitAnswer, step_answers
 from server.submissions.models import Submission
-from server.submissions.service import judged_job, latest_job
+from server.submissions.service import latest_job
 from server.web.identity import is_staff
 
 
@@ -28,7 +28,7 @@ def read_submission(
     if submission is None:
         return None
     job = latest_job(session, submission.id)
-    judged = judged_job(session, submission.id)
+    judged = submission.judged_job
     assignment = submission.assignment
     sees_seed = is_staff(role_in(session, person_id, assignment.course_id))
     report = None if judged is None else _report(session, judged, sees_seed=sees_seed)

@@ -16,7 +16,6 @@ from server.submissions.form import form_of
 from server.submissions.models import Mode, Submission
 from server.submissions.reading import visible_submission
 from server.submissions.seen import JobSeen, seen
-from server.submissions.service import judged_job
 from server.web.identity import is_staff
 from worker.contract.messages import StepKind
 
@@ -190,7 +189,7 @@ _STEPS = {
 
 
 def _judged(session: Session, submission: Submission) -> Judged | None:
-    job: Job | None = judged_job(session, submission.id)
+    job = submission.judged_job
     if job is None or job.verdict is None:
         return None
     row = session.execute(

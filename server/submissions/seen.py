@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
+from server.grading.judged_job import latest_job_id
 from server.grading.models import Job, JobKind, JobState, Step, StepState
 from server.grading.places import OpenStep, places
 from server.grading.queue import Place, waits_since
+from server.submissions.models import Submission
 from worker.contract.messages import StepKind
 
 _OPEN = frozenset({StepState.QUEUED, StepState.SENT, StepState.RUNNING})
@@ -38,7 +41,7 @@ class StepSeen:
 class JobSeen:
     """The last job of a submission.
 
-    verdict: that counts, as judged_job finds it; that of an earlier one as long as this one has none
+    verdict: of the submission, which may be from an earlier job
     place: in the queue, of the step that is open; None where none is
     """
 
@@ -67,16 +70,10 @@ class JobSeen:
 
 def seen(session: Session, submissions: Collection[int], now: datetime) -> Mapping[int, JobSeen]:
     """The last job of each submission, by the submission's number; one that is gone is left out."""
-    rows: dict[int, list[Row[*tuple[Any, ...]]]] = {}
-    verdicts: dict[int, Verdict | None] = {}
-    for row in session.execute(_ROWS.where(Job.submission_id.in_(submissions))):
-        verdicts[row.submission_id] = _counts(verdicts.get(row.submission_id), row.verdict)
-        known = rows.get(row.submission_id)
-        if known is None or known[-1].job_id != row.job_id:
-            rows[row.submission_id] = [row]  # a later job takes the place of the one before
-        else:
-            known.append(row)
-    jobs = {number: _job(found, verdicts[number]) for number, found in rows.items()}
+    rows: dict[int, list[Row[*tuple[Any, ...]]]] = defaultdict(list)
+    for row in session.execute(_ROWS.where(Submission.id.in_(submissions))):
+        rows[row.submission_id].append(row)
+    jobs = {number: _job(found) for number, found in rows.items()}
     waiting = [
         OpenStep(step.id, step.queue, step.state, waits_since(step.queued_at, step.sent_at))
         for job in jobs.values()
@@ -86,23 +83,22 @@ def seen(session: Session, submissions: Collection[int], now: datetime) -> Mappi
     return {number: _placed(job, found) for number, job in jobs.items()}
 
 
+_Judged = aliased(Job)
 _ROWS = (
     select(
-        Job.submission_id, Job.id.label("job_id"), Job.kind.label("job_kind"), Job.state.label("job_state"),
-        Job.verdict, Job.device_class, Step.id, Step.kind, Step.state, Step.queue, Step.attempt, Step.queued_at,
-        Step.sent_at, Step.started_at, Step.seconds,
+        Submission.id.label("submission_id"), Job.id.label("job_id"), Job.kind.label("job_kind"),
+        Job.state.label("job_state"), _Judged.verdict, Job.device_class, Step.id, Step.kind, Step.state, Step.queue,
+        Step.attempt, Step.queued_at, Step.sent_at, Step.started_at, Step.seconds,
     )
+    .select_from(Submission)
+    .join(Job, Job.id == latest_job_id())
     .join(Step, Step.job_id == Job.id)
-    .order_by(Job.id, Step.id)
+    .outerjoin(_Judged, _Judged.id == Submission.judged_job_id)
+    .order_by(Step.id)
 )  # fmt: skip
 
 
-def _counts(earlier: Verdict | None, later: Verdict | None) -> Verdict | None:
-    """Which of two jobs' verdicts: a fault of ours takes none away."""
-    return earlier if later is None or (later is Verdict.SYSTEM_ERROR and earlier) else later
-
-
-def _job(rows: list[Row[*tuple[Any, ...]]], verdict: Verdict | None) -> JobSeen:
+def _job(rows: list[Row[*tuple[Any, ...]]]) -> JobSeen:
     first = rows[0]
     steps = tuple(
         StepSeen(
@@ -118,7 +114,7 @@ def _job(rows: list[Row[*tuple[Any, ...]]], verdict: Verdict | None) -> JobSeen:
         )
         for row in rows
     )
-    return JobSeen(first.job_id, first.job_kind, first.job_state, verdict, first.device_class, steps)
+    return JobSeen(first.job_id, first.job_kind, first.job_state, first.verdict, first.device_class, steps)
 
 
 def _placed(job: JobSeen, found: Mapping[int, Place]) -> JobSeen:

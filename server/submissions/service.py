@@ -9,7 +9,6 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -17,7 +16,6 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.counting import due_for
 from server.courses.models import Assignment, Extension, Role
@@ -25,7 +23,7 @@ from server.courses.service import is_shown, role_in
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
 from server.grading.accept import Work, keep_source, priority_of, queue_job
-from server.grading.models import SOURCE_BYTES, Job, JobKind, JobState
+from server.grading.models import SOURCE_BYTES, Job, JobKind
 from server.grading.queue import Place, place_of
 from server.submissions.allowance import allowance, too_many_kept
 from server.submissions.models import Mode, Submission
@@ -168,20 +166,6 @@ def latest_job(session: Session, submission: int) -> Job:
     """The job that tells how far a submission is: the last one, which may be a regrade that waits."""
     query = select(Job).where(Job.submission_id == submission).order_by(Job.id.desc()).limit(1)
     return session.scalars(query).one()
-
-
-def judged_job(session: Session, submission: int) -> Job | None:
-    """The job that a submission has its verdict from; None before there is one."""
-    return judged_of(session.scalars(select(Job).where(Job.submission_id == submission)))
-
-
-def judged_of(jobs: Iterable[Job]) -> Job | None:
-    """Of all jobs of a submission the one that its verdict is from; None before there is one.
-
-    That is the last that is done. A fault of ours counts where there is nothing else: no regrade takes a verdict away.
-    """
-    done = [job for job in jobs if job.state is JobState.DONE]
-    return max(done, key=lambda job: (job.verdict is not Verdict.SYSTEM_ERROR, job.id), default=None)
 
 
 def _check_request(handed_in: HandedIn) -> None:
