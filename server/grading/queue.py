@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import Protocol
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from server.fleet.service import known_slots
@@ -48,61 +51,84 @@ class Place:
         return f"number {self.position:,} in the queue" if self.position else "at work"
 
 
+class OpenStep(Protocol):
+    """A step that waits or is at work, as its row or a copy has it."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def queue(self) -> str: ...
+    @property
+    def state(self) -> StepState: ...
+    @property
+    def queued_at(self) -> datetime: ...
+    @property
+    def sent_at(self) -> datetime | None: ...
+
+
 def place_of(session: Session, job: Job, now: datetime) -> Place:
     """The place of a job's open step."""
     open_states = in_state(StepState.QUEUED, StepState.SENT, StepState.RUNNING)
     step = session.scalar(select(Step).where(Step.job_id == job.id, open_states))
-    if step is None:
-        return Place(None)
-    if step.state is StepState.RUNNING:
-        return Place(0, 0.0)
-    ahead = _sent_before(session, step) if step.state is StepState.SENT else _ahead(session, step)
-    position = min(ahead, COUNTED) + 1
-    if ahead > COUNTED:
-        return Place(position, None, f"More than {COUNTED:,} steps are before it.")
-    seconds, reason = Line(session, step.queue, now).wait(ahead, waits_since(step.queued_at, step.sent_at))
-    return Place(position, seconds, reason)
+    return Place(None) if step is None else places(session, [step], now)[step.id]
 
 
-def _ahead(session: Session, step: Step) -> int:
-    """What is taken before a queued step: those queued before it, and all that are sent; counted to COUNTED + 1."""
-    order = tuple_(Step.priority, Step.turn, Step.id)
-    mine = tuple_(step.priority, step.turn, step.id)
-    before = select(Step.id).where(Step.queue == step.queue, QUEUED, order < mine).limit(COUNTED + 1)
-    queued = session.scalar(select(func.count()).select_from(before.subquery())) or 0
-    return queued + _sent(session, step.queue)
+def places(session: Session, steps: Iterable[OpenStep], now: datetime) -> Mapping[int, Place]:
+    """The place of each step, by its number: as many queries for a thousand in one queue as for one."""
+    by_queue: dict[str, list[OpenStep]] = defaultdict(list)
+    found: dict[int, Place] = {}
+    for step in steps:
+        if step.state is StepState.RUNNING:
+            found[step.id] = Place(0, 0.0)
+        else:
+            by_queue[step.queue].append(step)
+    for queue, waiting in by_queue.items():
+        line = _Line(session, queue, [step.id for step in waiting], now)
+        found |= {step.id: line.place(step) for step in waiting}
+    return found
 
 
-def _sent_before(session: Session, step: Step) -> int:
-    """Sent earlier, and not begun."""
-    query = select(func.count()).where(
-        Step.queue == step.queue, IN_FLIGHT, Step.state == StepState.SENT, Step.sent_at < step.sent_at
-    )
-    return session.scalar(query) or 0
+class _Line:
+    """One queue as it is now, for some of its steps; each thing is asked once, and only where it is needed."""
 
+    def __init__(self, session: Session, queue: str, steps: Sequence[int], now: datetime) -> None:
+        self._session, self._queue, self._steps, self._now = session, queue, steps, now
 
-def _sent(session: Session, queue: str) -> int:
-    query = select(func.count()).where(Step.queue == queue, IN_FLIGHT, Step.state == StepState.SENT)
-    return session.scalar(query) or 0
+    def place(self, step: OpenStep) -> Place:
+        """Of one of these steps; one that was taken since it was looked at is the next."""
+        if step.state is StepState.SENT:
+            ahead = self._sent.get(step.id, 0)
+        else:
+            ahead = len(self._sent) + self._queued.get(step.id, self._unlisted)
+        if ahead > COUNTED:
+            return Place(COUNTED + 1, None, f"More than {COUNTED:,} steps are before it.")
+        seconds, reason = self._wait(ahead, max(step.queued_at, step.sent_at or step.queued_at))
+        return Place(ahead + 1, seconds, reason)
 
+    @cached_property
+    def _sent(self) -> Mapping[int, int]:
+        """How many were sent before each of those that are sent, and not begun."""
+        query = select(Step.id).where(Step.queue == self._queue, IN_FLIGHT, Step.state == StepState.SENT)
+        numbers = self._session.scalars(query.order_by(Step.sent_at, Step.id))
+        return {number: ahead for ahead, number in enumerate(numbers)}
 
-def _running(session: Session, queue: str) -> int:
-    query = select(func.count()).where(Step.queue == queue, IN_FLIGHT, Step.state == StepState.RUNNING)
-    return session.scalar(query) or 0
+    @cached_property
+    def _queued(self) -> Mapping[int, int]:
+        """How many are queued before each of these steps, and before the last one that is counted."""
+        order = (Step.priority, Step.turn, Step.id)
+        queued = select(*order).where(Step.queue == self._queue, QUEUED)
+        first = queued.order_by(*order).limit(COUNTED + 1).subquery()
+        ahead = func.row_number().over(order_by=(first.c.priority, first.c.turn, first.c.id)) - 1
+        counted = select(first.c.id, ahead.label("ahead")).subquery()
+        wanted = or_(counted.c.id.in_(self._steps), counted.c.ahead == COUNTED)
+        return dict(self._session.execute(select(counted).where(wanted)).all())
 
+    @property
+    def _unlisted(self) -> int:
+        """How many are before a step that is none of the first: it is far behind, or was taken since."""
+        return COUNTED + 1 if COUNTED in self._queued.values() else 0
 
-def waits_since(queued: datetime, sent: datetime | None) -> datetime:
-    """When a step began to wait for what comes next."""
-    return max(queued, sent or queued)
-
-
-class Line:
-    """What a wait in one queue depends on, asked once and only where it is needed."""
-
-    def __init__(self, session: Session, queue: str, now: datetime) -> None:
-        self._session, self._queue, self._now = session, queue, now
-
-    def wait(self, ahead: int, since: datetime) -> tuple[float | None, str]:
+    def _wait(self, ahead: int, since: datetime) -> tuple[float | None, str]:
         """Seconds until a slot is free for who has `ahead` before it, and why not where they cannot be told.
 
         since: when the step was last queued or sent
@@ -130,7 +156,10 @@ class Line:
 
     @cached_property
     def _running(self) -> int:
-        return _running(self._session, self._queue)
+        query = select(func.count()).where(
+            Step.queue == self._queue, IN_FLIGHT, Step.state == StepState.RUNNING
+        )
+        return self._session.scalar(query) or 0
 
     @cached_property
     def _usual(self) -> float | None:

@@ -14,8 +14,7 @@ from sqlalchemy.orm import Session, aliased
 from kernels.verdict import Verdict
 from server.grading.judged_job import latest_job_id
 from server.grading.models import Job, JobKind, JobState, Step, StepState
-from server.grading.places import OpenStep, places
-from server.grading.queue import Place, waits_since
+from server.grading.queue import Place, places
 from server.submissions.models import Submission
 from worker.contract.messages import StepKind
 
@@ -74,11 +73,7 @@ def seen(session: Session, submissions: Collection[int], now: datetime) -> Mappi
     for row in session.execute(_ROWS.where(Submission.id.in_(submissions))):
         rows[row.submission_id].append(row)
     jobs = {number: _job(found) for number, found in rows.items()}
-    waiting = [
-        OpenStep(step.id, step.queue, step.state, waits_since(step.queued_at, step.sent_at))
-        for job in jobs.values()
-        if not job.over and (step := job.open_step) is not None
-    ]
+    waiting = [step for job in jobs.values() if not job.over and (step := job.open_step) is not None]
     found = places(session, waiting, now)
     return {number: _placed(job, found) for number, job in jobs.items()}
 

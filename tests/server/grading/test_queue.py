@@ -15,8 +15,7 @@ from server.grading import queue
 from server.grading.attempts import claimed
 from server.grading.dispatch import take
 from server.grading.models import Job, Step, StepState
-from server.grading.places import OpenStep, places
-from server.grading.queue import PROMPT, Place, place_of, waits_since
+from server.grading.queue import PROMPT, Place, place_of, places
 from tests.server.course import NOW, WORKER, ACourse, step_of
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
@@ -32,10 +31,7 @@ def place(made: Sessions, job: int, now: datetime = NOW) -> Place:
         alone = place_of(session, session.get_one(Job, job), now)
         step = session.scalar(select(Step).where(Step.job_id == job, Step.state != StepState.DONE))
         if step is not None:
-            since = waits_since(step.queued_at, step.sent_at)
-            assert places(session, [OpenStep(step.id, step.queue, step.state, since)], now) == {
-                step.id: alone
-            }
+            assert places(session, [step], now) == {step.id: alone}
         return alone
 
 
@@ -119,10 +115,16 @@ def test_where_nothing_was_graded_yet_nobody_can_tell(course, made):
 
 def test_counting_ends_somewhere(course, made, monkeypatch):
     monkeypatch.setattr(queue, "COUNTED", 2)
-    monkeypatch.setattr("server.grading.places.COUNTED", 2)
     workers(made, 1)
     jobs = [course.job(f"p{i}") for i in range(5)]
     assert place(made, jobs[2]).text == "more than 2 are before it" or place(made, jobs[2]).position == 3
     found = place(made, jobs[4])
     assert (found.position, found.seconds) == (3, None)
     assert found.text == "more than 2 are before it"
+
+
+def test_steps_that_were_sent_together_have_places_of_their_own(course, made):
+    jobs = [course.job(f"p{i}") for i in range(3)]
+    with made.begin() as session:
+        assert len(take(session, CPU_QUEUE, slots=2, cap=4, now=NOW)) == 3
+    assert [place(made, job).position for job in jobs] == [1, 2, 3]

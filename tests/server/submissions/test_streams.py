@@ -13,8 +13,7 @@ from sqlalchemy.exc import OperationalError
 from kernels.verdict import Verdict
 from server.courses.models import Role
 from server.grading.models import Step
-from server.grading.places import OpenStep, places
-from server.grading.queue import place_of
+from server.grading.queue import place_of, places
 from server.submissions import hub as hub_module
 from server.submissions import streams
 from server.submissions.hub import Hub, TooMany
@@ -235,5 +234,5 @@ def test_places_are_those_that_are_told_one_by_one(portal):
         begin(session, sent, NOW)
     with portal.course.sessions.begin() as session:
         steps = [step_of(session, job) for job in jobs]
-        together = places(session, [OpenStep(step.id, step.queue, step.state, NOW) for step in steps], NOW)
+        together = places(session, steps, NOW)
         assert {step.id: place_of(session, step.job, NOW) for step in steps} == dict(together)
