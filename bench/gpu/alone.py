@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +11,10 @@ from dataclasses import dataclass
 from bench.gpu.machine import Machine, Unchecked
 from bench.gpu.subjects import Subject
 from kernels.report import Report
-from worker.bench.backlog import cores
-from worker.bench.lanes import Lanes
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
 from worker.gpu.spares import Spares
-from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.grading import grade
+from worker.supervision.cores import cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +39,29 @@ def judge_alone(
     told: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
     """In the order in which they came."""
-    with Lanes([spares]) as lanes, ThreadPoolExecutor(min(cores(), 16)) as pool:
+    gpu = threading.Lock()
 
-        def one(numbered: tuple[int, Subject]) -> Outcome:
-            outcome = _judge(machine, *numbered, lanes)
-            told(outcome)
-            return outcome
+    def one(subject: Subject) -> Outcome:
+        outcome = _judge(machine, subject, spares, gpu)
+        told(outcome)
+        return outcome
 
-        return list(pool.map(one, enumerate(subjects)))
+    with ThreadPoolExecutor(min(cores(), 16)) as pool:
+        return list(pool.map(one, subjects))
 
 
-def _judge(machine: Machine, number: int, subject: Subject, lanes: Lanes) -> Outcome:
+def _judge(machine: Machine, subject: Subject, spares: Spares, gpu: threading.Lock) -> Outcome:
     seconds = 0.0
     reached = False
 
     def measure(request: MeasureRequest) -> MeasureResponse:
         nonlocal seconds, reached
-        turn = lanes.measure(number, request)
-        reached = True
-        seconds = (turn.ended or 0.0) - (turn.ready or turn.ended or 0.0)
-        if turn.answer is None:
-            raise turn.failure or SandboxFailure(Failure.ERROR)
-        return turn.answer
+        with gpu, spares.take() as runner:
+            reached, ready = True, time.monotonic()
+            try:
+                return runner.measure(request)
+            finally:
+                seconds = time.monotonic() - ready
 
     began = time.monotonic()
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from bench.gpu.alone import Outcome, judge_alone
 from bench.gpu.section import Data, Run, table
 from bench.gpu.subjects import Cheat, cheats
@@ -19,23 +21,24 @@ def run(section: Run) -> None:
     rows: dict[str, Data] = {
         each.subject.name: {"kind": each.kind, "honesty": each.honesty} for each in chosen
     }
-    with section.machine.spares(3) as spares:
-        jobs = [section.machine.job(each.subject) for each in chosen]
+    machine = section.machine
 
-        def graded(end: Graded) -> None:
-            found = end.report.verdict.value if end.report else f"none: {end.error}"
-            _keep(section, chosen, rows, chosen[end.number], "grade", found)
+    def graded(end: Graded) -> None:
+        found = end.report.verdict.value if end.report else f"none: {end.error}"
+        _keep(section, chosen, rows, chosen[end.number], "grade", found)
 
-        work_off(jobs, [spares], told=graded)
-        by_name = {each.subject.name: each for each in chosen}
+    with contextlib.closing(machine.place()) as place:
+        work_off([machine.work(each.subject) for each in chosen], machine.cache, [place], told=graded)
+    by_name = {each.subject.name: each for each in chosen}
 
-        def alone(outcome: Outcome) -> None:
-            cheat = by_name[outcome.subject.name]
-            with section.lock:
-                rows[cheat.subject.name]["seconds"] = round(outcome.seconds, 2)
-            _keep(section, chosen, rows, cheat, "gpu", outcome.verdict)
+    def alone(outcome: Outcome) -> None:
+        cheat = by_name[outcome.subject.name]
+        with section.lock:
+            rows[cheat.subject.name]["seconds"] = round(outcome.seconds, 2)
+        _keep(section, chosen, rows, cheat, "gpu", outcome.verdict)
 
-        judge_alone(section.machine, [each.subject for each in chosen], spares, alone)
+    with machine.spares(3) as spares:
+        judge_alone(machine, [each.subject for each in chosen], spares, alone)
     section.keep(_text(rows), {"rows": rows, "cheats": len(chosen)})
 
 

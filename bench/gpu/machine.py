@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,8 +18,10 @@ from kernels.measurement import Measurement
 from kernels.report import Report
 from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding
+from worker.bench.backlog import encoded, text_of
 from worker.contract.digest import digest
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare
+from worker.contract.messages import CheckWork
 from worker.gpu.judge.code import preparation
 from worker.gpu.nvml import NoGPU, gpus
 from worker.gpu.spares import Runner, Spares
@@ -28,6 +31,7 @@ from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse
 from worker.steps.check_step import CheckRequest, CheckResponse
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
+from worker.workplaces.gpu import GpuWorkplace
 
 Measure = Callable[[MeasureRequest], MeasureResponse]
 T = TypeVar("T")
@@ -70,6 +74,12 @@ class Machine:
         """Runners for one of the GPUs; the caller closes them."""
         return Spares(self.gpus[gpu], self.prepare, ahead)
 
+    def place(self, gpu: int = 0) -> GpuWorkplace:
+        """Where a slot would measure with one of the GPUs, warm; the caller closes it."""
+        found = GpuWorkplace(self.gpus[gpu], self.device_class, self.arch, self.cache)
+        found.warm()
+        return found
+
     def exercise(self, name: str) -> Exercise:
         """The exercise, ranked at the machine's own size."""
         found = find_exercise(name, ())
@@ -90,12 +100,34 @@ class Machine:
             gpu=self.device_class,
         )
 
+    def work(self, subject: Subject, *, evidence: bool = False) -> CheckWork:
+        """One submission as a slot takes it."""
+        text = text_of(self.exercise(subject.exercise))
+        if self.ranking is not None:
+            text = replace(text, definition=_ranked_at(text.definition, self.ranking), digest="")
+        return CheckWork(
+            encoded(subject.source),
+            text,
+            self.arch,
+            self.device_class,
+            os.urandom(16).hex(),
+            subject.tile,
+            evidence=evidence,
+        )
+
     def made_on(self, day: str) -> str:
         """A sentence for a page."""
         return (
             f"Made on {day} with one {self.name}, driver {self.driver}, kernels compiled for {self.arch} by NVRTC"
             f" {self.compiler}, {len(os.sched_getaffinity(0))} processor cores."
         )
+
+
+def _ranked_at(definition: str, size: int) -> str:
+    """A definition with all sizes of its ranking set to one number."""
+    head, mark, rest = definition.partition("[ranking]\n")
+    sizes, gap, rest = rest.partition("\n\n")
+    return head + mark + re.sub(r"= .*", f"= {size}", sizes) + gap + rest
 
 
 def find_machine(device: str, cache: Path, ranking: int) -> Machine:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
-import threading
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -15,7 +14,6 @@ from worker.bench.backlog import Backlog, Graded, work_off
 from worker.bench.throughput import binds, throughput
 
 SUBMISSIONS = 300
-AHEAD = 4
 LEAST_A_MINUTE, LEAST_BUSY = 180, 0.5
 
 _STEPS: Mapping[str, str] = {
@@ -33,47 +31,44 @@ _SHARES: Mapping[str, str] = {
 
 _TEXT = """\
 {number} submissions, no two with the same text, in a mixed order: {mixture}. Each is compiled, checked and measured in
-processes of its own; {ahead} processes for each GPU are kept warm."""
+processes of its own, at the workplaces of a worker's slots, where those for the next one are kept warm."""
 
 
 def run(section: Run) -> None:
     """Without evidence, then with it, on all GPUs of the machine."""
     number = section.options.get("submissions", SUBMISSIONS)
-    ahead = section.options.get("ahead", AHEAD)
-    subjects, data = backlog(number), Data(number=number, ahead=ahead)
+    subjects, data = backlog(number), Data(number=number)
     data["one GPU"] = _with_one(section)
     kinds = [("without evidence", False)]
     if section.options.get("evidence", 1):
         kinds.append(("with evidence", True))
     for name, evidence in kinds:
-        data[name] = _figures(subjects, _work_off(section, subjects, name, evidence, ahead))
+        data[name] = _figures(subjects, _work_off(section, subjects, name, evidence))
         section.keep(_text(data), data, done=name == kinds[-1][0])
 
 
-def _work_off(section: Run, subjects: list[Subject], name: str, evidence: bool, ahead: int) -> Backlog:
+def _work_off(section: Run, subjects: list[Subject], name: str, evidence: bool) -> Backlog:
     machine = section.machine
-    jobs = [machine.job(subject, evidence=evidence) for subject in subjects]
-    counting, ends = threading.Lock(), Counter[str]()
+    works = [machine.work(subject, evidence=evidence) for subject in subjects]
+    ends = itertools.count(1)
 
-    def told(graded: Graded) -> None:
-        with counting:
-            ends.update(["verdicts" if graded.report else "none"])
-            if ends.total() % 20 == 0 or ends.total() == len(jobs):
-                section.say(f"{name}: {ends.total()} of {len(jobs)}")
+    def told(_: Graded) -> None:
+        if (end := next(ends)) % 20 == 0 or end == len(works):
+            section.say(f"{name}: {end} of {len(works)}")
 
     with contextlib.ExitStack() as stack:
-        supplies = [stack.enter_context(machine.spares(ahead, gpu)) for gpu in range(len(machine.gpus))]
-        for supply in supplies:
-            supply.take().close()  # from here on there is one that is warm
-        return work_off(jobs, supplies, section.options.get("workers"), told)
+        places = [
+            stack.enter_context(contextlib.closing(machine.place(gpu))) for gpu in range(len(machine.gpus))
+        ]
+        return work_off(works, machine.cache, places, section.options.get("slots"), told)
 
 
 def _figures(subjects: list[Subject], done: Backlog) -> Data:
     found = throughput(done)
     wrong = [
-        f"{subject.name}: {each.report.verdict if each.report else each.error}, not {subject.expected}"
+        f"{subject.name}: {each.error or each.verdict}, not {subject.expected}"
         for subject, each in zip(subjects, done.graded, strict=True)
-        if each.report is None or each.report.verdict.value != subject.expected
+        if each.verdict.value != subject.expected
     ]
     by_kind: dict[str, list[float]] = {}
     for subject, each in zip(subjects, done.graded, strict=True):
@@ -84,16 +79,17 @@ def _figures(subjects: list[Subject], done: Backlog) -> Data:
         "binds": binds(found),
         "unexpected": wrong,
         "busy_ms_by_kind": {kind: sum(each) / len(each) for kind, each in by_kind.items()},
-        "times": [asdict(each.times) for each in done.graded],
-        "turns": [
-            [turn.number, turn.gpu, turn.begun, turn.ready, turn.ended, turn.busy_ms] for turn in done.turns
+        "steps": [
+            [each.number, step.gpu, step.begun, step.ready, step.ended, step.result.busy_ms]
+            for each in done.graded
+            for step in each.steps
         ],
     }
 
 
 def _text(data: Data) -> list[str]:
     mixture = ", ".join(f"{share:.0%} {kind}" for kind, share in MIXTURE.items())
-    lines = [_TEXT.format(number=data["number"], mixture=mixture, ahead=data["ahead"])]
+    lines = [_TEXT.format(number=data["number"], mixture=mixture)]
     for name in ("without evidence", "with evidence"):
         if name in data:
             lines += ["", f"**{name.capitalize()}**", "", *_one(data[name]), *_times(data, name)]

@@ -1,7 +1,8 @@
 """The same backlog through the whole queue and through the bare worker, on one machine, in one run.
 
-One machine with a GPU does for all: SQLite, a Redis of its own, dispatcher, recorder, a worker with its slots. What the
-bare worker does is worker.bench.backlog, which knows no queue. They take turns, so that neither has the warmer GPU.
+One machine with a GPU does for all: SQLite, a Redis of its own, dispatcher, recorder, a worker with its slots. The bare
+worker is worker.bench.backlog: the workplaces of the same slots without the queue. They take turns, so that neither has
+the warmer GPU.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,13 @@ from bench.table import table
 from server.grading.models import Job, Step
 from server.submissions.models import Submission
 from server.submissions.service import HandedIn, accept
-from worker.bench.backlog import cores, work_off
+from worker.bench.backlog import work_off
 from worker.bench.throughput import binds, throughput
 from worker.contract.messages import StepKind
+from worker.supervision.cores import cores
 
 AT_LEAST = 0.9
-SUBMISSIONS, ROUNDS, AHEAD = 200, 2, 4
+SUBMISSIONS, ROUNDS = 200, 2
 
 _STUDENTS = 50
 _RANKING = 32
@@ -71,16 +73,14 @@ def _say(text: str) -> None:
 
 def _bare(machine: Machine, subjects: Sequence[Subject]) -> dict[str, Any]:
     """By the worker alone, with evidence, as the server asks for it."""
-    jobs = [machine.job(subject, evidence=True) for subject in subjects]
-    with ExitStack() as stack:
-        supply = stack.enter_context(machine.spares(AHEAD))
-        supply.take().close()  # from here on there is one that is warm
-        done = work_off(jobs, [supply])
+    works = [machine.work(subject, evidence=True) for subject in subjects]
+    with closing(machine.place()) as place:
+        done = work_off(works, machine.cache, [place])
     found = throughput(done)
     wrong = [
-        f"{subject.name}: {each.report.verdict if each.report else each.error}"
+        f"{subject.name}: {each.error or each.verdict}"
         for subject, each in zip(subjects, done.graded, strict=True)
-        if each.report is None or each.report.verdict.value != subject.expected
+        if each.verdict.value != subject.expected
     ]
     return {
         "per_minute": found.per_minute, "seconds": done.seconds, "gpu_busy": found.busy,

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,12 @@ from bench.gpu.__main__ import SECTIONS
 from bench.gpu.machine import Machine, NotRun
 from bench.gpu.page import write_page
 from bench.gpu.section import Run, Section, table
+from bench.gpu.subjects import Subject
+from kernels.exercise import read_exercise
 from tests.marks import linux
-from worker.bench.lanes import Turn
+from worker.bench.backlog import Backlog, Graded, Step, encoded
 from worker.bench.throughput import Lane, Throughput
-from worker.contract.measure_work import MeasureRequest, MeasureResponse
+from worker.contract.messages import StepKind, StepResult, Ticket
 
 MACHINE = Machine((0,), "NVIDIA H200", "h200", "580.1", "sm_90", Path("/nowhere"))
 
@@ -187,10 +190,22 @@ def test_a_backlog_says_what_was_not_as_expected():
     assert "Not as expected: tiled: wrong_answer, not accepted." in text
 
 
-def test_a_turn_is_kept_without_its_code():
-    answer = MeasureResponse((), (), busy_ms=7.0)
-    turn = Turn(1, MeasureRequest(None, (), None, (), ""), 0, 1.0, 1.5, 2.0, answer)  # type: ignore[arg-type]
-    assert json.dumps([turn.number, turn.gpu, turn.begun, turn.ready, turn.ended, turn.busy_ms])
+def test_what_is_kept_of_a_backlog_has_the_steps_without_their_code():
+    code: Any = b"of no use in a file of figures"
+    ticket = Ticket(0, StepKind.MEASURE, "")
+    result = StepResult(ticket, "", None, measure=code, fault="the GPU is gone", busy_ms=7.0)
+    done = Backlog((Graded(0, (Step(result, 0, 1.0, 1.5, 2.0),)),), 3.0, 1, 2, 4.0, {"run": 1.0})
+    figures = throughput._figures([Subject("tiled", b"")], done)
+    assert json.loads(json.dumps(figures))["steps"] == [[0, 0, 1.0, 1.5, 2.0, 7.0]]
+    assert figures["unexpected"] == ["tiled: the GPU is gone, not accepted"]
+
+
+def test_the_cpu_device_ranks_at_a_size_that_it_can_do():
+    machine = Machine((None,), "CPU device", "cpu", "none", "sm_90", Path("/nowhere"), ranking=8)
+    work = machine.work(Subject("tiled", b"text"))
+    exercise = read_exercise(work.exercise.name, work.exercise.definition, work.exercise.digest)
+    assert exercise.ranking == machine.exercise("tiled").ranking
+    assert work.source == encoded(b"text")
 
 
 def test_small_things():

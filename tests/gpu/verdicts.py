@@ -24,14 +24,14 @@ from kernels.exercise import find_exercise, list_exercises
 from kernels.report import Report
 from kernels.verdict import Severity, Verdict
 from tests.cheats.cases import Honesty, cheats
-from worker.bench.backlog import Graded, cores, work_off
-from worker.gpu.judge.code import preparation
+from worker.bench.backlog import Graded, encoded, text_of, work_off
+from worker.contract.messages import CheckWork
 from worker.gpu.nvml import NoGPU, gpus
-from worker.gpu.spares import Spares
 from worker.sandbox.compiling import CompileRequest, compile_in
 from worker.sandbox.limits import COMPILE_LIMITS, SandboxFailure
 from worker.sandbox.process import Child
-from worker.steps.grading import Job
+from worker.supervision.cores import cores
+from worker.workplaces.gpu import GpuWorkplace
 
 EXPLAINED = Path(__file__).with_name("verdicts.toml")
 TESTS = Path(__file__).resolve().parent.parent
@@ -40,7 +40,6 @@ PARTS = ("wrong", "right", "cheats", "solutions", "hostile")
 TILES = (8, 16, 32)
 SEED = "5eed" * 8
 NO_FILE = "/nonexistent/file"
-_AHEAD = 4
 _SLOWEST = 8
 
 
@@ -174,7 +173,7 @@ def _graded(chosen: list[Subject], arch: str, device_class: str, numbers: Sequen
     outcomes: list[Outcome] = []
 
     def ended(graded: Graded) -> None:
-        subject, seconds = chosen[graded.number], graded.times.ended - graded.times.begun
+        subject, seconds = chosen[graded.number], graded.seconds
         difference = "" if _as_expected(subject, graded.report) else _in_words(graded)
         outcomes.append(Outcome(subject, seconds, difference))
         if difference:
@@ -182,14 +181,26 @@ def _graded(chosen: list[Subject], arch: str, device_class: str, numbers: Sequen
 
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder)
-        jobs = [
-            Job(each.source, find_exercise(each.exercise, ()), arch, SEED, cache, each.tile, gpu=device_class)
+        works = [
+            CheckWork(
+                encoded(each.source),
+                text_of(find_exercise(each.exercise, ())),
+                arch,
+                device_class,
+                SEED,
+                each.tile,
+                evidence=False,
+            )
             for each in chosen
         ]
         with contextlib.ExitStack() as stack:
-            prepared = preparation(arch, cache) if numbers else None
-            spares = [Spares(number, prepared, _AHEAD) for number in numbers if prepared is not None]
-            work_off(jobs, [stack.enter_context(each) for each in spares], told=ended)
+            places = [GpuWorkplace(number, device_class, arch, cache) for number in numbers]
+            work_off(
+                works,
+                cache,
+                [stack.enter_context(contextlib.closing(each)) for each in places],
+                told=ended,
+            )
     return outcomes
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
+from worker.gpu.spares import Spares
+from worker.workplaces.gpu import GpuWorkplace
 
 Answer = Callable[[MeasureRequest], MeasureResponse]
 
@@ -18,17 +22,20 @@ def right(request: MeasureRequest) -> MeasureResponse:
 
 
 class Runner:
+    isolation = None
+    usable = True
+
     def __init__(self, supply: Supply) -> None:
         self.supply = supply
         self.closed_by: list[str] = []
 
-    def ready(self) -> None:
-        pass
-
-    def measure(self, request: MeasureRequest) -> MeasureResponse:
+    def measure(self, request: MeasureRequest, progress: object) -> MeasureResponse:
         with self.supply.alone:
             self.supply.requests.append(request)
             return self.supply.answer(request)
+
+    def kill(self) -> None:
+        pass
 
     def close(self) -> None:
         self.closed_by.append(threading.current_thread().name)
@@ -46,3 +53,15 @@ class Supply:
     def take(self) -> Runner:
         self.runners.append(Runner(self))
         return self.runners[-1]
+
+
+class GpuPlace(GpuWorkplace):
+    """The workplace of a slot with an h200, whose processes are the test's."""
+
+    def __init__(self, supply: Supply, device_class: str = "h200") -> None:
+        super().__init__(0, device_class, "sm_90", Path("/nowhere"))
+        self._supply: Any = supply
+
+    def _start(self) -> Spares:
+        found: Spares = self._supply
+        return found

@@ -1,26 +1,40 @@
-"""A backlog gives every submission exactly one end, in real sandboxed processes; only the GPU's are made up."""
+"""A backlog gives every submission one end, at the workplaces of slots; only the GPU's processes are made up."""
 
 from __future__ import annotations
 
 import os
+import queue
+import threading
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kernels.compile.nvrtc import installed_version
 from kernels.exercise import find_exercise
+from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from tests.marks import linux
-from tests.worker.gpu.measuring import judge_wire
-from tests.worker.supplies import Supply, right
-from worker.bench.backlog import Graded, _Stages, work_off
+from tests.worker.supplies import GpuPlace, Supply, right
+from tests.worker.workplaces import SMALL_TEXT
+from worker.bench import backlog
+from worker.bench.backlog import Graded, Step, encoded, text_of, work_off
 from worker.bench.throughput import throughput
-from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare
-from worker.gpu.spares import Spares
+from worker.contract.measure_work import MeasureRequest, MeasureResponse
+from worker.contract.messages import (
+    CheckWork,
+    ExerciseText,
+    MeasureWork,
+    StepKind,
+    StepMessage,
+    StepResult,
+    Ticket,
+)
 from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps.grading import Job
 from worker.steps.stages import SandboxedStages
+from worker.workplaces.cpu import CpuWorkplace
+from worker.workplaces.gpu import GpuWorkplace
+from worker.workplaces.workplace import Progress
 
 pytestmark = linux
 
@@ -29,19 +43,46 @@ SOLUTION = TILED.solution.read_text("utf-8")
 RACY = SOLUTION[: SOLUTION.rindex("__syncthreads();")] + SOLUTION[SOLUTION.rindex("__syncthreads();") + 16 :]
 
 
-def job(tmp_path: Path, text: str, gpu: str = "h200") -> Job:
-    return Job(text.encode(), TILED, "sm_90", "5eed" * 8, tmp_path, gpu=gpu)
+def work(text: str = SOLUTION, gpu: str = "h200") -> CheckWork:
+    return CheckWork(encoded(text.encode()), text_of(TILED), "sm_90", gpu, "5eed" * 8, evidence=False)
 
 
 def marked(number: int) -> str:
     return f"// submission {number}\n{SOLUTION}"
 
 
+def request() -> MeasureRequest:
+    plan: Any = None
+    return MeasureRequest(plan, (), None, (), "gflops")
+
+
+def left_to_a_gpu(number: int) -> StepResult:
+    """What a check says of a kernel that passed."""
+    report = Report(Verdict.ACCEPTED, "fine", "tiled", "cpu", "sm_90", 16)
+    passed = MeasureWork(request(), report, (), compared=True)
+    return StepResult(Ticket(number, StepKind.CHECK, ""), "a slot", report, passed)
+
+
+class Passing(CpuWorkplace):
+    """Whatever comes passes, at once."""
+
+    def prepare(self) -> None:
+        pass
+
+    def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
+        return left_to_a_gpu(message.ticket.job)
+
+
+@pytest.fixture
+def passing(monkeypatch) -> None:
+    monkeypatch.setattr(backlog, "CpuWorkplace", Passing)
+
+
 def test_every_submission_has_its_own_verdict_and_its_times(tmp_path):
     texts = [SOLUTION, RACY, "int main( {", SOLUTION.replace("MatrixMulKernel", "Other"), marked(4)]
     supply = Supply()
     told: list[Graded] = []
-    done = work_off([job(tmp_path, text) for text in texts], [supply], workers=2, told=told.append)
+    done = work_off(list(map(work, texts)), tmp_path, [GpuPlace(supply)], slots=2, told=told.append)
 
     assert [each.number for each in done.graded] == [0, 1, 2, 3, 4]
     assert sorted(each.number for each in told) == [0, 1, 2, 3, 4]
@@ -51,39 +92,139 @@ def test_every_submission_has_its_own_verdict_and_its_times(tmp_path):
     assert not {Verdict.ACCEPTED, Verdict.SYSTEM_ERROR} & set(verdicts[1:4])
     assert len(supply.requests) == 2, "only kernels that passed reach the GPU"
     for each in done.graded:
-        times = each.times
-        reached = [
-            times.begun,
-            times.compiled,
-            times.checked,
-            times.measure_begun,
-            times.measured,
-            times.ended,
+        assert [step.gpu for step in each.steps] == ([None, 0] if each.number in {0, 4} else [None])
+        moments = [
+            moment
+            for step in each.steps
+            for moment in (step.begun, step.ready, step.ended)
+            if moment is not None
         ]
-        known = [moment for moment in reached if moment is not None]
-        assert known == sorted(known)
-        assert (times.measured is not None) == (each.gpu == 0) == (each.number in {0, 4})
+        assert moments == sorted(moments)
+        assert each.seconds == moments[-1] - moments[0]
+        assert (each.steps[-1].ready is not None) == (each.number in {0, 4})
 
 
-def test_a_runner_that_fails_costs_its_own_submission_only(tmp_path):
+@pytest.mark.usefixtures("passing")
+@pytest.mark.parametrize(
+    ("failure", "verdict", "error"),
+    [
+        (SandboxFailure(Failure.START), Verdict.SYSTEM_ERROR, "did not start"),
+        (SandboxFailure(Failure.CRASH, "gone"), Verdict.SYSTEM_ERROR, "gone"),
+        (SandboxFailure(Failure.TIME), Verdict.TIME_LIMIT, ""),
+        (ValueError("a mistake of ours"), Verdict.SYSTEM_ERROR, "a mistake of ours"),
+    ],
+)
+def test_a_process_that_fails_costs_its_own_submission_only(tmp_path, failure, verdict, error):
     calls = []
 
     def answer(asked: MeasureRequest) -> MeasureResponse:
         calls.append(asked)
         if len(calls) == 1:
-            raise SandboxFailure(Failure.CRASH, "gone")
-        if len(calls) == 2:
-            raise ValueError("a mistake of ours")
+            raise failure
         return right(asked)
 
-    done = work_off([job(tmp_path, marked(n)) for n in range(3)], [Supply(answer)], workers=1)
-    first, second, third = done.graded
-    assert first.report is not None
-    assert first.report.verdict is Verdict.SYSTEM_ERROR
-    assert second.report is None
-    assert "a mistake of ours" in second.error
-    assert third.report is not None
-    assert third.report.verdict is Verdict.ACCEPTED
+    done = work_off([work()] * 2, tmp_path, [GpuPlace(Supply(answer))], slots=1)
+    first, second = sorted(done.graded, key=lambda each: each.verdict is Verdict.ACCEPTED)
+    assert first.verdict is verdict
+    assert (first.report is None) == bool(error)
+    assert error in first.error
+    assert first.busy_ms == 0.0
+    assert second.report is not None
+    assert second.verdict is Verdict.ACCEPTED
+
+
+@pytest.mark.usefixtures("passing")
+def test_where_no_process_starts_the_gpu_goes_on(tmp_path):
+    class Empty(Supply):
+        def take(self):
+            runner = super().take()
+            if len(self.runners) == 1:
+                raise SandboxFailure(Failure.START, "no memory")
+            return runner
+
+    done = work_off([work()] * 2, tmp_path, [GpuPlace(Empty())], slots=1)
+    (failed,) = (each for each in done.graded if each.report is None)
+    assert "no memory" in failed.error
+    assert failed.steps[-1].ready is None
+    assert sum(each.report is not None for each in done.graded) == 1
+
+
+@pytest.mark.usefixtures("passing")
+def test_a_workplace_that_breaks_its_promise_costs_one_submission_only(tmp_path):
+    class Broken(GpuPlace):
+        def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
+            if message.ticket.job == 0:
+                raise KeyError("broken")
+            return super().do(message, worker, progress)
+
+    done = work_off([work()] * 2, tmp_path, [Broken(Supply())])
+    assert [each.verdict for each in done.graded] == [Verdict.SYSTEM_ERROR, Verdict.ACCEPTED]
+    assert "broken" in done.graded[0].error
+
+
+def test_of_those_that_wait_for_a_gpu_the_first_to_come_goes_first():
+    ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
+    waiting: backlog._Steps = queue.PriorityQueue()
+    for number in (3, 1, 4, 0, 2):
+        ended.put(Step(left_to_a_gpu(number), None, 0.0, None, 1.0))
+    for number in (2, 4, 0, 1, 3):
+        ended.put(Step(replace(left_to_a_gpu(number), measure=None), 0, 2.0, 2.0, 3.0))
+    graded = backlog._collected(5, ended, waiting, lambda _: None)
+    assert [waiting.get()[0] for _ in range(5)] == [0, 1, 2, 3, 4]
+    assert [each.number for each in graded] == [0, 1, 2, 3, 4]
+    assert {len(each.steps) for each in graded} == {2}
+
+
+@pytest.mark.usefixtures("passing")
+def test_a_device_that_was_lost_is_given_back_before_the_next_kernel(tmp_path):
+    lost = Supply(lambda asked: MeasureResponse((), (), lost=True))
+    before: list[bool] = []
+
+    class Noting(GpuPlace):
+        def _take(self):
+            taken = super()._take()
+            before.append(all(runner.closed_by for runner in lost.runners[:-1]))
+            return taken
+
+    work_off([work()] * 3, tmp_path, [Noting(lost)])
+    assert before == [True] * 3
+
+
+@pytest.mark.usefixtures("passing")
+def test_ending_a_process_that_did_its_work_holds_nobody_up(tmp_path):
+    supply = Supply()
+    place = GpuPlace(supply)
+    work_off([work()], tmp_path, [place])
+    place.close()
+    assert supply.runners[0].closed_by == ["closer"]
+
+
+@pytest.mark.usefixtures("passing")
+def test_two_gpus_share_the_work(tmp_path):
+    both = threading.Barrier(2, timeout=10)
+
+    def together(asked: MeasureRequest) -> MeasureResponse:
+        both.wait()
+        return right(asked)
+
+    done = work_off([work()] * 2, tmp_path, [GpuPlace(Supply(together)), GpuPlace(Supply(together))])
+    assert {each.steps[-1].gpu for each in done.graded} == {0, 1}
+    assert [each.verdict for each in done.graded] == [Verdict.ACCEPTED] * 2
+
+
+@pytest.mark.usefixtures("passing")
+def test_an_end_from_outside_ends_every_slot(tmp_path):
+    def interrupt(_: Graded) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work_off([work()] * 20, tmp_path, [GpuPlace(Supply())], slots=2, told=interrupt)
+    assert not any(isinstance(thread, backlog._Slot) for thread in threading.enumerate())
+
+
+def test_kernels_to_be_measured_need_a_gpu(tmp_path):
+    with pytest.raises(ValueError, match="no GPU"):
+        work_off([work()], tmp_path)
 
 
 def test_a_kernel_that_is_wrong_on_the_gpu_counts_for_the_gpus_time(tmp_path):
@@ -91,7 +232,7 @@ def test_a_kernel_that_is_wrong_on_the_gpu_counts_for_the_gpus_time(tmp_path):
         digests = tuple(code.ptx_digest for code in asked.modules)
         return MeasureResponse((Finding(Verdict.WRONG_ANSWER, "no"),), (), ptx_digests=digests, busy_ms=30.0)
 
-    done = work_off([job(tmp_path, SOLUTION)], [Supply(wrong)], workers=1)
+    done = work_off([work()], tmp_path, [GpuPlace(Supply(wrong))], slots=1)
     (only,) = done.graded
     assert only.report is not None
     assert only.report.verdict is Verdict.WRONG_ANSWER
@@ -101,7 +242,7 @@ def test_a_kernel_that_is_wrong_on_the_gpu_counts_for_the_gpus_time(tmp_path):
 
 
 def test_totals_are_those_of_the_parts(tmp_path):
-    done = work_off([job(tmp_path, marked(n)) for n in range(3)], [Supply()], workers=2)
+    done = work_off([work(marked(n)) for n in range(3)], tmp_path, [GpuPlace(Supply())], slots=2)
     found = throughput(done)
     assert found.submissions == 3
     assert found.per_minute == pytest.approx(180 / done.seconds)
@@ -116,23 +257,28 @@ def test_totals_are_those_of_the_parts(tmp_path):
 def test_compiling_and_checking_leave_the_cores_to_what_drives_a_gpu(tmp_path, monkeypatch):
     found: set[int] = set()
 
+    real: Callable[[SandboxedStages, Any], Any] = SandboxedStages.compile
+
     def compile_and_look(self, request):
         found.update(os.getpriority(os.PRIO_PROCESS, child._process.pid) for child in self._children)
-        return SandboxedStages.compile(self, request)
+        return real(self, request)
 
-    monkeypatch.setattr(_Stages, "compile", compile_and_look)
+    monkeypatch.setattr(SandboxedStages, "compile", compile_and_look)
     before = os.getpriority(os.PRIO_PROCESS, 0)
-    work_off([job(tmp_path, SOLUTION)], [Supply()], workers=1)
+    work_off([work()], tmp_path, [GpuPlace(Supply())], slots=1)
     assert found == {max(before, 5)}
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 def test_with_the_cpu_device_in_the_gpus_place_every_process_is_a_real_one(tmp_path):
-    exercise = replace(TILED, ranking={"Width": 8})
-    jobs = [replace(job(tmp_path, text), exercise=exercise) for text in (SOLUTION, RACY)]
-    prepare = Prepare(judge_wire(), installed_version())
-    with Spares(None, prepare, ahead=1) as spares:
-        done = work_off(jobs, [spares], workers=2)
+    text = SMALL_TEXT.replace("Width = 72", "Width = 8")
+    works = [replace(work(source), exercise=ExerciseText("tiled", text, "")) for source in (SOLUTION, RACY)]
+    place = GpuWorkplace(None, "h200", "sm_90", tmp_path)
+    try:
+        place.warm()
+        done = work_off(works, tmp_path, [place], slots=2)
+    finally:
+        place.close()
     right_one, racy = (each.report for each in done.graded)
     assert right_one is not None
     assert right_one.measurement is not None
@@ -145,6 +291,6 @@ def test_with_the_cpu_device_in_the_gpus_place_every_process_is_a_real_one(tmp_p
 
 
 def test_without_a_gpu_a_backlog_is_checked_only(tmp_path):
-    done = work_off([job(tmp_path, SOLUTION, gpu="")], [], workers=1)
+    done = work_off([work(gpu="")], tmp_path, slots=1)
     assert [each.report.verdict for each in done.graded if each.report] == [Verdict.ACCEPTED]
     assert throughput(done).lanes == ()

@@ -12,7 +12,7 @@ from kernels.measurement import Environment, Measurement
 from kernels.rendering.text_style import Style
 from kernels.wire import from_plain
 from tests.marks import linux
-from tests.worker.supplies import Supply, right
+from tests.worker.supplies import GpuPlace, Supply, right
 from worker.bench import rounds as subject
 from worker.bench.rounds import Bench, WorkerBench, ladder, run_bench, to_json
 from worker.bench.text import bench_text
@@ -45,11 +45,10 @@ def measured(request: MeasureRequest, ms: float) -> MeasureResponse:
 
 def bench(monkeypatch, tmp_path: Path, times: list[float], rounds: int = 2) -> WorkerBench:
     monkeypatch.setattr(subject, "ladder", lambda: TWO)
-    # One after the other, so that the times belong to the kernels in their order.
-    monkeypatch.setattr("worker.bench.backlog.cores", lambda: -3)
     left = itertools.chain(times)
     supply = Supply(lambda request: measured(request, next(left)))
-    return run_bench(Bench("sm_90", tmp_path, "gpu", [supply]), rounds)
+    # One after the other, so that the times belong to the kernels in their order.
+    return run_bench(Bench("sm_90", tmp_path, "gpu", [GpuPlace(supply, "gpu")], slots=1), rounds)
 
 
 def test_every_rung_is_graded_once_a_round(monkeypatch, tmp_path):
@@ -74,7 +73,7 @@ def test_an_order_that_changes_is_told(monkeypatch, tmp_path):
 
 def test_without_a_gpu_kernels_are_only_checked(monkeypatch, tmp_path):
     monkeypatch.setattr(subject, "ladder", lambda: TWO)
-    found = run_bench(Bench("sm_90", tmp_path, "", ()), 1)
+    found = run_bench(Bench("sm_90", tmp_path, ""), 1)
     assert found.device == "cpu"
     assert [rung.verdicts for rung in found.rungs] == [("accepted",), ("accepted",)]
     assert found.throughput.lanes == ()

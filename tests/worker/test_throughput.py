@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from worker.bench.backlog import Backlog, Graded, Times
-from worker.bench.lanes import Turn
+from worker.bench.backlog import Backlog, Graded, Step
 from worker.bench.throughput import Throughput, binds, throughput
-from worker.contract.measure_work import MeasureRequest, MeasureResponse
-
-NOTHING = MeasureRequest(None, (), None, (), "gflops")  # type: ignore[arg-type]
+from worker.contract.messages import StepKind, StepResult, Ticket
 
 
-def turn(gpu: int, begun: float, ready: float | None, ended: float, busy_ms: float | None) -> Turn:
-    answer = MeasureResponse((), (), busy_ms=busy_ms) if busy_ms is not None else None
-    return Turn(0, NOTHING, gpu, begun, ready, ended, answer)
+def turn(gpu: int | None, begun: float, ready: float | None, ended: float, busy_ms: float | None) -> Step:
+    result = StepResult(Ticket(0, StepKind.MEASURE, ""), "", None, busy_ms=busy_ms or 0.0)
+    return Step(result, gpu, begun, ready, ended)
 
 
-def of(*turns: Turn, gpus: int = 1, cpu: float = 4.0, step: float = 1.0) -> Throughput:
-    graded = tuple(Graded(n, None, Times(0, ended=n), cpu_seconds={"run": step}) for n in range(3))
-    return throughput(Backlog(graded, turns, seconds=10.0, gpus=gpus, cores=2, cpu_seconds=cpu))
+def of(*turns: Step, gpus: int = 1, cpu: float = 4.0, step: float = 1.0) -> Throughput:
+    checks = [turn(None, 0.0, None, n, None) for n in range(3)]
+    rest = (turns, (), ())
+    graded = tuple(Graded(n, (check, *rest[n])) for n, check in enumerate(checks))
+    return throughput(Backlog(graded, 10.0, gpus, 2, cpu, {"run": 3 * step}))
 
 
 def test_the_shares_of_a_gpu_add_up_to_its_time():
@@ -48,7 +47,7 @@ def test_processor_time_is_by_step_and_the_rest_is_other():
 
 def test_only_verdicts_count_as_verdicts():
     found = of()
-    assert (found.per_minute, found.verdicts) == (0.0, {"none": 3})
+    assert (found.per_minute, found.verdicts) == (0.0, {"system_error": 3})
 
 
 def test_a_gpu_that_waits_for_who_has_its_kernels_does_not_bind():
@@ -65,7 +64,7 @@ def test_what_binds():
     assert "GPU binds" in binds(of(turn(0, 0.0, 0.1, 9.5, 9000.0)))
     assert "Starting processes" in binds(of(turn(0, 0.0, 9.0, 9.5, 400.0)))
     assert "processor binds" in binds(of(turn(0, 0.0, 0.0, 1.0, 900.0), cpu=18.0, step=5.0))
-    alone = Backlog((Graded(0, None, Times(), cpu_seconds={"run": 9.0}),), (), 10.0, 0, 1, 9.0)
+    alone = Backlog((Graded(0, (turn(None, 0.0, None, 1.0, None),)),), 10.0, 0, 1, 9.0, {"run": 9.0})
     assert "processor binds" in binds(throughput(alone))
     assert "there is no GPU" in binds(throughput(alone))
     assert "Neither" in binds(of(turn(0, 0.0, 0.0, 1.0, 900.0), cpu=5.0))

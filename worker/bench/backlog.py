@@ -1,222 +1,209 @@
-"""Many submissions graded at once on one machine: compiled and checked on all cores, measured on its GPUs.
+"""Many submissions graded at once by the workplaces of a worker's slots, without a database and a broker.
 
-Each submission is compiled, checked and measured in processes of its own. Those for compiling and checking are started
-while the submission before is at work, so that they are warm when their turn comes.
+Between the two steps of a submission there is one queue: a kernel that passed its check waits for a GPU, and of those
+that wait the earliest submission goes first.
 """
 
 from __future__ import annotations
 
-import contextlib
+import base64
 import logging
-import os
 import queue
 import resource
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
 
-from worker.bench.lanes import Lanes, Supply, Turn
-from worker.sandbox.limits import Failure, SandboxFailure
-from worker.steps.grading import Job, grade
-from worker.steps.stages import SandboxedStages
-
-if TYPE_CHECKING:
-    from kernels.compile.compilation import Compilation
-    from kernels.report import Report
-    from kernels.verdict import Finding
-    from worker.contract.measure_work import MeasureRequest, MeasureResponse
-    from worker.sandbox.compiling import CompileRequest
-    from worker.steps.check_step import CheckRequest, CheckResponse
+from kernels.exercise import Exercise
+from kernels.exercise.schema import DEFINITION
+from kernels.report import Report
+from kernels.verdict import Verdict
+from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
+from worker.supervision.cores import cores, step_back
+from worker.workplaces.cpu import CpuWorkplace
+from worker.workplaces.workplace import Workplace
 
 logger = logging.getLogger(__name__)
 
-_AHEAD_OF_THE_GPU = 4
-"""Submissions in work beyond one for each core: those that wait for a GPU, so that it never waits for them."""
-
-_NICENESS = 5
+_Steps = queue.PriorityQueue[tuple[int, StepMessage | None]]
 
 
-@dataclass(slots=True)
-class Times:
-    """When each step of a submission was over, in seconds since the backlog began; None for one not reached."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a submission at one workplace; its moments are those of `time.monotonic`.
 
-    begun: float = 0.0
-    compiled: float | None = None
-    checked: float | None = None
-    measure_begun: float | None = None
-    measured: float | None = None
-    ended: float = 0.0
+    gpu: number of the GPU that measured, by the order of the workplaces; None for a check
+    ready: when a GPU's warm process was there for it; None where none came
+    """
+
+    result: StepResult
+    gpu: int | None
+    begun: float
+    ready: float | None
+    ended: float
 
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """One submission's end. There is a report, or an error where even that could not be made.
-
-    gpu: the lane that measured it; None where none did
-    cpu_seconds: by step, of the processes that compiled and checked it
-    """
+    """One submission's end: a report, or an error where a step failed."""
 
     number: int
-    report: Report | None
-    times: Times
-    gpu: int | None = None
-    busy_ms: float = 0.0
-    cpu_seconds: Mapping[str, float] = field(default_factory=dict)
-    error: str = ""
+    steps: tuple[Step, ...]
+
+    @property
+    def report(self) -> Report | None:
+        return self.steps[-1].result.report
+
+    @property
+    def error(self) -> str:
+        return self.steps[-1].result.fault
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the report; without one it is what the portal says of a step that failed."""
+        return self.report.verdict if self.report is not None else Verdict.SYSTEM_ERROR
+
+    @property
+    def seconds(self) -> float:
+        """From its first step's begin to its last one's end."""
+        return self.steps[-1].ended - self.steps[0].begun
+
+    @property
+    def busy_ms(self) -> float:
+        """How long a GPU was at work for it."""
+        return sum(step.result.busy_ms for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What became of all of them, in the order in which they came.
+    """All submissions in the order in which they came.
 
-    cpu_seconds: of all processes of the backlog that ended, this one included
+    cpu_seconds: of all processes that ended meanwhile, this one included
+    by_step: the part of them that compiled and checked
     """
 
     graded: tuple[Graded, ...]
-    turns: tuple[Turn, ...]
     seconds: float
     gpus: int
     cores: int
     cpu_seconds: float
+    by_step: Mapping[str, float]
 
 
-def cores() -> int:
-    """How many this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+def text_of(exercise: Exercise) -> ExerciseText:
+    """An exercise of a folder as messages carry it."""
+    return ExerciseText(exercise.name, (exercise.root / DEFINITION).read_text("utf-8"), exercise.digest)
+
+
+def encoded(source: bytes) -> str:
+    """A source as messages carry it."""
+    return base64.b64encode(source).decode()
 
 
 def work_off(
-    jobs: Sequence[Job],
-    supplies: Sequence[Supply],
-    workers: int | None = None,
+    works: Sequence[CheckWork],
+    cache: Path,
+    gpus: Sequence[Workplace] = (),
+    slots: int | None = None,
     told: Callable[[Graded], None] = lambda _: None,
 ) -> Backlog:
-    """Grade all jobs, the first to come first; returns when the last has its verdict.
+    """Grade all of them; returns when the last has its verdict.
 
-    supplies: of runners, one for each GPU
-    workers: submissions in work at once; None for as many as keep the cores and the GPUs busy
-    told: is told of each end, by the thread that graded it
+    cache: folder for what is compiled once
+    gpus: where kernels that passed are measured; the caller closes them
+    slots: how many check at once; None for as many as a worker has
+    told: told of each submission's end
     """
-    workers = workers or min(len(jobs), cores() + _AHEAD_OF_THE_GPU * len(supplies))
-    waiting: queue.SimpleQueue[tuple[int, Job]] = queue.SimpleQueue()
-    for numbered in enumerate(jobs):
-        waiting.put(numbered)
+    if not gpus and any(work.device_class for work in works):
+        raise ValueError("there is no GPU to measure on")
+    slots = slots or max(1, min(len(works), cores() - len(gpus)))
+    checks = [CpuWorkplace(cache) for _ in range(slots)]
+    steps: Mapping[StepKind, _Steps] = {kind: queue.PriorityQueue() for kind in StepKind}
+    ended: queue.SimpleQueue[Step] = queue.SimpleQueue()
+    pool = [_Slot(place, None, steps[StepKind.CHECK], ended) for place in checks]
+    pool += [_Slot(place, gpu, steps[StepKind.MEASURE], ended) for gpu, place in enumerate(gpus)]
     began, used = time.monotonic(), _cpu_seconds()
-    ended: list[Graded] = []
-    with Lanes(supplies, lambda: time.monotonic() - began) as lanes:
-        pool = [_Worker(waiting, lanes, began, ended, told) for _ in range(workers)]
-        for worker in pool:
-            worker.start()
-        for worker in pool:
-            worker.join()
-    seconds = time.monotonic() - began
-    ended.sort(key=lambda each: each.number)
-    return Backlog(tuple(ended), tuple(lanes.turns), seconds, len(supplies), cores(), _cpu_seconds() - used)
+    for slot in pool:
+        slot.start()
+    try:
+        for number, work in enumerate(works):
+            ticket = Ticket(number, StepKind.CHECK, "")
+            steps[StepKind.CHECK].put((number, StepMessage(ticket, 1, 0.0, check=work)))
+        graded = _collected(len(works), ended, steps[StepKind.MEASURE], told)
+        seconds, used = time.monotonic() - began, _cpu_seconds() - used
+    finally:
+        for slot in pool:
+            slot.end()
+        for slot in pool:
+            slot.join()
+    by_step: dict[str, float] = {}
+    for place in checks:
+        for step, spent in place.cpu_seconds.items():
+            by_step[step] = by_step.get(step, 0.0) + spent
+    return Backlog(graded, seconds, len(gpus), cores(), used, by_step)
 
 
-class _Worker(threading.Thread):
-    """Grades one submission after the other. The processes that it starts live no longer than it does."""
+def _collected(
+    number: int, ended: queue.SimpleQueue[Step], measuring: _Steps, told: Callable[[Graded], None]
+) -> tuple[Graded, ...]:
+    """Each submission at its end; what passed its check is sent on before that."""
+    begun: dict[int, Step] = {}
+    graded: dict[int, Graded] = {}
+    while len(graded) < number:
+        step = ended.get()
+        which = step.result.ticket.job
+        if step.result.measure is not None:
+            begun[which] = step
+            ticket = Ticket(which, StepKind.MEASURE, "")
+            measuring.put((which, StepMessage(ticket, 1, 0.0, measure=step.result.measure)))
+            continue
+        steps = (begun.pop(which), step) if which in begun else (step,)
+        graded[which] = Graded(which, steps)
+        told(graded[which])
+    return tuple(each for _, each in sorted(graded.items()))
+
+
+class _Slot(threading.Thread):
+    """One workplace, and the thread that it belongs to. The places of checks are closed at its end."""
 
     def __init__(
-        self,
-        waiting: queue.SimpleQueue[tuple[int, Job]],
-        lanes: Lanes,
-        began: float,
-        ended: list[Graded],
-        told: Callable[[Graded], None],
+        self, place: Workplace, gpu: int | None, steps: _Steps, ended: queue.SimpleQueue[Step]
     ) -> None:
         super().__init__(daemon=True)
-        self._waiting, self._lanes, self._began = waiting, lanes, began
-        self._ended, self._told = ended, told
+        self._place, self._gpu, self._steps, self._ended = place, gpu, steps, ended
 
     def run(self) -> None:
-        step_back()
-        ahead = self._start()
+        if self._gpu is None:
+            step_back()
+        self._place.prepare()
+        while (message := self._steps.get()[1]) is not None:
+            self._ended.put(self._do(message))
+            self._place.prepare()
+        if self._gpu is None:
+            self._place.close()
+
+    def end(self) -> None:
+        """Let a slot with these steps end before its next one; what this one has in work is aborted."""
+        self._steps.put((-id(self), None))
+        self._place.abort()
+
+    def _do(self, message: StepMessage) -> Step:
+        begun = time.monotonic()
+        ready: float | None = None
+
+        def told(what: str) -> None:
+            nonlocal ready
+            if what == "measuring":
+                ready = time.monotonic()
+
         try:
-            while True:
-                try:
-                    number, job = self._waiting.get_nowait()
-                except queue.Empty:
-                    return
-                stages, ahead = ahead or self._start(), None
-                if not self._waiting.empty():
-                    ahead = self._start()
-                graded = self._grade(number, job, stages)
-                self._ended.append(graded)
-                self._told(graded)
-        finally:
-            if ahead is not None:
-                ahead.close()
-
-    def _start(self) -> _Stages | None:
-        try:
-            return _Stages(self._lanes, self._began)
-        except SandboxFailure as failure:
-            logger.warning("a sandbox did not start: %s", failure)
-            return None
-
-    def _grade(self, number: int, job: Job, stages: _Stages | None) -> Graded:
-        begun = time.monotonic() - self._began
-        if stages is None:
-            return Graded(number, None, Times(begun, ended=begun), error="the sandbox did not start")
-        stages.number, stages.times.begun = number, begun
-        report, error = None, ""
-        try:
-            with stages:
-                report = grade(job, stages)
-        except Exception as failure:
-            logger.exception("submission %d has no verdict", number)
-            error = f"{type(failure).__name__}: {failure}"
-        stages.times.ended = time.monotonic() - self._began
-        turn = stages.turn
-        gpu, busy = (turn.gpu, turn.busy_ms) if turn is not None else (None, 0.0)
-        return Graded(number, report, stages.times, gpu, busy, stages.cpu_seconds(), error)
-
-
-class _Stages(SandboxedStages):
-    """The processes of one submission, its times, and its turn on a GPU."""
-
-    def __init__(self, lanes: Lanes, began: float) -> None:
-        self.number = 0
-        self.times = Times()
-        self.turn: Turn | None = None
-        self._lanes, self._began = lanes, began
-        super().__init__()
-
-    def compile(self, request: CompileRequest) -> Compilation | tuple[Finding, ...]:
-        try:
-            return super().compile(request)
-        finally:
-            self.times.compiled = time.monotonic() - self._began
-
-    def check(self, request: CheckRequest) -> CheckResponse:
-        try:
-            return super().check(request)
-        finally:
-            self.times.checked = time.monotonic() - self._began
-
-    def measure(self, request: MeasureRequest) -> MeasureResponse:
-        """Wait for this submission's turn."""
-        self.turn = self._lanes.measure(self.number, request)
-        self.times.measure_begun, self.times.measured = self.turn.begun, self.turn.ended
-        if self.turn.answer is None:
-            raise self.turn.failure or SandboxFailure(Failure.ERROR, "the GPU gave no answer")
-        return self.turn.answer
-
-
-def step_back() -> None:
-    """Let what drives a GPU go first: this thread, and the processes that it starts, have the cores that are left."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            thread = threading.get_native_id()
-            now = os.getpriority(os.PRIO_PROCESS, thread)
-            os.setpriority(os.PRIO_PROCESS, thread, max(now, _NICENESS))
+            result = self._place.do(message, "bench", told)
+        except Exception as error:
+            logger.exception("%s: a workplace failed", message.ticket.kind)
+            result = StepResult(message.ticket, "bench", None, fault=f"{type(error).__name__}: {error}")
+        return Step(result, self._gpu, begun, ready, time.monotonic())
 
 
 def _cpu_seconds() -> float:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernels.exercise import Exercise, find_exercise
-from kernels.report import Report
+from kernels.exercise import find_exercise
+from kernels.measurement import Measurement
 from kernels.wire import to_plain
-from worker.bench.backlog import Backlog, Graded, work_off
-from worker.bench.lanes import Supply
+from worker.bench.backlog import Graded, encoded, text_of, work_off
 from worker.bench.throughput import Throughput, binds, throughput
-from worker.steps.grading import Job
+from worker.contract.messages import CheckWork
+from worker.workplaces.workplace import Workplace
 
 EXERCISE = "tiled"
 
@@ -62,18 +63,15 @@ class Bench:
     """What to work with.
 
     device_class: "" without a GPU
-    supplies: of runners, one for each GPU
+    gpus: where kernels are measured
+    slots: how many check at once; None for as many as a worker has
     """
 
     arch: str
     cache: Path
     device_class: str
-    supplies: Sequence[Supply]
-
-    def job(self, source: bytes, exercise: Exercise) -> Job:
-        """One submission."""
-        seed = os.urandom(16).hex()
-        return Job(source, exercise, self.arch, seed, self.cache, gpu=self.device_class)
+    gpus: Sequence[Workplace] = ()
+    slots: int | None = None
 
 
 def ladder() -> dict[str, bytes]:
@@ -82,49 +80,41 @@ def ladder() -> dict[str, bytes]:
     return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.cu"))}
 
 
-def run_bench(
-    bench: Bench,
-    rounds: int,
-    progress: Callable[[str], None] = lambda _: None,
-    exercise: Exercise | None = None,
-) -> WorkerBench:
-    """Grade the ladder that many times.
-
-    exercise: in place of the ladder's own
-    """
+def run_bench(bench: Bench, rounds: int, progress: Callable[[str], None] = lambda _: None) -> WorkerBench:
+    """Grade the ladder that many times."""
     rungs = ladder()
-    chosen = exercise or find_exercise(EXERCISE, ())
-    jobs = [bench.job(source, chosen) for _ in range(rounds) for source in rungs.values()]
-    ended: list[Graded] = []
+    works = [_work(bench, source) for _ in range(rounds) for source in rungs.values()]
+    ended = itertools.count(1)
 
-    def told(graded: Graded) -> None:
-        ended.append(graded)
-        progress(f"{len(ended)} of {len(jobs)} verdicts")
+    def told(_: Graded) -> None:
+        progress(f"{next(ended)} of {len(works)} verdicts")
 
-    progress(f"0 of {len(jobs)} verdicts")
-    done = work_off(jobs, bench.supplies, told=told)
-    reports = _by_rung(done, list(rungs))
+    progress(f"0 of {len(works)} verdicts")
+    done = work_off(works, bench.cache, bench.gpus, bench.slots, told)
+    by_rung = {name: done.graded[place :: len(rungs)] for place, name in enumerate(rungs)}
     found = throughput(done)
-    device = bench.device_class or "cpu"
     return WorkerBench(
-        device,
+        bench.device_class or "cpu",
         rounds,
-        tuple(_rung(name, each) for name, each in reports.items()),
-        tuple(_swapped(reports)),
+        tuple(_rung(name, each) for name, each in by_rung.items()),
+        tuple(_swapped(by_rung)),
         found,
         binds(found),
     )
 
 
-def _by_rung(done: Backlog, names: Sequence[str]) -> dict[str, list[Report | None]]:
-    return {
-        name: [each.report for each in done.graded[place :: len(names)]] for place, name in enumerate(names)
-    }
+def _work(bench: Bench, source: bytes) -> CheckWork:
+    exercise, seed = text_of(find_exercise(EXERCISE, ())), os.urandom(16).hex()
+    return CheckWork(encoded(source), exercise, bench.arch, bench.device_class, seed, evidence=False)
 
 
-def _rung(name: str, reports: Sequence[Report | None]) -> Rung:
-    verdicts = dict.fromkeys(report.verdict.value if report else "none" for report in reports)
-    measured = [report.measurement for report in reports if report and report.measurement]
+def _measurement(graded: Graded) -> Measurement | None:
+    return graded.report.measurement if graded.report is not None else None
+
+
+def _rung(name: str, rounds: Sequence[Graded]) -> Rung:
+    verdicts = dict.fromkeys(each.verdict.value for each in rounds)
+    measured = [found for each in rounds if (found := _measurement(each)) is not None]
     speeds = [each.gflops for each in measured if each.gflops is not None]
     shares = [each.cublas_share for each in measured if each.cublas_share is not None]
     return Rung(
@@ -136,14 +126,14 @@ def _rung(name: str, reports: Sequence[Report | None]) -> Rung:
     )
 
 
-def _swapped(reports: dict[str, list[Report | None]]) -> list[tuple[str, str]]:
+def _swapped(by_rung: Mapping[str, Sequence[Graded]]) -> list[tuple[str, str]]:
     times = {
-        name: [each.measurement.ms_median if each and each.measurement else None for each in rounds]
-        for name, rounds in reports.items()
+        name: [found.ms_median if (found := _measurement(each)) is not None else None for each in rounds]
+        for name, rounds in by_rung.items()
     }
-    names = list(times)
-    pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
-    return [(one, other) for one, other in pairs if len(_orders(times[one], times[other])) > 1]
+    return [
+        pair for pair in itertools.combinations(times, 2) if len(_orders(*(times[name] for name in pair))) > 1
+    ]
 
 
 def _orders(ones: Sequence[float | None], others: Sequence[float | None]) -> set[bool]:

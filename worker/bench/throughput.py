@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from worker.bench.backlog import Backlog, Graded
-from worker.bench.lanes import Turn
+from worker.bench.backlog import Backlog, Step
 
 _FULL = 0.8
 """The share of a resource from which on it is what holds the rest up."""
@@ -37,7 +36,7 @@ class Lane:
 class Throughput:
     """A backlog in numbers.
 
-    verdicts: how many of each; those without a verdict as "none"
+    verdicts: how many of each; a step that failed ends in a system error
     cpu_seconds: by step; "other" is this process and those that drove GPUs
     cores_busy: the share of all cores that was used
     latency: seconds from its begin to its end, of the submission in the middle
@@ -61,38 +60,26 @@ class Throughput:
 
 def throughput(backlog: Backlog) -> Throughput:
     """Add it all up."""
-    by_step = _by_step(backlog.graded)
+    by_step = dict(backlog.by_step)
     by_step["other"] = max(0.0, backlog.cpu_seconds - sum(by_step.values()))
     return Throughput(
         submissions=len(backlog.graded),
         seconds=backlog.seconds,
         per_minute=60 * sum(each.report is not None for each in backlog.graded) / backlog.seconds,
-        verdicts=dict(Counter(_verdict(each) for each in backlog.graded)),
+        verdicts=dict(Counter(each.verdict.value for each in backlog.graded)),
         lanes=tuple(_lane(gpu, backlog) for gpu in range(backlog.gpus)),
         cores=backlog.cores,
         cpu_seconds=by_step,
         cores_busy=sum(by_step.values()) / (backlog.cores * backlog.seconds),
-        latency=_middle([each.times.ended - each.times.begun for each in backlog.graded]),
+        latency=_middle([each.seconds for each in backlog.graded]),
     )
 
 
-def _by_step(graded: Sequence[Graded]) -> dict[str, float]:
-    used: dict[str, float] = {}
-    for each in graded:
-        for step, seconds in each.cpu_seconds.items():
-            used[step] = used.get(step, 0.0) + seconds
-    return used
-
-
-def _verdict(graded: Graded) -> str:
-    return graded.report.verdict.value if graded.report is not None else "none"
-
-
 def _lane(gpu: int, backlog: Backlog) -> Lane:
-    turns = [turn for turn in backlog.turns if turn.gpu == gpu]
-    busy = sum(turn.busy_ms for turn in turns) / 1e3
-    waiting = sum(_between(turn, turn.begun, turn.ready) for turn in turns)
-    measuring = sum(_between(turn, turn.ready, turn.ended) for turn in turns)
+    turns = [step for each in backlog.graded for step in each.steps if step.gpu == gpu]
+    busy = sum(turn.result.busy_ms for turn in turns) / 1e3
+    waiting = sum(_ready(turn) - turn.begun for turn in turns)
+    measuring = sum(turn.ended - _ready(turn) for turn in turns)
     whole = backlog.seconds
     return Lane(
         len(turns),
@@ -103,12 +90,9 @@ def _lane(gpu: int, backlog: Backlog) -> Lane:
     )
 
 
-def _between(turn: Turn, begin: float | None, end: float | None) -> float:
-    """A part of a turn; one that failed there had none of what comes later."""
-    if begin is None:
-        return 0.0
-    end = turn.ended if end is None else end
-    return max(0.0, end - begin) if end is not None else 0.0
+def _ready(turn: Step) -> float:
+    """When a process was ready for it; a turn that none came for only waited."""
+    return turn.ended if turn.ready is None else turn.ready
 
 
 def _middle(seconds: Sequence[float]) -> float:

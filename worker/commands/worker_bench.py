@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from worker.bench.rounds import Bench
     from worker.gpu.nvml import GpuFacts
 
-_AHEAD = 3
-
 
 @click.command(epilog="Exit code: 0 every kernel was accepted each time, 2 wrong use, 3 not so.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
@@ -61,14 +59,15 @@ def bench(device: str, rounds: int, as_json: bool) -> None:
 
 
 def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:
-    """With processes for the GPU, if there is one, that are ended with the stack."""
+    """With the place of a slot for the GPU, if there is one, which is closed with the stack."""
     from worker.bench.rounds import Bench
 
     arch, cache = architecture(None, gpu), cache_folder()
     if gpu is None:
-        return Bench(arch, cache, "", ())
+        return Bench(arch, cache, "")
     from worker.gpu.judge.code import preparation
-    from worker.gpu.spares import Spares
+    from worker.workplaces.gpu import GpuWorkplace
 
-    spares = stack.enter_context(Spares(gpu.index, preparation(arch, cache), _AHEAD))
-    return Bench(arch, cache, gpu.device_class, (spares,))
+    preparation(arch, cache)  # says at once where the compiler is missing
+    place = stack.enter_context(contextlib.closing(GpuWorkplace(gpu.index, gpu.device_class, arch, cache)))
+    return Bench(arch, cache, gpu.device_class, (place,))

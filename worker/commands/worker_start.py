@@ -101,8 +101,8 @@ def start(
 
 
 def _slots(wish: Wish) -> tuple[Slot, ...]:
-    from worker.bench.backlog import cores
     from worker.slots.plan import plan
+    from worker.supervision.cores import cores
 
     found = _gpus(wish) if wish.looks_for_gpus else ()
     slots = plan(wish, found, cores())

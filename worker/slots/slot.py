@@ -139,7 +139,7 @@ def _workplace(options: Options) -> Workplace:
         factory: Callable[[], Workplace] = getattr(importlib.import_module(module), name)
         return factory()
     if options.queue == CPU_QUEUE:
-        from worker.bench.backlog import step_back
+        from worker.supervision.cores import step_back
         from worker.workplaces.cpu import CpuWorkplace
 
         step_back()

@@ -36,6 +36,8 @@ class CpuWorkplace:
     """Checks one submission after the other; the processes of the next are started while one is at work.
 
     `prepare`, `do` and `close` belong to one thread, with which the processes die.
+
+    cpu_seconds: by step, of the processes whose work is over
     """
 
     kind = StepKind.CHECK
@@ -45,6 +47,7 @@ class CpuWorkplace:
 
         cache: folder for the compiler's own headers, unpacked when a source first includes one
         """
+        self.cpu_seconds: dict[str, float] = {}
         self._cache = cache
         self._ahead: SandboxedStages | None = None
         self._at_work: SandboxedStages | None = None
@@ -93,6 +96,8 @@ class CpuWorkplace:
             with self._changing:
                 self._at_work = None
             stages.close()
+            for step, seconds in stages.cpu_seconds().items():
+                self.cpu_seconds[step] = self.cpu_seconds.get(step, 0.0) + seconds
         # to what waited for it, a process that was killed is one that the submission brought down
         if stages.aborted:
             raise StepFault(ABORTED)

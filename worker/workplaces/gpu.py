@@ -77,6 +77,10 @@ class GpuWorkplace:
         except Exception as error:  # noqa: BLE001 - the step that needs them tells more
             logger.warning("nothing is prepared for the next measurement: %s", error)
 
+    def warm(self) -> None:
+        """Wait until a process is ready, as in a worker that has been up for a while; raises SandboxFailure."""
+        self._kept = self._kept or self._start().take()
+
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         """Judge and measure, and complete the report of the check."""
         with self._changing:
