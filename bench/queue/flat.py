@@ -21,11 +21,11 @@ from kernels.report import Report
 from kernels.verdict import Verdict
 from server.database.engine import readers
 from server.grading.attempts import ticket_of
-from server.grading.dispatcher import Dispatcher
+from server.grading.dispatching.dispatcher import Dispatcher
+from server.grading.dispatching.wires import wires_to
 from server.grading.models import Step
-from server.grading.recorder import Recorder
 from server.grading.turns import IN_FLIGHT
-from server.grading.wires import wires_to
+from server.recording.recorder import Recorder
 from server.settings import Settings
 from server.standings.service import board
 from server.submissions.models import Mode

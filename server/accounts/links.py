@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session, contains_eager
 
-from server.accounts.authority import barrier
 from server.accounts.digest import digest_of
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
+from server.enrolment.authority import barrier
 
 LIFETIMES: Mapping[LinkPurpose, timedelta] = {
     LinkPurpose.INVITATION: timedelta(days=14),

@@ -18,10 +18,10 @@ from server.courses.exercises import Content
 from server.courses.models import Assignment
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
-from server.staff import assignments as service
-from server.staff.assignments import Grant
-from server.staff.setting import MOMENTS, Setting, setting_of
-from server.staff.updating import Updated, update_exercise
+from server.staff.assignments import service
+from server.staff.assignments.service import Grant
+from server.staff.assignments.setting import MOMENTS, Setting, setting_of
+from server.staff.assignments.updating import Updated, update_exercise
 from worker.commands.root import Exit, WrongUse, leave
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

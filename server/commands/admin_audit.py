@@ -12,10 +12,10 @@ import click
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.audit.models import AREAS
-from server.audit.reading import Deed, deeds
 from server.commands.asking import course_named, person_named
 from server.commands.database import database_in_use
 from server.commands.moments import clock_text, zone_of
+from server.staff.deeds import Deed, deeds
 from server.staff.local_time import zone_named
 from worker.commands.root import Exit, leave
 

@@ -17,8 +17,8 @@ from server.commands.database import database_in_use
 from server.commands.moments import time_text
 from server.courses import service
 from server.courses.models import Assignment, Course, Role
-from server.staff import roster
 from server.staff.course_settings import change_course
+from server.staff.roster import service as roster
 from worker.commands.root import Exit, WrongUse, leave
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

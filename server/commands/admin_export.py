@@ -10,7 +10,7 @@ import click
 from server.audit.service import note
 from server.commands.asking import course_named
 from server.commands.database import database_in_use
-from server.staff.gradebook import Gradebook, gradebook, grades_csv
+from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv
 from worker.commands.root import Exit, leave
 
 

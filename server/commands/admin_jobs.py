@@ -16,12 +16,12 @@ from server.commands.admin_jobs_text import lines_of, shown
 from server.commands.asking import assignment_named, person_named
 from server.commands.database import database_in_use
 from server.commands.revoking import revoke
-from server.grading.changes import NotPossible, cancel, retry
-from server.grading.listing import Filter, whole_job
-from server.grading.listing import jobs as find_jobs
 from server.grading.models import Job, JobState
-from server.staff.regrading import begin, plan
-from server.staff.submissions import Asked
+from server.staff.jobs import Filter, whole_job
+from server.staff.jobs import jobs as find_jobs
+from server.staff.submissions.queries import Asked
+from server.staff.submissions.regrading import begin, plan
+from server.submissions.changes import NotPossible, cancel, retry
 from worker.commands.root import Exit, WrongUse, leave
 from worker.contract.messages import Ticket
 

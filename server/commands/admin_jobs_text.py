@@ -6,7 +6,7 @@ from typing import Any
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
-from server.grading.listing import JobLine
+from server.staff.jobs import JobLine
 
 
 def lines_of(found: list[JobLine]) -> list[str]:

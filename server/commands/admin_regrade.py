@@ -10,8 +10,8 @@ import click
 from server.commands.asking import assignment_named
 from server.commands.database import database_in_use
 from server.commands.filtering import filter_options, filtered
-from server.staff.regrading import begin, plan, runs
-from server.staff.submissions import Asked
+from server.staff.submissions.queries import Asked
+from server.staff.submissions.regrading import begin, plan, runs
 from worker.commands.root import Exit, WrongUse, leave
 
 

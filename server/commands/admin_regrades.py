@@ -16,7 +16,7 @@ from server.commands.asking import course_named
 from server.commands.database import database_in_use
 from server.commands.moments import clock_text, zone_of
 from server.commands.revoking import revoke
-from server.staff.regrading import Run, cancel_waiting, runs, turned
+from server.staff.submissions.regrading import Run, cancel_waiting, runs, turned
 from worker.commands.root import Exit, WrongUse, leave
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -18,12 +18,12 @@ from server.courses.locking import hold_course
 from server.courses.models import Course, Membership, Role
 from server.settings import read_public_url
 from server.staff.cells import written
-from server.staff.invitations import invite_all
-from server.staff.roster import Member, drop, membership_of, roster_csv, take_back
-from server.staff.roster import change as change_member
-from server.staff.roster import roster as read_members
-from server.staff.roster_csv import MOST_BYTES, Read, Unreadable, decoded, read_roster
-from server.staff.roster_plan import Plan, carry_out, make_plan
+from server.staff.roster.csv_file import MOST_BYTES, Read, Unreadable, decoded, read_roster
+from server.staff.roster.invitations import invite_all
+from server.staff.roster.plan import Plan, carry_out, make_plan
+from server.staff.roster.service import Member, drop, membership_of, roster_csv, take_back
+from server.staff.roster.service import change as change_member
+from server.staff.roster.service import roster as read_members
 from worker.commands.root import Exit, WrongUse, leave
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

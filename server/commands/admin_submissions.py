@@ -18,7 +18,7 @@ from server.commands.database import database_in_use
 from server.commands.filtering import filter_options, filtered
 from server.commands.moments import clock_text, zone_of
 from server.grading.models import JobState
-from server.staff.submissions import Asked, Row, listing
+from server.staff.submissions.queries import Asked, Row, listing
 from server.submissions.models import Submission
 from worker.commands.root import Exit, WrongUse, leave
 

@@ -10,16 +10,16 @@ from typing import Any
 import click
 
 from server.accounts import service
-from server.accounts.admins import appoint, dismiss
 from server.accounts.links import LIFETIMES, create_link, path_of
 from server.accounts.models import LinkPurpose, Person
-from server.accounts.proving import prove
 from server.audit.service import note
 from server.commands.asking import course_named, person_named
 from server.commands.database import database_in_use
 from server.commands.revoking import revoke
 from server.courses.models import Role
 from server.courses.service import enrol
+from server.enrolment.admins import appoint, dismiss
+from server.enrolment.proving import prove
 from server.settings import read_public_url
 from worker.commands.root import Exit, WrongUse, leave
 

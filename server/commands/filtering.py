@@ -14,7 +14,7 @@ from server.commands.moments import read_time
 from server.commands.options import together
 from server.courses.models import Course
 from server.courses.service import is_device_class
-from server.staff.submissions import Asked
+from server.staff.submissions.queries import Asked
 from server.submissions.models import Mode
 from worker.commands.root import WrongUse
 

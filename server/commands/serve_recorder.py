@@ -37,9 +37,9 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
     Example:
       tilelab serve recorder --heartbeat /run/tilelab/recorder
     """  # noqa: D301 - click reads the escape
-    from server.grading.recorder import Recorder
-    from server.grading.running import wait_for_database
+    from server.grading.dispatching.running import wait_for_database
     from server.operations.presence import Presence
+    from server.recording.recorder import Recorder
     from worker.contract.broker import celery_app, connect_redis
     from worker.contract.consuming import consume, stop_consuming
     from worker.contract.messages import RESULTS_QUEUE

@@ -12,7 +12,7 @@ import click
 from server.commands.moments import METAVAR, read_time, time_text
 from server.commands.options import together
 from server.courses.models import Counts, Course
-from server.staff.setting import Setting, mistakes
+from server.staff.assignments.setting import Setting, mistakes
 from worker.commands.root import WrongUse
 
 _ANY = "any"

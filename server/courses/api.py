@@ -1,104 +1,81 @@
-"""What there is to hand in, for programs."""
+"""Who a token belongs to, for programs."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 
 from flask import Blueprint, Response, jsonify
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
 
-from server.courses.models import Assignment, Counts
-from server.courses.service import visible_assignments
-from server.submissions.allowance import Allowance, allowances
-from server.web.identity import person_asking
-from server.web.operation import Moment, operation
-from server.web.site import site
+from server.accounts.digest import digest_of
+from server.accounts.identity import person_asking, token_shown
+from server.accounts.models import ApiToken, Person
+from server.courses.models import Course, Membership, Role
+from server.http.operation import Moment, operation
+from server.http.site import site
 
-assignments = Blueprint("assignments", __name__)
+me = Blueprint("me", __name__)
 
 
 @dataclass(frozen=True, slots=True)
-class AssignmentAnswer:
-    """An assignment as it is for you, extensions included.
+class CourseAnswer:
+    """A course of yours. archived: whether it is over: it can be read, and nothing handed in."""
 
-    id: as it is named when something is handed in
-    device_class: what it is measured on; "" where it is checked only
-    open: whether something can be handed in now
-    due_at: None where it is never late; closes_at: the last moment for late ones, None where there is none
-    late_percent_per_day: of the points, lost for each day begun after `due_at`
-    counts: which submission is graded: the best, the last, or the one that you chose
-    attempts: how many submissions for the ranking you have in all; None for any number
-    attempts_left: of these; None as `attempts`
-    min_interval_seconds: between two for the ranking; checks_per_hour: how many may be checked only
-    checks_left: of these, now
-    page: the address of its page
+    slug: str
+    title: str
+    role: Role
+    archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenAnswer:
+    """The token that was shown. name: as its owner called it; expires_at: None for one that does not."""
+
+    name: str
+    expires_at: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeAnswer:
+    """Who the token acts for.
+
+    admin: whether that is someone who runs the server, and so an instructor in every course
+    time_zone: in which they read times; "" for the course's
     """
 
-    id: str
-    course: str
-    title: str
-    exercise: str
-    device_class: str
-    points: float
-    open: bool
-    opens_at: Moment | None
-    due_at: Moment | None
-    closes_at: Moment | None
-    late_percent_per_day: float
-    counts: Counts
-    attempts: int | None
-    attempts_left: int | None
-    min_interval_seconds: int
-    checks_per_hour: int
-    checks_left: int
-    page: str
+    name: str
+    email: str
+    admin: bool
+    time_zone: str
+    courses: tuple[CourseAnswer, ...]
+    token: TokenAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class AssignmentsAnswer:
-    """What there is to hand in, what is due first before the others."""
-
-    assignments: tuple[AssignmentAnswer, ...]
-
-
-@assignments.get("/assignments")
-@operation(AssignmentsAnswer)
-def listed() -> Response:
-    """The assignments of your courses that go on, with your deadlines and limits."""
-    person = person_asking().id
-    now = datetime.now(UTC)
+@me.get("/me")
+@operation(MeAnswer)
+def show() -> Response:
+    """Who the token acts for, and the courses they are in."""
+    person = person_asking()
     with site().readers.begin() as session:
-        found = visible_assignments(session, person, now)
-        mine = allowances(session, found, person, now)
-        answers = tuple(_answer(each, mine[each.id], now) for each in found)
-    return jsonify(asdict(AssignmentsAnswer(answers)))
+        answer = _answer(session, person, token_shown())
+    return jsonify(asdict(answer))
 
 
-def _answer(assignment: Assignment, mine: Allowance, now: datetime) -> AssignmentAnswer:
-    deadlines = mine.deadlines
-    opened = assignment.opens_at is None or assignment.opens_at <= now
-    course = assignment.course
-    return AssignmentAnswer(
-        id=f"{course.slug}/{assignment.slug}",
-        course=course.title,
-        title=assignment.title,
-        exercise=assignment.exercise.name,
-        device_class=assignment.device_class,
-        points=assignment.points,
-        open=opened and not deadlines.closed(now),
-        opens_at=_moment(assignment.opens_at),
-        due_at=_moment(deadlines.due_at),
-        closes_at=_moment(deadlines.closes_at),
-        late_percent_per_day=assignment.late_percent_per_day,
-        counts=assignment.counts,
-        attempts=mine.attempts,
-        attempts_left=mine.left,
-        min_interval_seconds=assignment.min_interval_seconds,
-        checks_per_hour=mine.checks,
-        checks_left=max(0, mine.checks - mine.checked),
-        page=f"/courses/{course.slug}/{assignment.slug}/",
+def _answer(session: Session, person: Person, token: str) -> MeAnswer:
+    kept = session.scalars(select(ApiToken).where(ApiToken.digest == digest_of(token))).one()
+    query = (
+        select(Membership)
+        .join(Membership.course)
+        .options(joinedload(Membership.course))
+        .where(Membership.person_id == person.id, Membership.dropped_at.is_(None))
+        .order_by(Course.created_at.desc(), Course.slug)
     )
-
-
-def _moment(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
+    courses = tuple(
+        CourseAnswer(row.course.slug, row.course.title, row.role, row.course.archived_at is not None)
+        for row in session.scalars(query)
+    )
+    expires = None if kept.expires_at is None else kept.expires_at.isoformat()
+    return MeAnswer(
+        person.name, person.email, person.admin, person.time_zone, courses, TokenAnswer(kept.name, expires)
+    )

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from server.accounts.access import nothing_here, viewer
 from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.history.attempts import Attempt, History, history_of, page_of
@@ -19,12 +20,11 @@ from server.history.chart import MOST, chart
 from server.history.choosing import NotChoosable, choose
 from server.history.comparing import Compared, Figure, compared, figures
 from server.history.source_diff import SourceDiff, source_diff
+from server.http.bounded import stop_where_client_left
+from server.http.problems import Refused
+from server.http.site import site
 from server.standings.finding import Reader, assignment_for, reader_of
 from server.submissions.models import Mode, Submission
-from server.web.access import nothing_here, viewer
-from server.web.bounded import stop_where_client_left
-from server.web.problems import Refused
-from server.web.site import site
 
 history_pages = Blueprint("history_pages", __name__, template_folder="templates")
 

@@ -10,10 +10,10 @@ from flask import Blueprint, Response, current_app, request
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
+from server.http.problems import Refused
+from server.http.site import Site, site
 from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis, look
-from server.web.problems import Refused
-from server.web.site import Site, site
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, connect_redis
 
 metrics = Blueprint("metrics", __name__)

@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 
 from flask import render_template, request
 
-from server.audit.reading import Deeds, actors, deeds
+from server.accounts.access import staff_of
+from server.http.forms import Form, number_of
+from server.http.site import site
+from server.staff.deeds import Deeds, actors, deeds
 from server.staff.desk import Desk, desk_of, looked_for, staff
-from server.web.access import staff_of
-from server.web.forms import Form, number_of
-from server.web.site import site
 
 _AREAS = (
     ("", "Everything"),

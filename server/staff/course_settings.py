@@ -14,7 +14,7 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Course
 from server.courses.service import CourseError
-from server.staff.roster_csv import one_line
+from server.staff.roster.csv_file import one_line
 
 _LONGEST_TITLE = 200
 _OLD_NAMES = ("Etc/", "posix/", "right/", "SystemV/")

@@ -10,13 +10,13 @@ from flask import Blueprint, Response, request, url_for
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 
+from server.accounts.access import Membership, viewer
 from server.accounts.models import Person
+from server.courses.frame import Link
 from server.courses.models import Course
-from server.staff.roster_csv import MOST_BYTES
-from server.web.access import Membership, viewer
-from server.web.forms import Form
-from server.web.frame import Link
-from server.web.problems import Problem, problem_response
+from server.http.forms import Form
+from server.http.problems import Problem, problem_response
+from server.staff.roster.csv_file import MOST_BYTES
 
 staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>", template_folder="templates")
 

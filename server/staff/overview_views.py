@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 
 from flask import Response, render_template
 
-from server.audit.reading import Deeds, deeds
+from server.accounts.access import Membership, instructor_of, staff_of
 from server.courses.service import CourseError
+from server.http.forms import Form, filled, sent
+from server.http.site import site
 from server.staff.attention import Attention, attention
 from server.staff.course_settings import change_course, zones
+from server.staff.deeds import Deeds, deeds
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
-from server.staff.submissions import Asked, Part, listing
-from server.web.access import Membership, instructor_of, staff_of
-from server.web.forms import Form, filled, sent
-from server.web.site import site
+from server.staff.submissions.queries import Asked, Part, listing
 
 _LAST = 5
 

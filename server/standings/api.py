@@ -7,12 +7,12 @@ from typing import Annotated
 
 from flask import Blueprint, Response, jsonify
 
+from server.accounts.identity import person_asking
+from server.http.operation import Text, operation
+from server.http.problems import Refused
+from server.http.query import read_query
+from server.http.site import site
 from server.standings.reading import BoardAnswer, BoardQuery, NoSuchPlace, read_board
-from server.web.identity import person_asking
-from server.web.operation import Text, operation
-from server.web.problems import Refused
-from server.web.query import read_query
-from server.web.site import site
 
 leaderboards = Blueprint("leaderboards", __name__)
 

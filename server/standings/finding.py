@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
+from server.accounts.access import Membership, Viewer, member_of, nothing_here, viewer
 from server.courses.models import Assignment
 from server.courses.service import find_assignment, is_shown
-from server.web.access import Membership, Viewer, member_of, nothing_here, viewer
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
 

@@ -12,6 +12,7 @@ from kernels.exercise.model import Metric
 from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
 from server.courses.models import Assignment
+from server.grading.metric import UNITS, metric_of
 from server.standings.asking import Query, mark_of, position_at
 from server.standings.boards import (
     PAGE,
@@ -24,7 +25,6 @@ from server.standings.boards import (
     read_part,
 )
 from server.standings.finding import Reader
-from server.standings.metric import UNITS, metric_of
 from server.standings.places import CPU, BoardKey, Places, class_of, classes
 
 

@@ -10,14 +10,14 @@ from typing import Annotated
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
+from server.accounts.identity import is_staff
 from server.courses.service import find_assignment, is_shown, role_in
+from server.grading.metric import metric_of
+from server.http.operation import Moment, Range, Text
 from server.standings.asking import MARK, mark_of, position_at
 from server.standings.boards import Ranked
-from server.standings.metric import metric_of
 from server.standings.places import class_of
 from server.standings.service import board
-from server.web.identity import is_staff
-from server.web.operation import Moment, Range, Text
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
 

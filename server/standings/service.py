@@ -19,6 +19,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.grading.figures import complete
+from server.grading.metric import interval_of, metric_of, score_of
 from server.grading.models import Job, JobKind, Result, judged_alike
 from server.standings.boards import (
     Asked,
@@ -29,7 +30,6 @@ from server.standings.boards import (
     read_own,
     read_part,
 )
-from server.standings.metric import interval_of, metric_of, score_of
 from server.standings.models import Standing, StandingCount
 from server.standings.places import BoardKey, bucket, change, recount
 from server.submissions.models import Mode, Submission

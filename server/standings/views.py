@@ -6,11 +6,11 @@ import hashlib
 
 from flask import Blueprint, Response, jsonify, redirect, render_template, request
 
+from server.accounts.access import nothing_here
+from server.http.site import site
 from server.standings.asking import read_query
 from server.standings.finding import assignment_for, reader_of
 from server.standings.page import BoardPage, has_board, own_class, read_page
-from server.web.access import nothing_here
-from server.web.site import site
 
 standings_pages = Blueprint("standings_pages", __name__, template_folder="templates")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from server.database.storage import is_nearly_full
+from server.http.bounded import arrived
+from server.http.site import site
 from server.submissions.allowance import MOST_A_DAY
 from server.submissions.refusals import DiskFull
 from server.submissions.service import Accepted, HandedIn, accept, find_earlier
-from server.web.bounded import arrived
-from server.web.site import site
 
 
 def refuse_if_full(handed_in: HandedIn) -> None:

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from kernels.wording import plural
 from server.accounts.limits import Limit
-from server.courses.counting import Deadlines, attempts_for, due_for
 from server.courses.models import Assignment, Extension
 from server.grading.models import Job, JobKind, JobState, Step
+from server.submissions.counting import Deadlines, attempts_for, due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NotAccepted, TooOften
 

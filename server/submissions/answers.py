@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.grading.models import Job, JobState, Step, StepState
+from server.http.operation import Reads
 from server.submissions.models import Mode
-from server.submissions.progress import PhaseState
-from server.web.operation import Reads
+from server.submissions.progress.phases import PhaseState
 from worker.contract.messages import StepKind
 
 _NOT_RUN = "not_run"

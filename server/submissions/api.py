@@ -11,16 +11,22 @@ from typing import Annotated, Any
 from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
 
+from server.accounts.identity import counted, person_asking, token_shown
 from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
-from server.grading.changes import NotPossible
+from server.http.operation import EVENTS, Header, Text, operation
+from server.http.problems import Refused
+from server.http.query import read_query
+from server.http.site import site
 from server.submissions import allowance
 from server.submissions.accepting import accept_request, refuse_if_full
 from server.submissions.answers import AcceptedAnswer, ProgressAnswer, SubmissionAnswer
 from server.submissions.cancelling import revoke, take_back
+from server.submissions.changes import NotPossible
 from server.submissions.handing_in import KEY, NewSubmission, SubmissionRequest, read_new_submission
 from server.submissions.own import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
-from server.submissions.reading import may_still_see, read_submission, visible_submission
+from server.submissions.progress.streams import stream_for_programs
+from server.submissions.queries import may_still_see, read_submission, visible_submission
 from server.submissions.refusals import (
     Closed,
     DiskFull,
@@ -31,14 +37,8 @@ from server.submissions.refusals import (
     NotOpen,
     TooOften,
 )
-from server.submissions.result_page import watched
+from server.submissions.result.page import watched
 from server.submissions.service import Accepted, HandedIn
-from server.submissions.streams import stream_for_programs
-from server.web.identity import counted, person_asking, token_shown
-from server.web.operation import EVENTS, Header, Text, operation
-from server.web.problems import Refused
-from server.web.query import read_query
-from server.web.site import site
 
 submissions = Blueprint("submissions", __name__)
 

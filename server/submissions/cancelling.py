@@ -8,8 +8,8 @@ from contextlib import suppress
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.grading.changes import NotPossible, cancel
 from server.grading.models import JobKind, JobState
+from server.submissions.changes import NotPossible, cancel
 from server.submissions.models import Submission
 from server.submissions.service import latest_job
 from worker.contract.broker import BrokerUrlError, connect_redis

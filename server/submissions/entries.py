@@ -13,11 +13,11 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
-from server.courses.counting import Entry
 from server.courses.models import Assignment
 from server.grading.judged_job import latest_job_id
+from server.grading.metric import metric_of, score_of
 from server.grading.models import Job, JobState, Result
-from server.standings.metric import metric_of, score_of
+from server.submissions.counting import Entry
 from server.submissions.models import Mode, Submission
 
 _Judged = aliased(Job)

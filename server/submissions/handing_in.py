@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar
 
 from server.courses.service import DEVICE_CLASS, is_device_class
 from server.grading.models import SOURCE_BYTES
+from server.http.operation import Text
+from server.http.problems import Refused
 from server.submissions.models import Mode
-from server.web.operation import Text
-from server.web.problems import Refused
 
 ASSIGNMENT = r"[a-z0-9][a-z0-9._\-]{0,59}/[a-z0-9][a-z0-9._\-]{0,59}"
 KEY = r"[\x21-\x7e]{1,200}"

@@ -17,7 +17,6 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.courses.counting import due_for
 from server.courses.models import Assignment, Extension, Role
 from server.courses.service import is_shown, role_in
 from server.database.engine import Sessions
@@ -26,6 +25,7 @@ from server.grading.accept import Work, keep_source, priority_of, queue_job
 from server.grading.models import SOURCE_BYTES, Job, JobKind
 from server.grading.queue import Place, place_of
 from server.submissions.allowance import allowance, too_many_kept
+from server.submissions.counting import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import (
     IdempotencyConflict,

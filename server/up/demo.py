@@ -10,8 +10,6 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from server.accounts.admins import appoint
-from server.accounts.enrolment import new_code
 from server.accounts.service import (
     create_person,
     create_token,
@@ -33,7 +31,9 @@ from server.courses.service import (
     find_course,
 )
 from server.database.engine import Sessions
-from server.staff.updating import update_exercise
+from server.enrolment.admins import appoint
+from server.enrolment.codes import new_code
+from server.staff.assignments.updating import update_exercise
 from server.up.demo_file import DemoFile, DemoUser, read_demo, write_demo
 from worker.commands.device import choose
 

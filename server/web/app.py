@@ -7,36 +7,36 @@ from typing import Any
 
 from flask import Flask
 
-from server.accounts.api import me
+from server.accounts.cookies import attach_form_guard
+from server.accounts.identity import owner_of
 from server.accounts.views import accounts
-from server.courses.api import assignments
-from server.courses.views import courses
-from server.fleet.views import fleet
+from server.courses.api import me
+from server.courses.frame import attach_frame
 from server.history.views import history_pages
+from server.http.arrival import REQUEST_BYTES, BodySizes
+from server.http.bounded import attach_bounds
+from server.http.numbers import attach_numbers
+from server.http.problems import answer_errors, log_fault
+from server.http.site import attach_site
 from server.operations.api import metrics
+from server.operations.views import fleet
 from server.settings import Settings
 from server.staff.views import staff
 from server.standings.api import leaderboards
 from server.standings.views import standings_pages
 from server.submissions.api import submissions
-from server.submissions.live import attach_live
-from server.submissions.views import submissions_pages
-from server.web.arrival import REQUEST_BYTES, BodySizes
+from server.submissions.assignment.api import assignments
+from server.submissions.assignment.views import courses
+from server.submissions.progress.live import attach_live
+from server.submissions.result.views import submissions_pages
 from server.web.assets import attach_assets
-from server.web.bounded import attach_bounds
-from server.web.cookies import attach_form_guard
-from server.web.frame import attach_frame
 from server.web.headers import add_headers
 from server.web.health import health
-from server.web.identity import owner_of
 from server.web.notices import attach_notices
-from server.web.numbers import attach_numbers
 from server.web.openapi import description
 from server.web.packing import attach_packing
 from server.web.pages import pages
-from server.web.problems import answer_errors, log_fault
 from server.web.proxies import attach_proxies
-from server.web.site import attach_site
 
 
 class _Application(Flask):

@@ -17,7 +17,7 @@ from typing import Any
 from gunicorn.config import Config
 
 from server.accounts.limits import network_of
-from server.web.arrival import Arrival, BodySizes
+from server.http.arrival import Arrival, BodySizes
 
 _PIECE_BYTES = 2**16
 _NEW_SECONDS = 0.5  # an idle connection's first request may be on its way

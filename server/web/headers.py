@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Flask, Response, request
 
-from server.web.cookies import encrypted
+from server.accounts.cookies import encrypted
 
 _ALWAYS = {
     # No script but our own files, no frame, nothing from elsewhere: what a student wrote can be shown, and never run.

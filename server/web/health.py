@@ -15,8 +15,8 @@ from flask import Blueprint, Response, current_app, jsonify
 from server.database.engine import DatabaseUnavailable
 from server.database.schema import check
 from server.database.storage import is_nearly_full, prove_write
-from server.web.problems import RETRY_SECONDS, Problem, problem_response
-from server.web.site import Site, site
+from server.http.problems import RETRY_SECONDS, Problem, problem_response
+from server.http.site import Site, site
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
 
 health = Blueprint("health", __name__)

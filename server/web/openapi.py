@@ -15,8 +15,8 @@ from typing import Any
 from flask import Blueprint, Flask, Response, current_app, jsonify
 from werkzeug.routing import Rule
 
-from server.web.operation import JSON, Header, Operation, operation, operation_of
-from server.web.problems import MEDIA_TYPE, Problem
+from server.http.operation import JSON, Header, Operation, operation, operation_of
+from server.http.problems import MEDIA_TYPE, Problem
 from server.web.schemas import Schema, Schemas, Undescribed
 
 PREFIX = "/api/v1"
@@ -103,7 +103,7 @@ def _routes(app: Flask) -> Iterator[tuple[Rule, str, Operation]]:
         said = operation_of(app.view_functions[rule.endpoint])
         if said is None:
             raise Undescribed(
-                f"{rule.rule} says nothing of what it takes and gives: see server/web/operation.py"
+                f"{rule.rule} says nothing of what it takes and gives: see server/http/operation.py"
             )
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             yield rule, method, said

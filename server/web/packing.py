@@ -15,8 +15,8 @@ def attach_packing(app: Flask) -> None:
     """Compress answers as they leave.
 
     How long a compressed page is can tell what secret in it resembles what its address put there. So the token of its
-    forms is written in another way each time (server.web.cookies); and no other site can ask for a page as its reader
-    unseen again and again, for browsers send the session's cookie along only where they show the page.
+    forms is written in another way each time (server.accounts.cookies); and no other site can ask for a page as its
+    reader unseen again and again, for browsers send the session's cookie along only where they show the page.
     """
     app.after_request(_pack)
 

@@ -9,9 +9,16 @@ from importlib.metadata import version
 
 from flask import Blueprint, render_template
 
-from server.courses.overview import Attended, Task, all_courses, attended, due_next, tasks_everywhere
-from server.web.access import Viewer, viewer_or_none
-from server.web.site import site
+from server.accounts.access import Viewer, viewer_or_none
+from server.http.site import site
+from server.submissions.assignment.tasks import (
+    Attended,
+    Task,
+    all_courses,
+    attended,
+    due_next,
+    tasks_everywhere,
+)
 
 pages = Blueprint("pages", __name__)
 
@@ -34,7 +41,7 @@ def start() -> str:
     who = viewer_or_none()
     if who is None:
         return render_template("start.html", version=version("tilelab"))
-    return render_template("courses/home.html", page=_home(who))
+    return render_template("assignments/home.html", page=_home(who))
 
 
 def _home(who: Viewer) -> HomePage:

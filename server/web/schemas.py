@@ -10,7 +10,7 @@ from enum import Enum
 from inspect import cleandoc
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from server.web.operation import Range, Reads, Text
+from server.http.operation import Range, Reads, Text
 
 Schema = dict[str, Any]
 

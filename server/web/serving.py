@@ -21,15 +21,15 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
 from server.settings import Settings
-from server.submissions.hub import MOST_STREAMS
-from server.submissions.streams import hub_of
+from server.submissions.progress.hub import MOST_STREAMS
+from server.submissions.progress.streams import hub_of
 from server.web.unreadable import LONGEST_LINE
 from server.web.web_worker import Bounds, WebWorker
 from worker.supervision.children import die_with
 from worker.supervision.heartbeat import prepare, tell_beat
 
 THREADS = MOST_STREAMS + 232
-"""Of each process: one for each stream of events, and enough for all else; see server.web.bounded."""
+"""Of each process: one for each stream of events, and enough for all else; see server.http.bounded."""
 
 _CONNECTIONS = THREADS + Bounds().waiting + 100
 _FILES = 65_536

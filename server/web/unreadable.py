@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
 
-from server.web.problems import MEDIA_TYPE, Problem
+from server.http.problems import MEDIA_TYPE, Problem
 
 LONGEST_LINE = 8190
 """In bytes: the method, the address with its query, the version. The most that gunicorn can be told."""

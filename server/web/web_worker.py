@@ -22,8 +22,8 @@ from gunicorn.http.errors import NoMoreData, ParseException
 from gunicorn.util import close
 from gunicorn.workers.gthread import ThreadWorker
 
-from server.web.arrival import BodySizes
-from server.web.bounded import BODY_SECONDS
+from server.http.arrival import BodySizes
+from server.http.bounded import BODY_SECONDS
 from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingConnections
 from server.web.unreadable import HEAD_SECONDS, answer_to, answer_to_slow_head
 

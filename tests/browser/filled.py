@@ -21,7 +21,7 @@ from server.courses.models import Assignment, Counts, Membership, Role
 from server.database.engine import connect, sessions
 from server.database.schema import upgrade
 from server.grading.models import Job
-from server.grading.record import record
+from server.recording.record import record
 from server.standings.models import Standing
 from server.standings.places import recount
 from server.submissions.models import Mode, Submission

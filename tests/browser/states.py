@@ -13,9 +13,9 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Membership, Role
-from server.grading.changes import cancel, regrade
 from server.grading.models import Exercise, Job
 from server.standings.service import freeze
+from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, later
 from tests.server.standings.results import checked, public_id, ranked

@@ -18,11 +18,11 @@ import server.submissions.service
 from server.database.engine import Sessions
 from server.grading import attempts
 from server.grading.accept import Work, queue_job
-from server.grading.dispatch import message_of
+from server.grading.dispatching.dispatch import message_of
+from server.grading.dispatching.reap import Watch
 from server.grading.models import Job, Step
-from server.grading.reap import Watch
+from server.http.site import site
 from server.submissions.service import Accepted, HandedIn, accept
-from server.web.site import site
 from tests.faults.target import LEASE_SECONDS
 from worker.commands import main
 from worker.contract.broker import StepSender, celery_app

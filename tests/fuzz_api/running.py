@@ -22,7 +22,7 @@ from server.database.schema import upgrade
 from server.submissions.models import Mode
 from server.up.asking import NoAnswer, ask
 from tests.server.course import ACourse
-from tests.server.web.test_submissions import grade
+from tests.server.submissions.test_api import grade
 from tests.services.redis_server import free_port
 from tests.services.tethered import start, wait_until
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+from server.accounts import identity
 from server.settings import Settings
-from server.submissions import allowance, streams
-from server.web import identity
+from server.submissions import allowance
+from server.submissions.progress import streams
 from server.web.serving import listen, serve
 
 NOBODY = "redis://127.0.0.1:1/0"

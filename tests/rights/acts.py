@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 
 from server.accounts.links import create_link, path_of
 from server.accounts.models import LinkPurpose, Person
-from server.accounts.proving import prove
 from server.accounts.service import (
     create_person,
     create_token,
@@ -18,6 +17,7 @@ from server.accounts.service import (
     hash_password,
     keep_password,
 )
+from server.enrolment.proving import prove
 from tests.rights.acts_of_people import (
     change_password,
     end_others,

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from server.accounts import links, proving, service
+from server.accounts import access, links, service
 from server.courses.models import Role
-from server.staff import invitations, roster_plan, roster_views
-from server.web import access
+from server.enrolment import proving
+from server.staff.roster import invitations
+from server.staff.roster import plan as roster_plan
+from server.staff.roster import views as roster_views
 from tests.rights.walk import Walk, walk
 from tests.server import made_once
 from tests.server.conftest import cheap_hashes

@@ -21,7 +21,7 @@ from server.courses.models import Course, Membership, Role
 from server.courses.service import Terms, create_assignment, create_course, enrol
 from server.database.engine import Sessions, connect, sessions
 from server.settings import Settings
-from server.submissions.streams import hub_of
+from server.submissions.progress.streams import hub_of
 from server.web.app import create_app
 from tests.server.web.signed_in import COOKIE, BrowserClient
 

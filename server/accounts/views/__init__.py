@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from server.accounts.views import joining, links, password, profile, sessions, signing_in, tokens
+from server.accounts.views import password, profile, sessions, signing_in, tokens
 from server.accounts.views.blueprint import accounts
+from server.enrolment.views import joining, links
 
 __all__ = ["accounts", "joining", "links", "password", "profile", "sessions", "signing_in", "tokens"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, render_template, request
 
+from server.accounts.cookies import set_session
 from server.accounts.limits import TooOften
-from server.web.cookies import set_session
-from server.web.forms import Form
-from server.web.numbers import duration
+from server.http.forms import Form
+from server.http.numbers import duration
 
 LONGEST_PASSWORD_SENT = 2000
 """Longer than any that is taken, so that one which is cut off is none."""

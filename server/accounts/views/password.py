@@ -7,14 +7,14 @@ from datetime import timedelta
 from flask import Response
 
 from server.accounts import entering, service
+from server.accounts.access import Viewer, sign_in_first, viewer
 from server.accounts.limits import Limit, TooOften, count_all, take_back
 from server.accounts.models import Person
 from server.accounts.views.blueprint import accounts, go, page, password_sent, too_often, user_agent
-from server.accounts.views.links import check_new, revoke_all
 from server.audit.service import note
-from server.web.access import Viewer, sign_in_first, viewer
-from server.web.forms import Form, filled, sent
-from server.web.site import site
+from server.enrolment.views.links import check_new, revoke_all
+from server.http.forms import Form, filled, sent
+from server.http.site import site
 
 _PAGE = "password.html"
 _WRONG = Limit("password wrong", 10, timedelta(minutes=10))

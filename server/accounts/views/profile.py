@@ -11,14 +11,14 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from server.accounts import pseudonyms, zones
+from server.accounts.access import viewer
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
 from server.accounts.service import AccountError
 from server.accounts.views.blueprint import accounts, go, page, too_often
 from server.audit.service import note
-from server.web.access import viewer
-from server.web.forms import Form, filled, sent
-from server.web.site import site
+from server.http.forms import Form, filled, sent
+from server.http.site import site
 
 _PAGE = "profile.html"
 _NOT_YET = "The boards show your name once your course's staff stand for it. Choose a pseudonym."

@@ -5,11 +5,11 @@ from __future__ import annotations
 from flask import Response, abort
 
 from server.accounts import browser_sessions
+from server.accounts.access import viewer
 from server.accounts.browsers import described
 from server.accounts.views.blueprint import accounts, go, page
-from server.web.access import viewer
-from server.web.forms import filled
-from server.web.site import site
+from server.http.forms import filled
+from server.http.site import site
 
 _LARGEST = 2**63 - 1
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from flask import Response, request
 
 from server.accounts import browser_sessions, entering
+from server.accounts.access import viewer_or_none
+from server.accounts.cookies import clear_session, earlier_token
 from server.accounts.limits import LONGEST_EMAIL, TooOften
 from server.accounts.models import Person
 from server.accounts.returning import own_path
@@ -17,10 +19,8 @@ from server.accounts.views.blueprint import (
     too_often,
     user_agent,
 )
-from server.web.access import viewer_or_none
-from server.web.cookies import clear_session, earlier_token
-from server.web.forms import Form, filled, sent
-from server.web.site import site
+from server.http.forms import Form, filled, sent
+from server.http.site import site
 
 _PAGE = "sign_in.html"
 

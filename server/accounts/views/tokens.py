@@ -8,13 +8,13 @@ from typing import Any
 from flask import Response, abort
 
 from server.accounts import service
+from server.accounts.access import viewer
 from server.accounts.limits import Limit, TooOften, count
 from server.accounts.models import Person
 from server.accounts.views.blueprint import accounts, go, page, too_often
 from server.audit.service import note
-from server.web.access import viewer
-from server.web.forms import Form, filled, sent
-from server.web.site import site, site_address
+from server.http.forms import Form, filled, sent
+from server.http.site import site, site_address
 
 _PAGE = "tokens.html"
 _LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("120", "120 days, a term"), ("365", "365 days"))

@@ -17,7 +17,7 @@ from server.commands.admin import _VERBS
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
 from server.grading.attempts import ticket_of
-from server.grading.dispatch import take
+from server.grading.dispatching.dispatch import take
 from tests.server.course import NOW, ACourse
 from worker.commands.root import Exit, tilelab
 from worker.contract.broker import connect_redis

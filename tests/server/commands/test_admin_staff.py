@@ -16,7 +16,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Counts, Extension
 from server.database.engine import Sessions, connect, sessions
 from server.grading.models import Job, JobKind
-from server.staff.setting import Setting
+from server.staff.assignments.setting import Setting
 from tests.server.course import ACourse
 from tests.server.staff.graded import handed_in
 from worker.commands.root import Exit, tilelab

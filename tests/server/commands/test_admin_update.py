@@ -16,9 +16,9 @@ from server.audit.models import AuditEvent
 from server.courses.exercises import material_of
 from server.courses.models import Assignment
 from server.database.engine import Sessions
-from server.grading.dispatch import message_of, take
+from server.grading.dispatching.dispatch import message_of, take
 from server.grading.models import Job, Step, StepState
-from server.staff.updating import is_judged
+from server.staff.assignments.updating import is_judged
 from server.standings.service import board
 from tests.server.commands.own_exercises import matvec
 from tests.server.commands.test_admin_staff import course, done, made, run

@@ -13,14 +13,14 @@ from kernels.verdict import Verdict
 from server.database.engine import DatabaseUnavailable, Sessions, connect
 from server.fleet.models import Worker
 from server.grading.attempts import locked_current
-from server.grading.changes import cancel
-from server.grading.dispatch import take
-from server.grading.dispatcher import Dispatcher
+from server.grading.dispatching.dispatch import take
+from server.grading.dispatching.dispatcher import Dispatcher
+from server.grading.dispatching.running import CannotGoOn, Rounds
 from server.grading.models import Attempt, AttemptOutcome, Job, JobState, Step, StepState
-from server.grading.record import Recorded, record
 from server.grading.reports import unpack
-from server.grading.running import CannotGoOn, Rounds
+from server.recording.record import Recorded, record
 from server.settings import Settings
+from server.submissions.changes import cancel
 from tests.server.course import NOW, ACourse, check_result, result_of, step_of
 from tests.server.grading.redis_stand_in import StandIn
 from worker.commands.root import tilelab
@@ -342,7 +342,7 @@ def test_what_the_database_refuses_for_good_ends_the_process_in_a_line(sqlite_ur
     engine.dispose()
     monkeypatch.setenv("DATABASE_URL", sqlite_url)
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr("server.grading.running.on_signals", lambda _: None)
+    monkeypatch.setattr("server.grading.dispatching.running.on_signals", lambda _: None)
     ended = CliRunner().invoke(tilelab, ["serve", "dispatcher"])
     assert ended.exit_code == 3
     assert ended.stderr.splitlines()[-1] == (

@@ -7,10 +7,10 @@ import pytest
 from kernels.verdict import Verdict
 from server.database.engine import Sessions
 from server.grading.accept import Work, queue_job
-from server.grading.changes import cancel, retry
 from server.grading.models import Job, JobKind, Priority
-from server.grading.record import Recorded, record
+from server.recording.record import Recorded, record
 from server.standings.service import board
+from server.submissions.changes import cancel, retry
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, check_result, measure_result
 from tests.server.submissions.graded import given_up, graded, taken

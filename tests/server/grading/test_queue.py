@@ -13,7 +13,7 @@ from server.fleet.models import Worker
 from server.fleet.service import HEARD
 from server.grading import queue
 from server.grading.attempts import claimed
-from server.grading.dispatch import take
+from server.grading.dispatching.dispatch import take
 from server.grading.models import Job, Step, StepState
 from server.grading.queue import PROMPT, Place, place_of, places
 from tests.server.course import NOW, WORKER, ACourse, step_of

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 from kernels.verdict import Finding, Verdict
 from server.courses.models import Assignment, Counts, Extension, Role
-from server.grading.changes import retry
 from server.grading.models import Job, Result
-from server.grading.record import record
 from server.history import chart, views
 from server.history.attempts import history_of
+from server.recording.record import record
 from server.standings.service import freeze
+from server.submissions.changes import retry
 from server.submissions.models import Mode
 from tests.server.course import NOW, later
 from tests.server.databases import ON_POSTGRESQL

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from server.database.engine import Sessions, connect
 from server.fleet.service import copy_workers
 from server.grading.attempts import hopeless
-from server.grading.dispatch import take
+from server.grading.dispatching.dispatch import take
 from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis
 from tests.server.compose_file import ROOT

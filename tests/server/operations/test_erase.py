@@ -22,10 +22,10 @@ from server.courses.models import Course
 from server.courses.service import members
 from server.database.engine import Sessions, connect, sessions
 from server.grading.models import Job, JobState, Result, Source, Step
-from server.grading.record import Recorded, record
 from server.grading.reports import unpack
 from server.models import Base
 from server.operations.erase import NobodyToErase, erase_person
+from server.recording.record import Recorded, record
 from server.standings.service import board
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse, check_result

@@ -15,12 +15,12 @@ from kernels.verdict import Verdict
 from server.database.engine import Sessions, connect
 from server.fleet.service import copy_workers
 from server.grading.attempts import claimed, failed
-from server.grading.dispatch import take
+from server.grading.dispatching.dispatch import take
 from server.grading.models import AttemptOutcome, Result
-from server.grading.record import record
 from server.operations import totals
 from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis, Presence, look
+from server.recording.record import record
 from server.settings import Settings
 from server.web.app import create_app
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of

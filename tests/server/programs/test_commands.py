@@ -23,12 +23,12 @@ from kernels.verdict import Finding, Verdict
 from server.accounts.models import Person
 from server.accounts.service import disable, revoke_tokens
 from server.courses.models import Assignment, Membership
-from server.grading.dispatch import take
-from server.grading.record import record
+from server.grading.dispatching.dispatch import take
+from server.recording.record import record
 from server.submissions.models import Submission
 from tests.server.course import SOURCE, check_result, later
 from tests.server.programs.serving import COMMAND, Server, Student
-from tests.server.web.test_submissions import grade
+from tests.server.submissions.test_api import grade
 from worker.contract.messages import CPU_QUEUE
 
 WAITS = 60.0

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Engine, event
 
 from kernels.verdict import Verdict
-from server.grading.dispatch import take
-from server.grading.record import record
+from server.grading.dispatching.dispatch import take
+from server.recording.record import record
 from server.submissions.models import Mode
 from server.submissions.service import latest_job
 from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result

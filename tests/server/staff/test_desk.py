@@ -17,13 +17,13 @@ from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Role
 from server.courses.service import enrol
-from server.fleet.looking import NoSuchWorker, look, tell
 from server.grading.attempts import claimed
-from server.grading.dispatch import take
+from server.grading.dispatching.dispatch import take
+from server.grading.fleet_state import NoSuchWorker, look, tell
 from server.grading.models import Step
 from server.staff.attention import attention
-from server.staff.roster import Wanted as WantedMembers
-from server.staff.roster import roster
+from server.staff.roster.service import Wanted as WantedMembers
+from server.staff.roster.service import roster
 from tests.server.course import AFTER_ANY_PAUSE, NOW
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in

@@ -13,7 +13,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import Terms, create_assignment
-from server.staff.gradebook import gradebook, grades_csv
+from server.staff.grades.gradebook import gradebook, grades_csv
 from tests.server.course import NOW
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import counted_queries, handed_in

@@ -16,10 +16,10 @@ from kernels.exercise.model import JUDGE_VERSION
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment
 from server.database.engine import Sessions
-from server.grading.changes import regrade, retry
 from server.grading.models import Exercise, Job
 from server.grading.queue import place_of
-from server.staff.updating import Updated, update_exercise
+from server.staff.assignments.updating import Updated, update_exercise
+from server.submissions.changes import regrade, retry
 from tests.server.course import ACourse
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import counted_queries, handed_in, newest_job

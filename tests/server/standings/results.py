@@ -8,9 +8,9 @@ from typing import Any
 from kernels.evidence import Evidence, Light
 from kernels.launch import Launch
 from kernels.verdict import Verdict
-from server.grading.dispatch import take
+from server.grading.dispatching.dispatch import take
 from server.grading.models import Job
-from server.grading.record import Recorded, record
+from server.recording.record import Recorded, record
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse, check_result, measure_result
 from worker.contract.messages import CPU_QUEUE, StepResult

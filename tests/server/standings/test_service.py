@@ -12,14 +12,14 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment
 from server.database.engine import Sessions, sessions
-from server.grading.changes import retry
-from server.grading.dispatch import take
+from server.grading.dispatching.dispatch import take
 from server.grading.models import Exercise, Job
-from server.grading.record import Recorded, record
+from server.recording.record import Recorded, record
 from server.standings.boards import position_of
 from server.standings.models import Standing
 from server.standings.places import recount
 from server.standings.service import Board, board, rebuild, score_of
+from server.submissions.changes import retry
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, check_result, later, measure_result
 from worker.contract.messages import CPU_QUEUE, StepResult

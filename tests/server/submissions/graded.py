@@ -10,7 +10,7 @@ from sqlalchemy import select
 from kernels.report import Report
 from server.grading.attempts import begin, claimed, hopeless, ticket_of
 from server.grading.models import Job
-from server.grading.record import record
+from server.recording.record import record
 from server.submissions.models import Mode
 from tests.server.course import NOW, ACourse, report_for, step_of
 from worker.contract.messages import StepKind, StepResult

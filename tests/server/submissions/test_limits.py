@@ -15,11 +15,11 @@ from server.accounts.models import Person
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.database.engine import Sessions
 from server.grading.attempts import failed
-from server.grading.changes import cancel
 from server.grading.judged_job import update_judged_job
 from server.grading.models import AttemptOutcome, Job, JobState, Priority
-from server.grading.record import record
+from server.recording.record import record
 from server.submissions.allowance import allowance, allowances
+from server.submissions.changes import cancel
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NoSuchAssignment, NotAccepted, TooOften
 from server.submissions.service import Accepted, HandedIn, accept

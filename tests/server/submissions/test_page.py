@@ -13,9 +13,9 @@ from kernels.report import to_json
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from server.courses.models import Assignment, Role
 from server.grading.attempts import begin, claimed, failed
-from server.grading.changes import retry
 from server.grading.models import AttemptOutcome, Job
-from server.grading.record import record
+from server.recording.record import record
+from server.submissions.changes import retry
 from server.submissions.models import Mode
 from tests.kernels.page.reading import read
 from tests.server.course import NOW, SOURCE, check_result, later, measure_result, report_for, step_of

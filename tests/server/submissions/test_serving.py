@@ -20,7 +20,7 @@ import pytest
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import Person
-from server.web.bounded import READ_PLACES
+from server.http.bounded import READ_PLACES
 from server.web.serving import listen
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.graded import graded, handed_in

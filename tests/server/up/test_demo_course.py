@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from server.accounts.enrolment import course_to_join
 from server.accounts.service import find_by_token, people, sign_in
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
+from server.enrolment.codes import course_to_join
 from server.up.demo import prepare_demo
 from server.up.demo_file import DemoUser, read_demo
 

@@ -13,7 +13,7 @@ from server.accounts.service import create_token
 from server.courses.models import Role
 from server.database.engine import connect, sessions
 from server.settings import Settings
-from server.submissions.streams import hub_of
+from server.submissions.progress.streams import hub_of
 from server.web.app import create_app
 from tests.server.course import ACourse
 

@@ -11,7 +11,7 @@ from urllib.parse import quote_plus
 
 from hypothesis import strategies as st
 
-from server.web.arrival import REQUEST_BYTES
+from server.http.arrival import REQUEST_BYTES
 
 ROOT = Path(__file__).resolve().parents[3]
 BOUNDARY = "of-a-test"

@@ -9,9 +9,9 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from server.accounts import browser_sessions
+from server.accounts.cookies import CSRF_FIELD, csrf_token
 from server.accounts.models import Person
 from server.courses.models import Role
-from server.web.cookies import CSRF_FIELD, csrf_token
 from tests.server.web.conftest import Portal
 
 COOKIE = "tilelab"

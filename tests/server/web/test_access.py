@@ -23,9 +23,9 @@ from server.grading.models import Job
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_POSTGRESQL
+from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import SOURCE, Portal
 from tests.server.web.signed_in import COOKIE, BrowserClient, client_of
-from tests.server.web.test_submissions import grade
 
 # What is decided is the same on either database.
 pytestmark = ON_POSTGRESQL

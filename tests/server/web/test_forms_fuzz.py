@@ -22,11 +22,11 @@ from werkzeug.test import TestResponse
 
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
+from server.accounts.cookies import CSRF_FIELD, csrf_token
 from server.accounts.models import Person, RateCount
 from server.courses.models import Course, Membership, Role
 from server.submissions.models import Mode
-from server.submissions.streams import hub_of
-from server.web.cookies import CSRF_FIELD, csrf_token
+from server.submissions.progress.streams import hub_of
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.standings.results import public_id, ranked
 from tests.server.submissions.graded import graded, handed_in, taken
@@ -60,7 +60,7 @@ _IN_COURSE = {
     "instructor": Role.INSTRUCTOR,
 }
 _NAMES = field_names()
-_FAULTS = ("server.web.problems", "flask.app", "server.web")
+_FAULTS = ("server.http.problems", "flask.app", "server.web")
 
 
 @dataclass

@@ -12,13 +12,13 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from kernels.verdict import Verdict
+from server.http.operation import Range, Text, operation
 from server.settings import Settings
 from server.web.app import create_app
 from server.web.openapi import described
-from server.web.operation import Range, Text, operation
 from server.web.schemas import Schemas, Undescribed, field_texts, summary
+from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import NOBODY, Portal
-from tests.server.web.test_submissions import grade
 
 EVERY_ROUTE = {"414", "431", "500", "503"}
 WITH_A_TOKEN = {"401", "429"}

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as trying
 from hypothesis import strategies as st
 
+from server.http.arrival import REQUEST_BYTES
+from server.http.problems import Refused
 from server.submissions.handing_in import read_new_submission
-from server.web.arrival import REQUEST_BYTES
-from server.web.problems import Refused
 from tests.server.databases import ON_SQLITE
+from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal
-from tests.server.web.test_submissions import grade
 
 FIELDS = [
     ({"assignment": None}, 422), ({"assignment": 7}, 422), ({"assignment": "tiled"}, 422),

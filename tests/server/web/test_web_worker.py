@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from gunicorn.config import Config
 
-from server.web.arrival import BodySizes
+from server.http.arrival import BodySizes
 from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingConnections
 from server.web.web_worker import ACCEPT_PAUSE_SECONDS, WebWorker
 from tests.services.redis_server import free_port

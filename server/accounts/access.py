@@ -1,0 +1,177 @@
+"""Who may see a page: decided here, in one place, before a view looks at anything.
+
+Strangers are told the same of a course that they are not in and of one that does not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit
+
+from flask import current_app, g, request
+
+from server.accounts import browser_sessions
+from server.accounts.cookies import session_token
+from server.accounts.models import Person
+from server.accounts.returning import own_path
+from server.courses.models import Course, Role
+from server.courses.service import find_course, role_in
+from server.http.notes import note
+from server.http.problems import Refused
+from server.http.site import site
+
+_KEY = "viewer"
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who looks at a page. session_id: of the browser session, so that it can be told from the person's others."""
+
+    id: int
+    name: str
+    email: str
+    admin: bool
+    time_zone: str
+    session_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A course, and what the viewer is in it. Admins are instructors everywhere."""
+
+    course_id: int
+    slug: str
+    title: str
+    time_zone: str
+    archived: bool
+    role: Role
+
+    @property
+    def is_staff(self) -> bool:
+        """Whether everyone's work may be seen."""
+        return self.role in {Role.ASSISTANT, Role.INSTRUCTOR}
+
+    @property
+    def is_instructor(self) -> bool:
+        """Whether the course itself may be changed."""
+        return self.role is Role.INSTRUCTOR
+
+
+def viewer_or_none() -> Viewer | None:
+    """Who is signed in with this browser; looked up once for each request."""
+    if _KEY not in g:
+        setattr(g, _KEY, _look_up())
+    found: Viewer | None = getattr(g, _KEY)
+    return found
+
+
+def known_viewer() -> Viewer | None:
+    """Who is signed in, where that was looked up for this request already; asks the database for nothing."""
+    found: Viewer | None = g.get(_KEY)
+    return found
+
+
+def viewer() -> Viewer:
+    """Who is signed in; sends everyone else to sign in, and back here afterwards."""
+    found = viewer_or_none()
+    if found is None:
+        raise sign_in_first()
+    return found
+
+
+def sign_in_first() -> Refused:
+    """The way to the page on which one signs in; after a form was sent, back to the page on which it stood.
+
+    There it has to be sent anew: a form belongs to the session in which it was shown.
+    """
+    reads = request.method == "GET"
+    came_from = request.full_path.rstrip("?") if reads else _page_of_the_form()
+    query = f"?{urlencode({'next': came_from})}" if came_from not in {"", "/"} else ""
+    return Refused(
+        303 if reads else 401, "not_signed_in", "You are not signed in",
+        "Your session has ended, and nothing was stored. Sign in; that leads back to the page from which this came, "
+        "to send it once more.",
+        {"Location": f"/sign-in{query}"},
+    )  # fmt: skip
+
+
+def _page_of_the_form() -> str:
+    """The address on this site from which a form was sent, where a page is there; "" for none that is known."""
+    try:
+        given = urlsplit(request.referrer or "")
+    except ValueError:
+        return ""
+    path = own_path(given._replace(scheme="", netloc="").geturl()) if given.netloc == request.host else ""
+    adapter = current_app.create_url_adapter(request)
+    return path if path and adapter is not None and adapter.test(given.path, "GET") else ""
+
+
+def member_of(slug: str) -> Membership:
+    """The course, for those who are in it."""
+    who = viewer()
+    with site().readers.begin() as session:
+        course = find_course(session, slug)
+        role = None if course is None else role_in(session, who.id, course.id)
+    if course is None or role is None:
+        raise nothing_here()
+    return membership(course, role)
+
+
+def staff_of(slug: str) -> Membership:
+    """The course, for its assistants and instructors."""
+    found = member_of(slug)
+    if not found.is_staff:
+        raise _not_allowed("This page is for the staff of the course.")
+    return found
+
+
+def instructor_of(slug: str) -> Membership:
+    """The course, for its instructors."""
+    found = staff_of(slug)
+    if not found.is_instructor:
+        raise _not_allowed("Assistants can see this course's work; only an instructor can change the course.")
+    return found
+
+
+def admin() -> Viewer:
+    """Who runs the server."""
+    who = viewer()
+    if not who.admin:
+        raise _not_allowed("This page is for those who run this server.")
+    return who
+
+
+def membership(course: Course, role: Role) -> Membership:
+    """What someone is in a course, without its database session."""
+    return Membership(
+        course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role
+    )
+
+
+def nothing_here() -> Refused:
+    """Told of what does not exist and of what is none of the viewer's business: nobody can tell the two apart."""
+    return Refused(
+        404, "not_found", "There is nothing here",
+        "The address is wrong, or what it shows is not open to you. The start page lists your courses.",
+    )  # fmt: skip
+
+
+def _not_allowed(detail: str) -> Refused:
+    return Refused(403, "not_allowed", "This is not open to you", detail)
+
+
+def _look_up() -> Viewer | None:
+    token = session_token()
+    if not token or not token.isascii():
+        return None
+    with site().readers.begin() as session:
+        found = browser_sessions.find(session, token)
+    if found is None:
+        return None
+    if found.stale:
+        note(lambda session: browser_sessions.note_use(session, found.session_id))
+    return _viewer(found.person, found.session_id)
+
+
+def _viewer(person: Person, session_id: int) -> Viewer:
+    return Viewer(person.id, person.name, person.email, person.admin, person.time_zone, session_id)

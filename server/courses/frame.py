@@ -1,0 +1,77 @@
+"""What stands around every page: who reads it, and the ways to go from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flask import Flask, g, request
+
+from server.accounts.access import Viewer, known_viewer, viewer_or_none
+from server.http.site import site
+from server.submissions.assignment.tasks import Attended, attended, find_attended
+
+_COURSES = "frame_courses"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A way to go. here: whether it leads to where the reader is."""
+
+    title: str
+    address: str
+    here: bool
+
+
+def attach_frame(app: Flask) -> None:
+    """Give the base template what it shows."""
+    app.jinja_env.globals["viewer_or_none"] = viewer_or_none
+    app.jinja_env.globals["known_viewer"] = known_viewer
+    app.jinja_env.globals["site_links"] = site_links
+
+
+def site_links() -> tuple[Link, ...]:
+    """The ways that stand at the top of every page."""
+    who = viewer_or_none()
+    if who is None:
+        return ()
+    courses = _courses(who)
+    links = [_link("Courses", "/")]
+    here = _here(who, courses)
+    if here is not None:
+        links.append(_link("Assignments", f"/courses/{here.slug}/", within=True))
+        if here.role != "student":
+            links.append(_link("Staff", f"/staff/{here.slug}/", within=True))
+    if who.admin or any(one.role != "student" for one in courses):
+        links.append(_link("Fleet", "/fleet", within=True))
+    return tuple(links)
+
+
+def _link(title: str, address: str, *, within: bool = False) -> Link:
+    return Link(title, address, request.path == address or (within and request.path.startswith(address)))
+
+
+def _courses(who: Viewer) -> Sequence[Attended]:
+    if _COURSES not in g:
+        with site().readers.begin() as session:
+            setattr(g, _COURSES, attended(session, who.id))
+    found: Sequence[Attended] = getattr(g, _COURSES)
+    return found
+
+
+def _here(who: Viewer, courses: Sequence[Attended]) -> Attended | None:
+    """The course that the page is of; of somebody in one course alone, that one anywhere."""
+    slug = _in_address()
+    if slug:
+        known = next((one for one in courses if one.slug == slug), None)
+        if known is None and who.admin:
+            with site().readers.begin() as session:
+                return find_attended(session, slug)
+        return known
+    going_on = [one for one in courses if not one.archived]
+    return going_on[0] if len(going_on) == 1 else None
+
+
+def _in_address() -> str:
+    head, _, rest = request.path.removeprefix("/").partition("/")
+    return rest.partition("/")[0] if head in {"courses", "staff"} else ""

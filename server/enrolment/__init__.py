@@ -1,0 +1,1 @@
+"""How people come into courses: codes, links, and whose accounts the staff may touch."""

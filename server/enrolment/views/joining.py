@@ -1,0 +1,123 @@
+"""Join a course with its enrolment code; who has no account makes one on the way."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from flask import Response, request
+from sqlalchemy.exc import IntegrityError
+
+from server.accounts import entering, service
+from server.accounts.access import Viewer, viewer_or_none
+from server.accounts.limits import Limit, TooOften, by_address, count
+from server.accounts.models import Person
+from server.accounts.new_password import mistake_in
+from server.accounts.views.blueprint import (
+    accounts,
+    go,
+    network_address,
+    page,
+    password_sent,
+    too_often,
+    user_agent,
+)
+from server.enrolment.codes import CannotJoin, course_to_join, join
+from server.http.forms import Form, filled, sent
+from server.http.site import site
+
+_PAGE = "join.html"
+_TAKEN = "There is an account with this email already. Sign in, and enter the code there."
+
+# Only wrong codes count, and a right one is taken all the same: others may share the address with whoever guesses, and
+# a code is too long to be guessed. A whole class makes its accounts from one address in its first hour; with as many
+# in a day nobody makes themselves a crowd. An email that has an account counts as well: who has the code and asks for
+# one learns that, as Tilelab sends no mail by which it could be told to its owner alone; but nobody asks for a list.
+_GUESSES = Limit("join guesses", 100, timedelta(minutes=10))
+_ACCOUNTS = Limit("join accounts", 250, timedelta(days=1))
+
+
+@accounts.get("/join")
+def join_page() -> Response:
+    """The form; staff can hand out its address with the code in it."""
+    return page(_PAGE, filled({"code": request.args.get("code", "")[:40]}))
+
+
+@accounts.post("/join")
+def join_course() -> Response:
+    """Join, with the account that is signed in or with a new one."""
+    form = sent("code", "name", "email")
+    if not form["code"]:
+        form.mistake("code", "Type the code that your course's staff gave you.")
+    try:
+        who = viewer_or_none()
+        answer = _join(form, who) if who is not None else _join_anew(form)
+        if "code" in form.mistakes:
+            count(site().sessions, _GUESSES, by_address(network_address()))
+    except TooOften as error:
+        return too_often(_PAGE, form, error)
+    return answer
+
+
+def _join(form: Form, who: Viewer) -> Response:
+    if not form.right:
+        return page(_PAGE, form)
+    try:
+        with site().sessions.begin() as session:
+            course = course_to_join(session, form["code"])
+            new = join(session, session.get_one(Person, who.id), course)
+    except CannotJoin as error:
+        form.mistake("code", str(error))
+        return page(_PAGE, form)
+    return go(f"/courses/{course.slug}/?notice={'joined' if new else 'already-in'}")
+
+
+def _join_anew(form: Form) -> Response:
+    """With an account that is made on the way."""
+    course_id = _course_of_code(form)
+    _check_fields(form)
+    # Whether the email has an account is told after a right code alone: who has none learns nothing about who has one.
+    if not form.right:
+        return page(_PAGE, form)
+    count(site().sessions, _ACCOUNTS, f"course {course_id} {by_address(network_address())}")
+    if _is_taken(form["email"]):
+        form.mistake("email", _TAKEN)
+        return page(_PAGE, form)
+    kept = service.hash_password(password_sent("password"))
+    try:
+        with site().sessions.begin() as session:
+            course = course_to_join(session, form["code"])
+            person = service.create_person(session, email=form["email"], name=form["name"], proven=False)
+            service.keep_password(session, person, kept)
+            join(session, person, course)
+            token = entering.open_session(session, person, user_agent())
+    except CannotJoin as error:
+        form.mistake("code", str(error))
+        return page(_PAGE, form)
+    except (service.AccountError, IntegrityError):
+        form.mistake("email", _TAKEN)
+        return page(_PAGE, form)
+    return go(f"/courses/{course.slug}/?notice=joined", token or "")
+
+
+def _is_taken(email: str) -> bool:
+    with site().readers.begin() as session:
+        return service.find_person(session, email) is not None
+
+
+def _course_of_code(form: Form) -> int | None:
+    try:
+        with site().readers.begin() as session:
+            return course_to_join(session, form["code"]).id
+    except CannotJoin as error:
+        form.mistake("code", str(error))
+        return None
+
+
+def _check_fields(form: Form) -> None:
+    for name, check in (("name", service.normal_name), ("email", service.normal_email)):
+        try:
+            check(form[name])
+        except service.AccountError as error:
+            form.mistake(name, str(error))
+    if mistake := mistake_in(password_sent("password"), form["email"], form["name"]):
+        form.mistake("password", mistake)

@@ -1,0 +1,86 @@
+"""Invitations, and links with which a forgotten password is set anew."""
+
+from __future__ import annotations
+
+from flask import Response
+from sqlalchemy.orm import Session
+
+from server.accounts import entering, links, service
+from server.accounts.access import viewer_or_none
+from server.accounts.models import LinkPurpose, OneTimeLink, Person
+from server.accounts.new_password import mistake_in
+from server.accounts.views.blueprint import accounts, go, page, password_sent, user_agent
+from server.audit.service import note
+from server.enrolment.proving import prove
+from server.http.forms import Form, filled, sent
+from server.http.problems import Refused
+from server.http.site import site
+
+_PAGE = "link.html"
+_ADDRESS = "/<any(invitation, reset):purpose>/<token>"
+
+
+@accounts.get(_ADDRESS)
+def show_link(purpose: str, token: str) -> Response:
+    """The form, whose account it is for; uses nothing up."""
+    return _shown(filled({"tokens": "yes"}), _found(purpose, token))
+
+
+@accounts.post(_ADDRESS)
+def follow_link(purpose: str, token: str) -> Response:
+    """Set the password, and sign in."""
+    person = _found(purpose, token).person
+    password = password_sent("password")
+    form = sent("tokens")
+    check_new(form, password, password_sent("again"), person.email, person.name)
+    if not form.right:
+        return _shown(form, _found(purpose, token))
+    kept = service.hash_password(password)
+    before = viewer_or_none()
+    with site().sessions.begin() as session:
+        used = links.use_link(session, LinkPurpose(purpose), token)
+        if used is None:
+            raise _over()
+        owner = used.person
+        service.keep_password(session, owner, kept)
+        prove(session, owner)
+        if form.checked("tokens") and used.purpose is LinkPurpose.RESET:
+            revoke_all(session, owner)
+        note(session, owner, "password.set_by_link", f"person {owner.id}", purpose=purpose)
+        cookie = entering.open_session(session, owner, user_agent(), before.session_id if before else None)
+    return go("/?notice=password-set", cookie or "")
+
+
+def revoke_all(session: Session, person: Person) -> None:
+    """No token that anybody has of this account is good any more."""
+    count = service.revoke_tokens(session, person)
+    note(session, person, "token.revoked", f"person {person.id}", count=count)
+
+
+def check_new(form: Form, password: str, again: str, email: str, name: str) -> None:
+    """Say what is wrong with a new password that was typed twice."""
+    if mistake := mistake_in(password, email, name):
+        form.mistake("password", mistake)
+    elif password != again:
+        form.mistake("again", "This is not the same as above. Type the new password twice.")
+
+
+def _found(purpose: str, token: str) -> OneTimeLink:
+    with site().readers.begin() as session:
+        found = links.find_link(session, LinkPurpose(purpose), token)
+    if found is None:
+        raise _over()
+    return found
+
+
+def _shown(form: Form, link: OneTimeLink) -> Response:
+    person: Person = link.person
+    return page(_PAGE, form, link=link, person=person)
+
+
+def _over() -> Refused:
+    return Refused(
+        404, "link_over", "This link works no more",
+        "It was used already, it has expired, or a newer one took its place. If you have set your password, sign in "
+        "with it; if not, ask your course's staff for another link.",
+    )  # fmt: skip

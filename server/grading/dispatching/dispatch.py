@@ -1,0 +1,102 @@
+"""Give queued steps out: first in the database, then to the broker.
+
+An attempt is in the database, with its token, before anybody hears of it. What is killed in between has sent nothing,
+and the message is sent anew later, with the same token: see server.grading.dispatching.reap.
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from server.grading.attempts import begin, ticket_of
+from server.grading.dispatching.choosing import choose
+from server.grading.models import Step, StepState
+from server.grading.turns import IN_FLIGHT, QUEUED, advance
+from worker.contract.messages import (
+    CheckWork,
+    ExerciseText,
+    MeasureWork,
+    MessageError,
+    StepKind,
+    StepMessage,
+    decode,
+)
+
+WITHOUT_WORKERS = 2
+"""Messages that lie in a queue for which no worker is known: one may be there whose record is lost."""
+
+
+class Unsendable(ValueError):
+    """No message can be made of the step, now or later; the text says why, to staff."""
+
+
+def room(slots: int, sent: int) -> int:
+    """How many more messages a queue of the broker takes: as many as its slots begin soon, and no more.
+
+    What is not sent yet can still be overtaken by who comes later and has had less.
+    """
+    return max(0, (2 * slots if slots else WITHOUT_WORKERS) - sent)
+
+
+def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> list[Step]:
+    """Start the attempts of the steps whose turn it is; whoever else does the same takes others.
+
+    slots: of the live workers for this queue
+    cap: steps of one person under way while others wait; never more than there are slots, or few would be all theirs
+    """
+    free = room(slots, _sent(session, queue))
+    if not free:
+        return []
+    chosen = choose(session, queue, min(cap, max(slots, 1)), free, now)
+    if not chosen:
+        return []
+    query = select(Step).where(Step.id.in_([each.step for each in chosen]), QUEUED).order_by(Step.id)
+    locked = {step.id: step for step in session.scalars(query.with_for_update(skip_locked=True))}
+    # in the order of their turns, in which they are sent
+    steps = [locked[each.step] for each in chosen if each.step in locked]
+    for step in steps:
+        begin(session, step, now)
+    turns: dict[int, int] = {}
+    for step in steps:
+        turns[step.priority] = max(turns.get(step.priority, 0), step.turn)
+    session.flush()
+    advance(session, queue, turns)
+    return steps
+
+
+def _sent(session: Session, queue: str) -> int:
+    query = select(func.count()).where(Step.queue == queue, IN_FLIGHT, Step.state == StepState.SENT)
+    return session.scalar(query) or 0
+
+
+def message_of(step: Step, lease_seconds: float) -> StepMessage:
+    """All that a worker needs for the attempt under way; raises Unsendable."""
+    check = _check_work(step) if step.kind is StepKind.CHECK else None
+    measure = _measure_work(step) if step.kind is StepKind.MEASURE else None
+    return StepMessage(ticket_of(step), step.attempt, lease_seconds, check=check, measure=measure)
+
+
+def _check_work(step: Step) -> CheckWork:
+    job = step.job
+    exercise = job.exercise
+    return CheckWork(
+        source=base64.b64encode(job.source.content).decode(),
+        exercise=ExerciseText(exercise.name, exercise.definition, exercise.digest),
+        arch=job.arch,
+        device_class=job.device_class,
+        seed=job.seed,
+        tile=job.tile,
+    )
+
+
+def _measure_work(step: Step) -> MeasureWork:
+    if step.work is None:
+        raise Unsendable("there is no work for the measure step")
+    try:
+        return decode(MeasureWork, step.work.decode())
+    except (MessageError, UnicodeDecodeError) as error:
+        raise Unsendable(f"the work of the measure step cannot be read: {error}") from error

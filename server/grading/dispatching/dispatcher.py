@@ -1,0 +1,202 @@
+"""The dispatcher: gives out what is queued, and takes back what workers lost. Any number may run at once.
+
+Each round reads the rows, then Redis, and acts on what both say; what it needs to remember between rounds it can do
+without. So it may be killed at any point, and another goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import joinedload
+
+from server.database.engine import Sessions, readers, sessions
+from server.database.faults import explained
+from server.fleet.service import copy_workers, live, slots
+from server.grading.attempts import claimed, failed, hopeless, locked_current
+from server.grading.dispatching.dispatch import Unsendable, message_of, room, take
+from server.grading.dispatching.reap import UnderWay, Watch
+from server.grading.dispatching.wires import Wires
+from server.grading.models import AttemptOutcome, Job, Step, StepState
+from server.grading.turns import IN_FLIGHT, queues_waiting
+from server.settings import Settings
+from worker.contract.logging import about
+from worker.contract.messages import MessageError, StepMessage, Ticket
+
+FLEET_SECONDS = 1.0
+COPY_SECONDS = 5.0
+
+# All that a message takes, in one look.
+_WHOLE = (
+    joinedload(Step.job, innerjoin=True).options(
+        joinedload(Job.exercise, innerjoin=True), joinedload(Job.source, innerjoin=True)
+    ),
+)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Dispatcher:
+    """One dispatcher; `tick` is one round."""
+
+    engine: Engine
+    wires: Wires
+    settings: Settings
+    watch: Watch = field(init=False)
+    _write: Sessions = field(init=False)
+    _read: Sessions = field(init=False)
+    _run: str = ""
+    _slots: Mapping[str, int] = field(default_factory=dict)
+    _fleet_read: float | None = None
+    _fleet_copied: float | None = None
+
+    def __post_init__(self) -> None:
+        self.watch = Watch(self.settings.lease_seconds, self.settings.republish_seconds)
+        self._write = sessions(self.engine)
+        self._read = readers(self.engine)
+
+    def tick(self, now: float | None = None) -> bool:
+        """One round; says whether it moved anything, for then the next may have more to do. now: of a monotonic clock.
+
+        raise (DatabaseUnavailable, ConnectionError): where one of them is away; the next round goes on from there
+        """
+        moment = time.monotonic() if now is None else now
+        with explained(self.engine):
+            try:
+                return self._round(moment)
+            except ConnectionError:
+                self.watch.begin_anew()
+                raise
+
+    def _round(self, now: float) -> bool:
+        # The rows first: what is settled after they were read is only not known yet.
+        under_way, queues = self._rows()
+        sent = [each for each in under_way if not each.running]
+        claims = self.wires.claims.look([each.ticket for each in under_way])
+        run, lengths = self.wires.broker.state(sorted({each.queue for each in sent}))
+        if run != self._run:
+            self._run = run
+            self.watch.begin_anew()
+        self._look_at_fleet(now)
+        decisions = self.watch.decide(now, under_way, claims, lengths)
+        self._write_claimed(decisions.claimed)
+        for each in decisions.lost:
+            self._give_back(each)
+        steps = [each.step for each in decisions.send_again]
+        for queue in queues:
+            waiting = sum(1 for each in sent if each.queue == queue)
+            if room(self._slots.get(queue, 0), waiting):
+                steps += self._take(queue)
+        self._publish(steps, now)
+        return bool(steps or decisions.claimed or decisions.lost)
+
+    def _rows(self) -> tuple[list[UnderWay], list[str]]:
+        columns = (Step.id, Step.job_id, Step.kind, Step.token, Step.queue, Step.state, Step.worker)
+        with self._read.begin() as session:
+            rows = session.execute(select(*columns).where(IN_FLIGHT).order_by(Step.id)).all()
+            under_way = [
+                UnderWay(
+                    step, Ticket(job, kind, token or ""), queue, state is StepState.RUNNING, worker or ""
+                )
+                for step, job, kind, token, queue, state, worker in rows
+            ]
+            return under_way, queues_waiting(session)
+
+    def _look_at_fleet(self, now: float) -> None:
+        if self._fleet_read is not None and now - self._fleet_read < FLEET_SECONDS:
+            return
+        records, clock = self.wires.fleet.workers(), self.wires.fleet.now()
+        self._slots = slots(live(records, clock))
+        self._fleet_read = now
+        if self._fleet_copied is None or now - self._fleet_copied >= COPY_SECONDS:
+            with self._write.begin() as session:
+                copy_workers(session, records, clock)
+            self._fleet_copied = now
+
+    def _write_claimed(self, found: Sequence[tuple[UnderWay, str]]) -> None:
+        if not found:
+            return
+        with self._write.begin() as session:
+            for each, worker in found:
+                step = locked_current(session, each.ticket)
+                if step is not None:
+                    claimed(session, step, worker, datetime.now(UTC))
+
+    def _give_back(self, each: UnderWay) -> None:
+        """Take a step from a worker that is gone. Its claim is revoked last: its result is fenced before."""
+        with self._write.begin() as session:
+            step = locked_current(session, each.ticket)
+            if step is None:
+                return
+            attempt = step.attempt
+            fault = f"the worker {step.worker or 'that had claimed it'} stopped beating"
+            over = failed(session, step, AttemptOutcome.LOST, fault, datetime.now(UTC))
+        with about(job=each.ticket.job, step=each.ticket.kind.value, attempt=attempt):
+            logger.warning("%s; %s", fault, "the job is given up" if over else "it is queued again")
+        with suppress(ConnectionError):
+            self.wires.claims.revoke(each.ticket)
+
+    def _take(self, queue: str) -> list[int]:
+        with self._write.begin() as session:
+            taken = take(
+                session, queue, self._slots.get(queue, 0), self.settings.in_flight, datetime.now(UTC)
+            )
+            return [step.id for step in taken]
+
+    def _publish(self, steps: Sequence[int], now: float) -> None:
+        """Send the messages of these steps; those that a broker does not take are sent once it does."""
+        for i, number in enumerate(steps):
+            try:
+                self._publish_one(number, now)
+            except ConnectionError:
+                self._remember_unsent(steps[i:], now)
+                raise
+
+    def _publish_one(self, number: int, now: float) -> None:
+        try:
+            found = self._message(number)
+            if found is None:
+                return
+            queue, message = found
+            self.wires.sender.send(queue, message)
+        except (Unsendable, MessageError) as error:
+            self._give_up(number, f"it cannot be sent: {error}")
+            return
+        ticket = message.ticket
+        self.watch.sent(ticket, now)
+        with about(job=ticket.job, step=ticket.kind.value, attempt=message.attempt):
+            logger.info("sent to %s", queue)
+
+    def _message(self, number: int) -> tuple[str, StepMessage] | None:
+        """The queue and the message of a step; None where it is no longer sent, but claimed or over."""
+        with self._read.begin() as session:
+            step = session.get(Step, number, options=_WHOLE)
+            if step is None or step.state is not StepState.SENT:
+                return None
+            return step.queue, message_of(step, self.settings.lease_seconds)
+
+    def _give_up(self, number: int, why: str) -> None:
+        with self._write.begin() as session:
+            query = select(Step).where(Step.id == number, IN_FLIGHT).with_for_update()
+            step = session.scalar(query)
+            if step is None:
+                return
+            hopeless(session, step, why, datetime.now(UTC))
+            subject = {"job": step.job_id, "step": step.kind.value, "attempt": step.attempt}
+        with about(**subject):
+            logger.error("%s", why)
+
+    def _remember_unsent(self, steps: Sequence[int], now: float) -> None:
+        with self._read.begin() as session:
+            rows = session.execute(
+                select(Step.job_id, Step.kind, Step.token).where(Step.id.in_(steps), IN_FLIGHT)
+            ).all()
+        for job, kind, token in rows:
+            self.watch.sent(Ticket(job, kind, token or ""), now, delivered=False)

@@ -1,0 +1,1 @@
+"""What every answer over HTTP is made with: the site, forms, problems, operations, bounds."""

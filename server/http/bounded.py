@@ -1,0 +1,291 @@
+"""How many requests are answered at once, which is far fewer than the threads there are.
+
+Most threads wait in streams of events and ask the database for nothing. What does ask it takes one of a few places, so
+that connections to it suffice whatever comes. Requests that change something have places of their own: however long a
+writer waits for the database, pages are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import select
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from functools import partial
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from flask import Flask, Response, request
+from gunicorn.http.errors import ParseException
+
+from server.accounts.limits import network_of
+from server.http.arrival import BodySizes, MissingBody
+from server.http.places import Asker, Outcome, Places
+from server.http.problems import NOT_TAKEN, RETRY_SECONDS, Refused, once_more
+
+if TYPE_CHECKING:
+    import socket
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+READ_PLACES = 8
+WRITE_PLACES = 4
+WAIT_SECONDS = 20.0
+BODY_SECONDS = 20.0
+"""For all of a body, from when the rest of the request is here."""
+
+OF_PERSON = 2
+"""Places of one person, and as many of all at one address who are not known to be signed in."""
+
+OF_PERSON_WAITING, OF_ADDRESS_WAITING = 16, 100
+"""Requests beside these: a whole class may sign in behind one address."""
+
+LOOKUPS = 2
+"""Credentials that are looked up at once, one of them for each address."""
+
+SMALL_FORM = 32 * 2**10
+"""In bytes: all that a form of an account can hold."""
+
+_SMALL_FORMS = {"accounts"}
+_READS = {"GET", "HEAD", "OPTIONS"}
+_NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they ask nobody, or one at a time
+_ARRIVED = "tilelab.arrived"
+_SESSION = re.compile(r"(?:^|;\s*)(?:__Host-)?tilelab=([^;]+)")
+_MOST_KNOWN = 8_192
+_LOOKUP_SECONDS = 2.0
+
+
+class ClientLeft(Exception):
+    """Whoever asked is gone: nobody reads the answer."""
+
+
+class Bounded:
+    """The application, entered by so many requests at once; the rest waits a while.
+
+    A place is held until the answer is made, not until it is sent: a stream holds none while it goes on.
+    """
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        sizes: BodySizes,
+        owner: Callable[[str], int | None],
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        """Wrap the application, which refuses itself what is larger than it takes.
+
+        owner: looks up whose a cookie or an Authorization header is; None for nobody's
+        """
+        self._app, self._sizes, self._wait_seconds = app, sizes, wait_seconds
+        self.people = KnownPeople(owner)
+        self._turned_away = threading.Lock()
+        self.reads, self.writes = Places(READ_PLACES), Places(WRITE_PLACES)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request."""
+        if environ.get("PATH_INFO") in _NEEDS_NO_PLACE:
+            return self._app(environ, start_response)
+        if why := self._read(environ):
+            return self._turn_away(environ, start_response, why)
+        reads = environ["REQUEST_METHOD"] in _READS
+        places = self.reads if reads else self.writes
+        asker = self._asker(environ)
+        # what changes something is done although nobody waits for the answer: it was sent
+        left = partial(client_left, environ) if reads else _never
+        outcome = places.take(asker, self._wait_seconds, left)
+        if outcome is Outcome.LEFT:
+            return _unread(environ, start_response)
+        if outcome is not Outcome.TAKEN:
+            return self._turn_away(environ, start_response, outcome.value)
+        try:
+            return self._app(environ, start_response)
+        finally:
+            places.give_back(asker)
+
+    def _read(self, environ: WSGIEnvironment) -> str:
+        """Have the body at hand; gives why it is not, "" where it is or is too large to be looked at."""
+        given, length = environ["wsgi.input"], _length(environ)
+        body, why = b"", ""
+        if isinstance(given, MissingBody):
+            why = given.why
+            too_large = not why
+        elif too_large := length is not None and length > self._sizes.large:
+            pass
+        else:
+            body, whole = _content(given, self._sizes.usual + 1 if length is None else length)
+            why = "" if whole and len(body) == (len(body) if length is None else length) else "broken"
+            too_large = length is None and len(body) > self._sizes.usual
+        environ["wsgi.input"] = BytesIO(body)
+        if length is None:
+            # from here on it is one whose length is known, and of what is too large more than anything takes
+            environ["CONTENT_LENGTH"] = str(self._sizes.large + 1 if too_large else len(body))
+            environ.pop("HTTP_TRANSFER_ENCODING", None)
+        whole_at = getattr(environ.get("gunicorn.socket"), "whole_at", None)
+        environ[_ARRIVED] = whole_at or datetime.now(UTC)
+        return why
+
+    def _asker(self, environ: WSGIEnvironment) -> Asker:
+        address = network_of(environ.get("REMOTE_ADDR", ""))
+        person = self.people.find(_credential(environ), address)
+        if person is not None:
+            return Asker(("person", person), OF_PERSON, OF_PERSON_WAITING)
+        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING)
+
+    def _turn_away(
+        self, environ: WSGIEnvironment, start_response: StartResponse, why: str
+    ) -> Iterable[bytes]:
+        """The application's own answer, which it gives before it looks at anything, and so without a place.
+
+        One after the other: a crowd that is turned away has no more of the processor than one request.
+        """
+        environ[NOT_TAKEN] = why
+        with self._turned_away:
+            return self._app(environ, start_response)
+
+
+class KnownPeople:
+    """Whose a cookie or a token was when it was looked up; forgets those not seen for long.
+
+    A look costs one short read and waits for no place but its own, so that who is signed in never queues behind
+    strangers of the same address. It decides about places alone: the application looks again.
+    """
+
+    def __init__(self, owner: Callable[[str], int | None]) -> None:
+        self._owner = owner
+        self._lookups = Places(LOOKUPS)
+        self._lock = threading.Lock()
+        self._known: OrderedDict[bytes, int] = OrderedDict()
+
+    def find(self, credential: str, address: str) -> int | None:
+        """Return whose it is; None for nobody's, and where that isn't known in time."""
+        if not credential:
+            return None
+        hashed = _hashed(credential)
+        person = self._kept(hashed)
+        return self._look_up(credential, hashed, address) if person is None else person
+
+    def _kept(self, hashed: bytes) -> int | None:
+        with self._lock:
+            person = self._known.get(hashed)
+            if person is not None:
+                self._known.move_to_end(hashed)
+            return person
+
+    def _look_up(self, credential: str, hashed: bytes, address: str) -> int | None:
+        asker = Asker(address, 1, OF_ADDRESS_WAITING)
+        if self._lookups.take(asker, _LOOKUP_SECONDS, _never) is not Outcome.TAKEN:
+            return None
+        try:
+            person = self._owner(credential)
+        finally:
+            self._lookups.give_back(asker)
+        if person is not None:
+            with self._lock:
+                self._known[hashed] = person
+                if len(self._known) > _MOST_KNOWN:
+                    self._known.popitem(last=False)
+        return person
+
+
+def attach_bounds(app: Flask, sizes: BodySizes, owner: Callable[[str], int | None]) -> None:
+    """Let so many requests in at once. Comes before all else that looks at a request. owner: as of Bounded."""
+    app.before_request(_refuse_what_was_not_taken)
+    app.before_request(_keep_small_forms_small)
+    app.register_error_handler(ClientLeft, lambda _error: Response(status=499))
+    app.wsgi_app = Bounded(app.wsgi_app, sizes, owner)  # type: ignore[method-assign]
+
+
+def arrived() -> datetime:
+    """When all of the present request was here, before it waited for anything of ours."""
+    found: datetime = request.environ.get(_ARRIVED) or datetime.now(UTC)
+    return found
+
+
+def stop_where_client_left() -> None:
+    """To be called now and then by what takes long: ends it where nobody reads its answer. Raises ClientLeft."""
+    if client_left(request.environ):
+        raise ClientLeft
+
+
+def client_left(environ: WSGIEnvironment) -> bool:
+    """Whether the connection was closed at its other end; False where that cannot be known."""
+    connection: socket.socket | None = environ.get("gunicorn.socket")
+    if connection is None or connection.fileno() < 0:
+        return False
+    ended = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
+    poll = select.poll()
+    poll.register(connection, ended)
+    return any(event & ended for _, event in poll.poll(0))
+
+
+def _never() -> bool:
+    return False
+
+
+def _unread(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("499 Client Left", [("Content-Length", "0")])
+    return ()
+
+
+def _content(given: object, most: int) -> tuple[bytes, bool]:
+    """So many bytes at most, and whether nothing was wrong with them."""
+    if not most:
+        return b"", True
+    try:
+        return given.read(most), True  # type: ignore[attr-defined]
+    except (OSError, ParseException):
+        return b"", False
+
+
+def _length(environ: WSGIEnvironment) -> int | None:
+    """As it was told; None for a body in pieces, whose length shows at its end."""
+    if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
+        return None
+    told = environ.get("CONTENT_LENGTH") or "0"
+    return int(told) if told.isdecimal() else 0
+
+
+def _credential(environ: WSGIEnvironment) -> str:
+    """What a request shows of who asks; "" for nothing."""
+    found = _SESSION.search(environ.get("HTTP_COOKIE", ""))
+    return found[1] if found else str(environ.get("HTTP_AUTHORIZATION", ""))
+
+
+def _hashed(credential: str) -> bytes:
+    return hashlib.sha256(credential.encode("utf-8", "replace")).digest()
+
+
+def _keep_small_forms_small() -> None:
+    """Refuse a form by its length, before anything reads its fields."""
+    if request.blueprint in _SMALL_FORMS:
+        request.max_content_length = SMALL_FORM
+
+
+def _refuse_what_was_not_taken() -> None:
+    match request.environ.get(NOT_TAKEN):
+        case "busy":
+            raise Refused(
+                503, "busy", "The server is busy",
+                "Nothing was done. Send the same request again in a few seconds.",
+                {"Retry-After": str(RETRY_SECONDS)}, once_more(),
+            )  # fmt: skip
+        case "too_many":
+            raise Refused(
+                429, "too_many_at_once", "Too many requests at once",
+                "Nothing was done. Wait for the answers to your earlier requests, then send this one again.",
+                {"Retry-After": str(RETRY_SECONDS)}, once_more(),
+            )  # fmt: skip
+        case "slow":
+            raise Refused(
+                408, "too_slow", "The request came too slowly",
+                f"Nothing was done: all of it has to be here within {BODY_SECONDS:g} seconds. Send it again.", {},
+                "Nothing was stored: what you sent did not arrive in time. Go back, and send it again when your "
+                "connection is better.",
+            )  # fmt: skip
+        case "broken":
+            raise Refused(
+                400, "bad_request", "The request cannot be read", "Its body ends too early, or isn't HTTP.",
+                {}, "Nothing was stored: what you sent did not arrive whole. Go back, and send it again.",
+            )  # fmt: skip

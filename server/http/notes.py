@@ -1,0 +1,26 @@
+"""Notes such as when a token was last used. A request is answered also where its note can't be written."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import Session
+
+from server.database.faults import Outlook, outlook
+from server.http.site import site
+
+logger = logging.getLogger(__name__)
+
+
+def note(write: Callable[[Session], None]) -> None:
+    """Write it if that works at once. A later request writes it otherwise."""
+    try:
+        with site().notes.begin() as session:
+            write(session)
+    except (DBAPIError, PoolTimeout) as error:
+        if isinstance(error, DBAPIError) and outlook(error) is Outlook.LASTS:
+            raise
+        logger.info("a note was left out: %s", type(error).__name__)

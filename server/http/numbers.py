@@ -1,0 +1,95 @@
+"""Numbers and times as every page writes them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from flask import Flask
+from markupsafe import Markup, escape
+
+from kernels.rendering.page import numbers
+from kernels.rendering.text_safety import safe
+from server.accounts.access import viewer_or_none
+
+_FROM_REPORTS = (
+    "count", "short", "ratio", "percent", "milliseconds", "gflops", "times", "size", "departure",
+)  # fmt: skip
+_DEFAULT = "UTC"
+
+
+def attach_numbers(app: Flask) -> None:
+    """Give templates the filters, and let nothing into a page that could change how the rest of it reads."""
+    environment = app.jinja_env
+    environment.filters |= {name: getattr(numbers, name) for name in _FROM_REPORTS}
+    environment.filters |= {
+        "moment": moment,
+        "day": day,
+        "duration": duration,
+        "points": points,
+        "verbatim": verbatim,
+    }
+    environment.finalize = _shown
+    environment.trim_blocks = environment.lstrip_blocks = True
+
+
+def moment(at: datetime, course_zone: str = "") -> Markup:
+    """A moment in the reader's time zone, else in the course's; its exact form stands beside it for the machine."""
+    shown = at.astimezone(zone_of(course_zone))
+    return _time(at, _whole(shown))
+
+
+def day(at: datetime, course_zone: str = "") -> Markup:
+    """A moment in few words, for tables: the year where it is another one, and the rest when it is pointed at."""
+    shown = at.astimezone(zone_of(course_zone))
+    this_year = shown.year == datetime.now(shown.tzinfo).year
+    return _time(at, f"{shown:%d %b %H:%M}" if this_year else f"{shown:%d %b %Y, %H:%M}", _whole(shown))
+
+
+def duration(seconds: float) -> str:
+    """A length of time, as exact as people need it."""
+    if seconds < 10:
+        return f"{seconds:.1f}{numbers.SPACE}s"
+    if seconds < 120:
+        return f"{seconds:.0f}{numbers.SPACE}s"
+    minutes = round(seconds / 60)
+    if minutes < 120:
+        return f"{minutes}{numbers.SPACE}min"
+    hours = round(minutes / 60)
+    return f"{hours}{numbers.SPACE}h" if hours < 48 else f"{round(hours / 24)}{numbers.SPACE}days"
+
+
+def points(value: float) -> str:
+    """Points of a grade: two decimals where there are any."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def verbatim(text: str) -> Markup:
+    """A text as it was typed, line breaks and all: for a field in which it can be changed, and nowhere else."""
+    return Markup(escape(text))  # noqa: S704 - escaped
+
+
+def zone_of(course_zone: str = "") -> ZoneInfo:
+    """The reader's own, else the course's, else UTC."""
+    who = viewer_or_none()
+    for name in (who.time_zone if who else "", course_zone):
+        if name:
+            try:
+                return ZoneInfo(name)
+            except (ZoneInfoNotFoundError, ValueError):
+                continue
+    return ZoneInfo(_DEFAULT)
+
+
+def _whole(shown: datetime) -> str:
+    return f"{shown:%a %d %b %Y, %H:%M} {shown:%Z}"
+
+
+def _time(at: datetime, text: str, title: str = "") -> Markup:
+    more = f' title="{escape(title)}"' if title else ""
+    return Markup(f'<time datetime="{escape(at.isoformat())}"{more}>{escape(text)}</time>')  # noqa: S704 - escaped
+
+
+def _shown(value: object) -> object:
+    """Every text that is no markup of ours, with control and bidi characters spelled out."""
+    return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,56 @@
+"""What stands behind the question mark of an address, read into a data class by its annotations."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from flask import request
+
+from server.http.operation import Range, Text
+from server.http.problems import Refused
+
+T = TypeVar("T")
+
+_DIGITS = re.compile(r"[0-9]{1,9}")
+
+
+def read_query(cls: type[T]) -> T:
+    """The fields that the address names; the others keep their defaults. Raises Refused for one that cannot be.
+
+    What else stands there is passed over, as everywhere.
+    """
+    hints = get_type_hints(cls, include_extras=True)
+    given = {
+        item.name: _read(hints[item.name], item.name, request.args[item.name])
+        for item in dataclasses.fields(cls)  # type: ignore[arg-type]
+        if item.name in request.args
+    }
+    return cls(**given)
+
+
+def _read(annotation: Any, name: str, text: str) -> Any:
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        (annotation,) = [choice for choice in get_args(annotation) if choice is not type(None)]
+        return _read(annotation, name, text)
+    inner, *more = get_args(annotation) if origin is Annotated else (annotation,)
+    if inner is int:
+        return _number(name, text, more)
+    for bound in more:
+        if isinstance(bound, Text) and not re.fullmatch(bound.pattern or ".*", text):
+            raise _invalid(f"`{name}` has a value that it cannot have.")
+    return text
+
+
+def _number(name: str, text: str, more: list[Any]) -> int:
+    bounds = next((bound for bound in more if isinstance(bound, Range)), Range(0, 10**9))
+    if not _DIGITS.fullmatch(text) or not bounds.least <= int(text) <= bounds.most:
+        raise _invalid(f"`{name}` is a whole number from {bounds.least:,} to {bounds.most:,}.")
+    return int(text)
+
+
+def _invalid(detail: str) -> Refused:
+    return Refused(422, "invalid", "A field has a value that it cannot have", detail)

@@ -1,0 +1,101 @@
+"""The page of workers and queues: any course's staff may look, and who runs the server can drain a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flask import Blueprint, Response, jsonify, render_template, request
+from sqlalchemy import select
+
+from server.accounts.access import Viewer, admin, viewer
+from server.accounts.models import Person
+from server.audit.service import note
+from server.courses.models import Membership, Role
+from server.grading.fleet_state import FleetSeen, NoSuchWorker, look, tell
+from server.http.forms import number_of
+from server.http.problems import Refused
+from server.http.site import site
+from server.staff.deeds import deeds
+from worker.contract.broker import BrokerUnavailable, BrokerUrlError
+from worker.contract.fleet import Wanted
+
+fleet = Blueprint("fleet_pages", __name__, template_folder="templates")
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPage:
+    """What is seen, and whether the reader may act on it."""
+
+    seen: FleetSeen
+    acts: bool
+    now: datetime
+
+
+@fleet.get("/fleet")
+def show_fleet() -> str:
+    """The workers, and what waits for them."""
+    return render_template("fleet/fleet.html", page=_page(_reader()))
+
+
+@fleet.get("/fleet/state")
+def fleet_state() -> Response:
+    """The same, for a page that stands open."""
+    page = _page(_reader())
+    return jsonify(html=render_template("fleet/now.html", page=page), final=False)
+
+
+@fleet.post("/fleet/workers/<worker>")
+def tell_worker(worker: str) -> Response:
+    """Let one drain, or go on."""
+    who = admin()
+    try:
+        wanted = {"drain": Wanted.DRAIN, "resume": Wanted.WORK}[request.form.get("do", "")]
+    except KeyError:
+        raise Refused(422, "invalid", "This form is incomplete", "Go back and reload the page.") from None
+    action = "worker.drained" if wanted is Wanted.DRAIN else "worker.resumed"
+    try:
+        # First what was done is noted, then done: a deed that nobody can read of is worse than a moment's wait.
+        with site().sessions.begin() as session:
+            name = "".join(char for char in worker[:150] if char.isprintable())
+            note(session, session.get_one(Person, who.id), action, f"worker {name}")
+            session.flush()
+            tell(site().settings.redis_url, worker, wanted)
+    except NoSuchWorker as error:
+        raise Refused(404, "no_such_worker", "There is no such worker", str(error)) from error
+    except (BrokerUnavailable, BrokerUrlError) as error:
+        raise Refused(
+            503, "broker_away", "The worker could not be told",
+            f"Redis does not answer, by which workers hear of it: {error}",
+        ) from error  # fmt: skip
+    return Response(status=303, headers={"Location": "/fleet?notice=worker-told"})
+
+
+@fleet.get("/fleet/audit")
+def show_deeds() -> str:
+    """Who did what to the server as a whole: to workers, accounts, and whatever is in no course."""
+    admin()
+    before = number_of(request.args, "before")
+    with site().readers.begin() as session:
+        found = deeds(session, None, before=before or 0)
+    return render_template("fleet/audit.html", deeds=found)
+
+
+def _reader() -> Viewer:
+    """Who runs the server, or is on the staff of any course."""
+    who = viewer()
+    if who.admin:
+        return who
+    query = select(Membership.id).where(
+        Membership.person_id == who.id, Membership.role != Role.STUDENT, Membership.dropped_at.is_(None)
+    )
+    with site().readers.begin() as session:
+        if session.scalar(query.limit(1)) is not None:
+            return who
+    raise Refused(403, "not_allowed", "This is not open to you", "This page is for the staff of a course.")
+
+
+def _page(who: Viewer) -> FleetPage:
+    now = datetime.now(UTC)
+    with site().readers.begin() as session:
+        return FleetPage(look(session, site().settings.redis_url, now), who.admin, now)

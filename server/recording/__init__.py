@@ -1,0 +1,1 @@
+"""What workers send back, written once: results, verdicts, standings."""

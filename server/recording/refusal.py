@@ -1,0 +1,87 @@
+"""What a worker's result has to agree with before it is believed."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from kernels.report import Report, to_json
+from kernels.verdict import Verdict
+from server.grading.metric import metric_of
+from server.grading.models import Job, Step
+from worker.contract.messages import MeasureWork, MessageError, StepKind, StepResult, decode
+
+# With an instruction that the CPU device does not know, a GPU goes on alone.
+_GOES_ON = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})
+
+
+class Refusal(ValueError):
+    """The attempt ended in no report that can be kept; the text says why, to staff."""
+
+
+def check_result(step: Step, result: StepResult) -> Report:
+    """The report of a result that belongs to the step's job and is none of a fault; raises Refusal."""
+    job = step.job
+    report = result.report
+    if result.fault or report is None:
+        raise Refusal(result.fault or "the worker sent neither a report nor a fault")
+    if report.verdict is Verdict.SYSTEM_ERROR:
+        raise Refusal(report.message or "the worker's report is of a fault of its own")
+    _agrees(job, report)
+    if result.measure is not None:
+        _goes_on(step, job, result.measure, report)
+    if report.measurement is not None:
+        _measured(step, job, report)
+    _finite(report)
+    return report
+
+
+def _finite(report: Report) -> None:
+    """JSON has no other numbers, and whoever reads the report later would stumble over them."""
+    try:
+        json.dumps(to_json(report), allow_nan=False)
+    except ValueError as error:
+        raise Refusal(f"the worker's report holds a number that is none: {error}") from error
+
+
+def _agrees(job: Job, report: Report) -> None:
+    """Whether the report is about what was asked for."""
+    asked = {"exercise": job.exercise.name, "arch": job.arch, "seed": job.seed}
+    told = {"exercise": report.exercise, "arch": report.arch, "seed": report.seed}
+    for name, value in asked.items():
+        if told[name] != value:
+            raise Refusal(f"the worker's report is about another job: {name} {told[name]!r}, not {value!r}")
+
+
+def _goes_on(step: Step, job: Job, work: MeasureWork, report: Report) -> None:
+    if step.kind is not StepKind.CHECK or not job.device_class:
+        raise Refusal("the worker asks for a measurement that nobody wanted")
+    if report.verdict not in _GOES_ON or work.report.verdict is not report.verdict:
+        raise Refusal(f"the worker asks for a measurement of a kernel that is {report.verdict.value}")
+    _agrees(job, work.report)
+
+
+def _measured(step: Step, job: Job, report: Report) -> None:
+    """Whether the numbers can be of this kernel on such a device."""
+    measured = report.measurement
+    assert measured is not None
+    if step.kind is not StepKind.MEASURE:
+        raise Refusal("the worker measured in a step that measures nothing")
+    if measured.environment.device_class != job.device_class:
+        there = measured.environment.device_class
+        raise Refusal(f"measured on {there!r}, while {job.device_class!r} was asked for")
+    numbers = (measured.ms_median, measured.gflops or 0.0, measured.gbps or 0.0, measured.cublas_share or 0.0)
+    if not all(math.isfinite(number) and number >= 0 for number in numbers) or measured.ms_median <= 0:
+        raise Refusal("the worker measured no time that there could be")
+    if measured.metric != metric_of(job.exercise):
+        raise Refusal(f"measured by {measured.metric!r}, which this exercise is not ranked by")
+    if measured.ptx_digest and measured.ptx_digest not in _checked(step):
+        raise Refusal("the worker measured other code than was checked")
+
+
+def _checked(step: Step) -> tuple[str, ...]:
+    """The digests of what the check step passed on."""
+    try:
+        return decode(MeasureWork, (step.work or b"").decode()).digests
+    except (MessageError, UnicodeDecodeError) as error:
+        raise Refusal(f"the work of the measure step cannot be read: {error}") from error

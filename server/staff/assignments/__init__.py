@@ -1,0 +1,1 @@
+"""What the staff set: assignments, extensions, updates of exercises."""

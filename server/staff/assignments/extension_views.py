@@ -1,0 +1,98 @@
+"""Letting single students have more time or attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from flask import Response
+from sqlalchemy.orm import Session
+
+from server.accounts.access import Membership, instructor_of
+from server.accounts.service import AccountError, normal_email
+from server.courses.service import CourseError
+from server.http.forms import LONGEST, Form, filled, sent
+from server.http.site import site
+from server.staff.assignments.service import Grant, grant, withdraw, wrong_grant
+from server.staff.assignments.setting import as_typed, moment, setting_of, whole
+from server.staff.assignments.views import assignment_of, assignment_page
+from server.staff.desk import acting, back, printable, staff, the_course
+from server.staff.local_time import zone_named
+from server.staff.roster.service import Wanted, roster
+
+# Names of their own: the form for the assignment stands on the same page.
+_FIELDS = ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason", "emails")
+
+
+@staff.post("/assignments/<assignment>/extensions")
+def grant_extension(slug: str, assignment: str) -> Response | tuple[str, int]:
+    """Grant one, or grant it otherwise; to all who are named, or to none of them."""
+    course = instructor_of(slug)
+    zone = zone_named(course.time_zone)
+    form = sent(*_FIELDS)
+    given = Grant(
+        due_at=moment(form, "extended_due_at", zone, None),
+        closes_at=moment(form, "extended_closes_at", zone, None),
+        extra_attempts=whole(form, "extra_attempts"),
+        reason=printable(form["reason"]),
+    )
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        _note_mistakes(form, wrong_grant(found, given))
+        people = _people(session, course, form)
+        if form.right:
+            try:
+                for person in people:
+                    grant(session, the_course(session, course), found, acting(session), person, given)
+            except CourseError as error:
+                session.rollback()
+                form.mistake("person", str(error))
+            else:
+                return back("staff.show_assignment", slug, "extension-granted", assignment=assignment)
+    with site().readers.begin() as session:
+        found = assignment_of(session, course, assignment)
+        setting = filled(as_typed(setting_of(found), zone))
+        return assignment_page(session, course, found, setting, form), 422
+
+
+@staff.post("/assignments/<assignment>/extensions/<int(max=9007199254740991):person>/withdraw")
+def withdraw_extension(slug: str, assignment: str, person: int) -> Response:
+    """Take one back."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        withdraw(session, the_course(session, course), found, acting(session), person)
+    return back("staff.show_assignment", slug, "extension-withdrawn", assignment=assignment)
+
+
+def _people(session: Session, course: Membership, form: Form) -> Collection[int]:
+    """Who is chosen, or named by email; whoever is no student here is told of in the form."""
+    people = set()
+    if form["person"].isdecimal() and len(form["person"]) < 19:
+        people.add(int(form["person"]))
+    if len(form.values["emails"]) >= LONGEST:
+        form.mistake("emails", f"No more than {LONGEST:,} characters are read at once; grant it in parts.")
+    emails = {_email(word) for word in form["emails"].replace(",", " ").replace(";", " ").split()}
+    if emails:
+        students = {
+            one.email: one.person_id for one in roster(session, course.course_id, Wanted(role="student"))
+        }
+        people |= {students[email] for email in emails & students.keys()}
+        unknown = sorted(emails - students.keys())
+        if unknown:
+            more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
+            form.mistake("emails", f"No student here has the email {', '.join(unknown[:5])}{more}.")
+    elif not people:
+        form.mistake("person", "Choose a student.")
+    return people
+
+
+def _email(text: str) -> str:
+    try:
+        return normal_email(text)
+    except AccountError:
+        return text[:100]
+
+
+def _note_mistakes(form: Form, found: dict[str, str]) -> None:
+    for name, text in found.items():
+        form.mistake(name if name in form.values else f"extended_{name}", text)

@@ -1,0 +1,176 @@
+"""How an assignment is set, as it stands in a form or behind a command: read, checked, and compared with what was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from server.courses.models import Assignment, Counts
+from server.http.forms import Form
+from server.staff.local_time import MomentError, read_moment, typed
+from server.staff.roster.csv_file import one_line
+
+MOST_POINTS = 100_000.0
+MOST_ATTEMPTS = 10_000
+LONGEST_INTERVAL = 7 * 86_400
+MOST_CHECKS = 10_000
+MOMENTS = ("opens_at", "due_at", "closes_at", "board_frozen_at")
+_LONGEST_TITLE = 200
+_LONGEST_NUMBER = 40
+_THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """All of an assignment that can be changed after it was set; server.courses.models.Assignment says what each is."""
+
+    title: str = ""
+    points: float = 10.0
+    opens_at: datetime | None = None
+    due_at: datetime | None = None
+    closes_at: datetime | None = None
+    late_percent_per_day: float = 0.0
+    attempts: int | None = None
+    min_interval_seconds: int = 0
+    checks_per_hour: int = 30
+    counts: Counts = Counts.BEST
+    board_frozen_at: datetime | None = None
+    listed: bool = True
+
+
+FIELDS = tuple(field.name for field in fields(Setting))
+
+
+def setting_of(assignment: Assignment) -> Setting:
+    """How it is set now."""
+    return Setting(**{name: getattr(assignment, name) for name in FIELDS})
+
+
+def mistakes(setting: Setting) -> dict[str, str]:
+    """What cannot be, by field."""
+    found: dict[str, str] = {}
+    if not setting.title or len(setting.title) > _LONGEST_TITLE or not setting.title.isprintable():
+        found["title"] = f"A title is one line of 1 to {_LONGEST_TITLE} characters."
+    if not 0 <= setting.points <= MOST_POINTS:
+        found["points"] = f"Points are 0 to {MOST_POINTS:,.0f}."
+    if not 0 <= setting.late_percent_per_day <= 100:
+        found["late_percent_per_day"] = "This is a share of the points, 0 to 100 percent."
+    if setting.attempts is not None and not 1 <= setting.attempts <= MOST_ATTEMPTS:
+        found["attempts"] = f"Attempts are 1 to {MOST_ATTEMPTS:,}, or any number of them."
+    if not 0 <= setting.min_interval_seconds <= LONGEST_INTERVAL:
+        found["min_interval_seconds"] = "This is 0 seconds to a week."
+    if not 0 <= setting.checks_per_hour <= MOST_CHECKS:
+        found["checks_per_hour"] = f"Checks are 0 to {MOST_CHECKS:,} in an hour."
+    return found | _order(setting)
+
+
+def read_setting(form: Form, zone: ZoneInfo, was: Setting) -> Setting:
+    """What a form says; its mistakes are noted in the form."""
+    given: dict[str, Any] = {
+        "title": one_line(form["title"]),
+        "points": number(form, "points"),
+        "late_percent_per_day": number(form, "late_percent_per_day"),
+        "attempts": whole(form, "attempts") if form["attempts"] else None,
+        "min_interval_seconds": whole(form, "min_interval_seconds"),
+        "checks_per_hour": whole(form, "checks_per_hour"),
+        "counts": _counts(form),
+        "listed": form.checked("listed"),
+    }
+    for name in MOMENTS:
+        given[name] = moment(form, name, zone, getattr(was, name))
+    setting = Setting(**given)
+    for name, text in mistakes(setting).items():
+        form.mistake(name, text)
+    return setting
+
+
+def as_typed(setting: Setting, zone: ZoneInfo) -> dict[str, str]:
+    """As a form holds it."""
+    return {
+        "title": setting.title,
+        "points": f"{setting.points:g}",
+        "late_percent_per_day": f"{setting.late_percent_per_day:g}",
+        "attempts": "" if setting.attempts is None else str(setting.attempts),
+        "min_interval_seconds": str(setting.min_interval_seconds),
+        "checks_per_hour": str(setting.checks_per_hour),
+        "counts": setting.counts.value,
+        "listed": "yes" if setting.listed else "",
+        **{name: typed(getattr(setting, name), zone) for name in MOMENTS},
+    }
+
+
+def digest_of(setting: Setting) -> str:
+    """By which a form knows again what it showed."""
+    plain = [_plain(getattr(setting, name)) for name in FIELDS]
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
+
+def differences(was: Setting, now: Setting) -> Mapping[str, list[Any]]:
+    """What changes, from what to what, as JSON has it."""
+    pairs = ((name, getattr(was, name), getattr(now, name)) for name in FIELDS)
+    return {name: [_plain(old), _plain(new)] for name, old, new in pairs if old != new}
+
+
+def moment(form: Form, name: str, zone: ZoneInfo, was: datetime | None) -> datetime | None:
+    """The moment in a field; what is wrong with it is noted in the form."""
+    try:
+        return read_moment(form[name], zone, was)
+    except MomentError as error:
+        form.mistake(name, str(error))
+        return None
+
+
+def number(form: Form, name: str) -> float:
+    """The number in a field; an empty one is 0. A comma is read as a point, unless it may stand for thousands."""
+    if _THOUSANDS.fullmatch(form[name]):
+        plain, point = form[name].replace(",", ""), form[name].replace(",", ".")
+        form.mistake(name, f"This can be read in two ways: write {plain} or {point}.")
+        return 0.0
+    try:
+        value = float(form[name].replace(",", ".") or 0)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no number.")
+        return 0.0
+    return value
+
+
+def whole(form: Form, name: str) -> int:
+    """The whole number in a field; an empty one is 0."""
+    text = form[name] or "0"
+    if not (text.isascii() and text.removeprefix("-").isdigit()) or len(text) > 12:
+        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no whole number.")
+        return 1
+    return int(text)
+
+
+def _order(setting: Setting) -> dict[str, str]:
+    opens, due, closes = setting.opens_at, setting.due_at, setting.closes_at
+    found: dict[str, str] = {}
+    if opens is not None and due is not None and opens >= due:
+        found["due_at"] = "It has to be due after it opens."
+    if due is not None and closes is not None and due > closes:
+        found["closes_at"] = "It cannot close before it is due."
+    if due is None and opens is not None and closes is not None and opens >= closes:
+        found["closes_at"] = "It has to close after it opens."
+    return found
+
+
+def _counts(form: Form) -> Counts:
+    try:
+        return Counts(form["counts"])
+    except ValueError:
+        form.mistake("counts", "Say which submission counts.")
+        return Counts.BEST
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,60 @@
+"""Bringing an assignment along with the exercise that is installed: what it would change, and doing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Response, render_template, request
+
+from server.accounts.access import Membership, instructor_of
+from server.courses.models import Assignment
+from server.courses.service import CourseError
+from server.http.problems import Refused
+from server.http.site import site
+from server.staff.assignments.updating import Update, plan_update, update_exercise
+from server.staff.assignments.views import assignment_of
+from server.staff.desk import Desk, acting, back, desk_of, staff
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePage:
+    """What would change; None for nothing. refused: why it cannot be, "" where it can."""
+
+    desk: Desk
+    assignment: Assignment
+    update: Update | None
+    refused: str
+
+
+@staff.get("/assignments/<assignment>/update")
+def confirm_update(slug: str, assignment: str) -> str:
+    """What it would change, before it does."""
+    course = instructor_of(slug)
+    update, refused = None, ""
+    with site().readers.begin() as session:
+        found = assignment_of(session, course, assignment)
+        try:
+            update = plan_update(session, found)
+        except CourseError as error:
+            refused = str(error)
+        return _page(course, found, update, refused)
+
+
+@staff.post("/assignments/<assignment>/update")
+def update_assignment(slug: str, assignment: str) -> Response:
+    """Do it, where it is what was shown."""
+    course = instructor_of(slug)
+    shown = request.form.get("now", "")
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        try:
+            changed = update_exercise(session, found, acting(session), shown=shown) is not None
+        except CourseError as error:
+            raise Refused(409, "not_possible", "This cannot be done", str(error)) from error
+    notice = "assignment-updated" if changed else ""
+    return back("staff.show_assignment", slug, notice, assignment=assignment)
+
+
+def _page(course: Membership, assignment: Assignment, update: Update | None, refused: str) -> str:
+    page = UpdatePage(desk_of(course, "assignment"), assignment, update, refused)
+    return render_template("staff/confirm_update.html", page=page)

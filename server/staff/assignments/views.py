@@ -1,0 +1,224 @@
+"""Assignments: what is set, switching an exercise on, changing how it is set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flask import Response, render_template
+from sqlalchemy.orm import Session
+
+from kernels.exercise import Exercise, list_exercises
+from server.accounts.access import Membership, instructor_of, nothing_here, staff_of
+from server.courses.exercises import read_content
+from server.courses.models import Assignment, Counts, Extension, Role
+from server.courses.service import CourseError, Terms, find_assignment
+from server.fleet.service import device_classes
+from server.http.forms import Form, filled, sent
+from server.http.site import site
+from server.staff.assignments.device_choice import choosable
+from server.staff.assignments.service import (
+    Line,
+    change_setting,
+    extensions,
+    lines,
+    set_exercise,
+    wrong_terms,
+)
+from server.staff.assignments.setting import (
+    FIELDS,
+    Setting,
+    as_typed,
+    digest_of,
+    read_setting,
+    setting_of,
+    whole,
+)
+from server.staff.assignments.updating import is_judged, is_outdated
+from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
+from server.staff.local_time import zone_named
+from server.staff.roster.service import Wanted, roster
+
+COUNTS = (
+    (Counts.BEST.value, "The best one"),
+    (Counts.LAST.value, "The last one"),
+    (Counts.CHOSEN.value, "The student’s choice"),
+)
+_TERMS = ("exercise", "slug", "device_class", "arch", "tile")
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentsPage:
+    """What is set in the course."""
+
+    desk: Desk
+    lines: list[Line]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewPage:
+    """An exercise to be switched on. offered: classes that a GPU of the fleet measures on."""
+
+    desk: Desk
+    form: Form
+    exercises: tuple[Exercise, ...]
+    classes: list[tuple[str, str]]
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentPage:
+    """One that is set. students: whom an extension can be granted; shown: the digest of how it is set now."""
+
+    desk: Desk
+    assignment: Assignment
+    form: Form
+    extension_form: Form
+    extensions: list[Extension]
+    students: list[tuple[str, str]]
+    zone: str
+    outdated: bool
+    shown: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether workers of this version refuse what is handed in for it."""
+        return not is_judged(self.assignment.exercise)
+
+
+@staff.get("/assignments")
+def show_assignments(slug: str) -> str:
+    """What is set."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        found = lines(session, the_course(session, course))
+    page = AssignmentsPage(desk_of(course, "assignment"), found, datetime.now(UTC))
+    return render_template("staff/assignments.html", page=page)
+
+
+@staff.get("/assignments/new")
+def new_assignment(slug: str) -> str:
+    """The form to switch an exercise on."""
+    course = instructor_of(slug)
+    setting = as_typed(Setting(), zone_named(course.time_zone)) | {"title": ""}
+    return _new(course, filled(setting))
+
+
+@staff.post("/assignments")
+def set_assignment(slug: str) -> str | Response | tuple[str, int]:
+    """Switch an exercise on."""
+    course = instructor_of(slug)
+    form = sent(*FIELDS, *_TERMS)
+    known = {exercise.name: exercise for exercise in _exercises()}
+    chosen = known.get(form["exercise"])
+    if chosen is None:
+        form.mistake("exercise", "Choose an exercise.")
+    elif not form["title"]:
+        form.values["title"] = chosen.title
+    tile = whole(form, "tile") if form["tile"] else None
+    terms = Terms(slug=form["slug"], device_class=form["device_class"], arch=form["arch"], tile=tile)
+    with site().readers.begin() as session:
+        for name, text in wrong_terms(session, the_course(session, course), chosen, terms).items():
+            form.mistake(name, text)
+    setting = read_setting(form, zone_named(course.time_zone), Setting())
+    if form.right and chosen is not None:
+        content = read_content(chosen)
+        try:
+            with site().sessions.begin() as session:
+                made = set_exercise(
+                    session, the_course(session, course), acting(session), content, terms, setting
+                )
+                return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
+        except CourseError as error:  # somebody else took the name meanwhile
+            form.mistake("slug", str(error))
+    return _new(course, form), 422
+
+
+@staff.get("/assignments/<assignment>")
+def show_assignment(slug: str, assignment: str) -> str:
+    """How one is set, and who has an extension."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        found = assignment_of(session, course, assignment)
+        form = filled(as_typed(setting_of(found), zone_named(course.time_zone)))
+        return assignment_page(session, course, found, form)
+
+
+@staff.post("/assignments/<assignment>")
+def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str, int]:
+    """Change how one is set."""
+    course = instructor_of(slug)
+    form = sent(*FIELDS, "shown")
+    zone = zone_named(course.time_zone)
+    with site().sessions.begin() as session:
+        found = assignment_of(session, course, assignment)
+        session.refresh(found, with_for_update={"key_share": True, "of": Assignment})
+        was = setting_of(found)
+        outdated = form["shown"] not in {"", digest_of(was)}
+        if outdated:
+            _tell_what_is_saved(form, as_typed(was, zone))
+        setting = read_setting(form, zone, was)
+        if form.right:
+            change_setting(session, the_course(session, course), found, acting(session), setting)
+            return back("staff.show_assignment", slug, "assignment-changed", assignment=assignment)
+    with site().readers.begin() as session:
+        page = assignment_page(session, course, assignment_of(session, course, assignment), form)
+    return page, 409 if outdated else 422
+
+
+def _tell_what_is_saved(form: Form, saved: Mapping[str, str]) -> None:
+    """Beside each field in which the form is not as somebody else has saved it since."""
+    for name, value in saved.items():
+        if form[name] != value:
+            form.mistake(
+                name,
+                f"Somebody saved this page meanwhile; this is {value or 'empty'} now. Save again to change it.",
+            )
+
+
+def assignment_of(session: Session, course: Membership, name: str) -> Assignment:
+    """The course's assignment of that name; whoever asks for another is told that there is none."""
+    found = find_assignment(session, f"{course.slug}/{name}")
+    if found is None:
+        raise nothing_here()
+    return found
+
+
+def assignment_page(
+    session: Session,
+    course: Membership,
+    assignment: Assignment,
+    form: Form,
+    extension_form: Form | None = None,
+) -> str:
+    """The page of one, with what was typed."""
+    students = roster(session, course.course_id, Wanted(role=Role.STUDENT.value))
+    page = AssignmentPage(
+        desk_of(course, "assignment"),
+        assignment,
+        form,
+        extension_form or filled({}),
+        list(extensions(session, assignment)),
+        [(str(one.person_id), f"{one.name} · {one.email}") for one in students],
+        course.time_zone,
+        outdated=is_outdated(session, assignment),
+        shown=digest_of(setting_of(assignment)),
+    )
+    return render_template("staff/assignment.html", page=page, counts=COUNTS)
+
+
+def _new(course: Membership, form: Form) -> str:
+    with site().readers.begin() as session:
+        measured = device_classes(session, datetime.now(UTC))
+        known = choosable(session)
+    classes = [("", "None: checked only")]
+    classes += [(name, f"{known.get(name, name)} · a worker has it") for name in sorted(measured)]
+    classes += [(name, title) for name, title in known.items() if name not in measured]
+    page = NewPage(desk_of(course, "assignment"), form, _exercises(), classes, course.time_zone)
+    return render_template("staff/new_assignment.html", page=page, counts=COUNTS)
+
+
+def _exercises() -> tuple[Exercise, ...]:
+    return list_exercises()

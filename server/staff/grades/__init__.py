@@ -1,0 +1,1 @@
+"""A course's grades: the table and its export."""

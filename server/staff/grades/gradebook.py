@@ -1,0 +1,158 @@
+"""The gradebook: a row for each student, a column for each assignment, by the rules of server.submissions.counting."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session
+
+from server.courses.models import Assignment, Extension, Membership, Role
+from server.courses.service import assignments_for
+from server.staff.cells import written
+from server.staff.roster.service import Member, Wanted, roster
+from server.submissions.counting import Counted, counted, due_for
+from server.submissions.entries import ranked_entries
+from server.submissions.models import Submission
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one student has for one assignment. counted: None while nothing counts; tries: handed in, of any kind."""
+
+    counted: Counted | None
+    tries: int
+    extended: bool
+
+    @property
+    def points(self) -> float:
+        """What it is worth."""
+        return 0.0 if self.counted is None else self.counted.points
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One student's."""
+
+    member: Member
+    cells: tuple[Cell, ...]
+
+    @property
+    def total(self) -> float:
+        """All points."""
+        return sum(cell.points for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Gradebook:
+    """All of it, in the order of the roster."""
+
+    assignments: tuple[Assignment, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def most(self) -> float:
+        """What can be had."""
+        return sum(assignment.points for assignment in self.assignments)
+
+    def ordered(self, by: str, *, down: bool) -> Gradebook:
+        """By name, section, total, or the name of an assignment."""
+        slugs = [assignment.slug for assignment in self.assignments]
+
+        def key(line: Line) -> tuple[object, ...]:
+            if by == "total":
+                return (line.total,)
+            if by == "section":
+                return (line.member.section.casefold(),)
+            if by in slugs:
+                return (line.cells[slugs.index(by)].points,)
+            return (line.member.name.casefold(),)
+
+        return Gradebook(self.assignments, tuple(sorted(self.lines, key=key, reverse=down)))
+
+
+def gradebook(session: Session, course_id: int, section: str = "", *, dropped: bool = False) -> Gradebook:
+    """With a few queries, and one for each assignment, however many students there are.
+
+    An assignment that students do not see is left out until one of them has handed in something.
+
+    dropped: with those who left, too
+    """
+    wanted = Wanted(role=Role.STUDENT.value, section=section, state="all" if dropped else "here")
+    members = roster(session, course_id, wanted)
+    people = _students(course_id, dropped=dropped)
+    everything = assignments_for(session, course_id, Role.INSTRUCTOR)
+    tries = _tries(session, [one.id for one in everything], people)
+    assignments = [one for one in everything if one.listed or one.id in tries]
+    granted = _granted(session, [one.id for one in assignments])
+    columns = [
+        _column(session, assignment, members, people, tries.get(assignment.id, {}), granted)
+        for assignment in assignments
+    ]
+    lines = (Line(member, tuple(column[place] for column in columns)) for place, member in enumerate(members))
+    return Gradebook(tuple(assignments), tuple(lines))
+
+
+def grades_csv(book: Gradebook) -> str:
+    """For a spreadsheet: an empty cell is nothing that counts, 0 is something that is worth nothing."""
+    header = ["email", "name", "section", *(assignment.slug for assignment in book.assignments), "total"]
+    rows = (
+        [
+            line.member.email, line.member.name, line.member.section,
+            *(None if cell.counted is None else _number(cell.points) for cell in line.cells), _number(line.total),
+        ]
+        for line in book.lines
+    )  # fmt: skip
+    return written(header, rows)
+
+
+def _students(course_id: int, *, dropped: bool) -> Select[int]:
+    query = select(Membership.person_id).where(
+        Membership.course_id == course_id, Membership.role == Role.STUDENT
+    )
+    return query if dropped else query.where(Membership.dropped_at.is_(None))
+
+
+def _tries(
+    session: Session, assignments: Sequence[int], people: Select[int]
+) -> Mapping[int, Mapping[int, int]]:
+    """How many each of them handed in, by assignment and person."""
+    query = (
+        select(Submission.assignment_id, Submission.person_id, func.count())
+        .where(Submission.assignment_id.in_(assignments), Submission.person_id.in_(people))
+        .group_by(Submission.assignment_id, Submission.person_id)
+    )
+    found: dict[int, dict[int, int]] = defaultdict(dict)
+    for assignment, person, count in session.execute(query):
+        found[assignment][person] = count
+    return found
+
+
+def _granted(session: Session, assignments: Sequence[int]) -> Mapping[tuple[int, int], Extension]:
+    query = select(Extension).where(Extension.assignment_id.in_(assignments))
+    return {(one.assignment_id, one.person_id): one for one in session.scalars(query)}
+
+
+def _column(
+    session: Session,
+    assignment: Assignment,
+    members: Sequence[Member],
+    people: Select[int],
+    tries: Mapping[int, int],
+    granted: Mapping[tuple[int, int], Extension],
+) -> list[Cell]:
+    worth: dict[int, Counted | None] = {}
+    for person, own in ranked_entries(session, assignment, people):
+        worth[person] = counted(assignment, due_for(assignment, granted.get((assignment.id, person))), own)
+    return [
+        Cell(worth.get(one.person_id), tries.get(one.person_id, 0), (assignment.id, one.person_id) in granted)
+        for one in members
+    ]
+
+
+def _number(points: float) -> float | int:
+    """As few digits as say the same: 10, 7.5, 3.33."""
+    value = round(points, 2)
+    return int(value) if value.is_integer() else value

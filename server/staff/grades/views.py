@@ -1,0 +1,103 @@
+"""The gradebook, and its table for a spreadsheet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from flask import Response, render_template, request, url_for
+from sqlalchemy.orm import Session
+
+from server.accounts.access import Membership, staff_of
+from server.audit.service import note
+from server.http.forms import Form
+from server.http.problems import Refused
+from server.http.site import site
+from server.staff.desk import Desk, acting, desk_of, looked_for, staff
+from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv
+from server.staff.roster.service import sections
+from server.staff.roster.views import csv_answer
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column that can be sorted by. sorted: "ascending", "descending" or "none", as browsers call it."""
+
+    title: str
+    address: str
+    sorted: str
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GradesPage:
+    """The whole gradebook of a course, or of one section of it."""
+
+    desk: Desk
+    book: Gradebook
+    form: Form
+    headings: list[Heading]
+    sections: list[tuple[str, str]]
+
+
+@staff.get("/grades")
+def show_grades(slug: str) -> str | tuple[str, int]:
+    """One row for each student; none where it cannot be read of which section."""
+    course = staff_of(slug)
+    form = _asked()
+    down = form.checked("down")
+    with site().readers.begin() as session:
+        there_are = _sections(session, course)
+        form.choose("section", there_are)
+        book = Gradebook((), ())
+        if form.right:
+            book = gradebook(session, course.course_id, form["section"], dropped=form.checked("dropped"))
+    by = form["by"] or "name"
+    columns: list[tuple[str, str, float | None]] = [("name", "Student", None), ("section", "Section", None)]
+    columns += [(one.slug, one.title, one.points) for one in book.assignments]
+    columns += [("total", "Total", book.most)]
+    headings = [
+        Heading(title, _address(slug, form, name, by, down=down), _sorted(name, by, down=down), most)
+        for name, title, most in columns
+    ]
+    page = GradesPage(desk_of(course, "grades"), book.ordered(by, down=down), form, headings, there_are)
+    html = render_template("staff/grades.html", page=page)
+    return html if form.right else (html, 422)
+
+
+@staff.get("/grades.csv")
+def export_grades(slug: str) -> Response:
+    """All grades, in the order of the roster."""
+    course = staff_of(slug)
+    form = _asked()
+    with site().readers.begin() as session:
+        form.choose("section", _sections(session, course))
+        if not form.right:
+            raise Refused(422, "invalid", "This cannot be looked for", " ".join(form.mistakes.values()))
+        book = gradebook(session, course.course_id, form["section"], dropped=form.checked("dropped"))
+    with site().sessions.begin() as session:
+        note(
+            session, acting(session), "grades.exported", f"course {course.slug}", course_id=course.course_id,
+            students=len(book.lines),
+        )  # fmt: skip
+    return csv_answer(grades_csv(book), f"{course.slug}-grades.csv")
+
+
+def _asked() -> Form:
+    return looked_for(request.args, "section", "by", "down", "dropped")
+
+
+def _sections(session: Session, course: Membership) -> list[tuple[str, str]]:
+    return [("", "All"), *((one, one) for one in sections(session, course.course_id))]
+
+
+def _address(slug: str, form: Form, name: str, by: str, *, down: bool) -> str:
+    """Where the same page is sorted by that; by the same again, the other way round."""
+    other_way = "yes" if name == by and not down else ""
+    given = {"section": form["section"], "dropped": form["dropped"], "by": name, "down": other_way}
+    query = {key: value for key, value in given.items() if value}
+    return f"{url_for('staff.show_grades', slug=slug)}?{urlencode(query)}"
+
+
+def _sorted(name: str, by: str, *, down: bool) -> str:
+    return "none" if name != by else "descending" if down else "ascending"

@@ -1,0 +1,80 @@
+"""Links that staff hand out: with one a member sets a password, for the first time or anew.
+
+Whoever holds such a link can sign in as that person. So staff get one only for an account that is theirs to change
+(`server.enrolment.authority`), and it works only as long as that is so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from server.accounts.links import create_link, path_of
+from server.accounts.models import LinkPurpose, Person
+from server.audit.service import note
+from server.courses.models import Course, Membership
+from server.courses.service import CourseError
+from server.enrolment.authority import Barrier, barrier, barriers
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOut:
+    """A link, to be shown once. path: where on the portal it leads."""
+
+    name: str
+    email: str
+    purpose: LinkPurpose
+    path: str
+
+
+def hand_out(session: Session, course: Course, actor: Person | None, person: Person) -> HandedOut:
+    """A link for a member: an invitation for who never had a password, else a reset. Raises CourseError.
+
+    actor: None for the command line, whose users run the server
+    """
+    purpose = LinkPurpose.INVITATION if person.password is None else LinkPurpose.RESET
+    why = _why_not(session, actor, person)
+    if why:
+        raise CourseError(why)
+    token = create_link(session, person, purpose, None if actor is None else actor.id)
+    note(session, actor, f"{purpose.value}.created", f"person {person.id}", course_id=course.id)
+    return HandedOut(person.name, person.email, purpose, path_of(purpose, token))
+
+
+def invite_all(session: Session, course: Course, actor: Person | None) -> list[HandedOut]:
+    """Invitations for all members who never had a password, but those whom somebody else has to invite."""
+    query = (
+        select(Person)
+        .join(Membership, Membership.person_id == Person.id)
+        .where(
+            Membership.course_id == course.id,
+            Membership.dropped_at.is_(None),
+            Person.password.is_(None),
+            Person.disabled_at.is_(None),
+            Person.erased_at.is_(None),
+        )
+        .order_by(Person.email)
+    )
+    people = session.scalars(query).all()
+    barred = barriers(session, actor, [person.id for person in people])
+    return [hand_out(session, course, actor, person) for person in people if person.id not in barred]
+
+
+def _why_not(session: Session, actor: Person | None, person: Person) -> str:
+    if person.disabled_at is not None:
+        return f"{person.name}’s account is disabled. Those who run this server can enable it."
+    found = barrier(session, actor, person)
+    return (
+        "" if found is None else _REASONS[found].format(name=person.name) + _INSTEAD.format(name=person.name)
+    )
+
+
+_REASONS: Mapping[Barrier, str] = {
+    Barrier.ADMIN: "{name} runs this server, so course staff can’t make a link for this account. ",
+    Barrier.ELSEWHERE: "{name} is also in a course that you don’t run, and a link would open that course too. ",
+    Barrier.EARLIER: "{name} used this account before your course took them in. ",
+}
+_INSTEAD = "{name} signs in as before. For a new password, {name} asks those who run this server."

@@ -1,0 +1,303 @@
+"""Who is in a course: listed, added, given another role, dropped and taken back. Nobody is ever deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session
+
+from server.accounts.limits import LONGEST_EMAIL
+from server.accounts.models import Person
+from server.accounts.service import create_person, find_person
+from server.accounts.visits import was_here
+from server.audit.service import note
+from server.courses.locking import hold_course
+from server.courses.models import Assignment, Course, Membership, Role
+from server.courses.service import CourseError
+from server.enrolment.codes import new_code
+from server.enrolment.proving import before_reaching_further
+from server.staff.cells import written
+from server.staff.roster.csv_file import COLUMNS, LONGEST_SECTION, one_line
+from server.submissions.models import Submission
+from server.text import composed
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One line of a roster.
+
+    has_password: whether they have ever set one
+    was_here: whether they ever signed in, or used a token
+    """
+
+    person_id: int
+    name: str
+    email: str
+    role: Role
+    section: str
+    joined_at: datetime
+    dropped_at: datetime | None
+    has_password: bool
+    came_with_code: bool
+    was_here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which part of a roster; "" for any. state: "here", "dropped", "code" or "all"."""
+
+    text: str = ""
+    role: str = ""
+    section: str = ""
+    state: str = "here"
+
+
+def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> list[Member]:
+    """Staff first, then by name; without those that were erased."""
+    query: Select[*tuple[Any, ...]] = (
+        select(
+            Person.id, Person.name, Person.email, Membership.role, Membership.section, Membership.created_at,
+            Membership.dropped_at, Person.password.is_not(None), Person.proven_at.is_(None),
+            was_here(),
+        )
+        .join(Person, Person.id == Membership.person_id)
+        .where(Membership.course_id == course_id, Person.erased_at.is_(None))
+    )  # fmt: skip
+    found = [Member(*row) for row in session.execute(query)]
+    given = wanted or Wanted(state="all")
+    return sorted((one for one in found if is_wanted(one, given)), key=_order)
+
+
+def last_submissions(session: Session, course_id: int, members: Sequence[Member]) -> Mapping[int, datetime]:
+    """When each of these handed something in for the last time, for this course, by the person's number."""
+    query = (
+        select(Submission.person_id, func.max(Submission.created_at))
+        .join(Assignment, Assignment.id == Submission.assignment_id)
+        .where(
+            Assignment.course_id == course_id, Submission.person_id.in_([one.person_id for one in members])
+        )
+        .group_by(Submission.person_id)
+    )
+    return dict(session.execute(query).all())
+
+
+def sections(session: Session, course_id: int) -> list[str]:
+    """The names of the sections there are."""
+    query = select(Membership.section).where(Membership.course_id == course_id, Membership.section != "")
+    return sorted(set(session.scalars(query)))
+
+
+def roster_csv(members: Sequence[Member]) -> str:
+    """As it can be imported again: those who dropped stay out."""
+    return written(
+        COLUMNS,
+        ([one.email, one.name, one.role.value, one.section] for one in members if one.dropped_at is None),
+    )
+
+
+def membership_of(session: Session, course: Course, person_id: int) -> Membership:
+    """Someone's place in the course, whether they dropped or not; raises CourseError."""
+    found = session.scalar(
+        select(Membership)
+        .join(Membership.person)
+        .where(
+            Membership.course_id == course.id, Membership.person_id == person_id, Person.erased_at.is_(None)
+        )
+        .with_for_update()
+    )
+    if found is None:
+        raise CourseError("This person is not in the course.")
+    return found
+
+
+def add(
+    session: Session,
+    course: Course,
+    actor: Person | None,
+    *,
+    email: str,
+    name: str,
+    role: Role,
+    section: str = "",
+    now: datetime | None = None,
+) -> Membership:
+    """Take someone into the course, with an account where they have none; raises CourseError, AccountError."""
+    moment = now or datetime.now(UTC)
+    person = find_person(session, email)
+    if person is None:
+        person = create_person(session, email=email, name=name, now=moment)
+        _note(session, actor, "person.created", person.id, course, moment)
+    found = session.scalar(
+        select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)
+    )
+    if found is not None and found.dropped_at is None:
+        raise CourseError(f"{person.email} is in the course already, as {found.role.value}.")
+    if role is not Role.STUDENT:
+        before_reaching_further(session, person, actor, course_id=course.id, now=moment)
+    if found is None:
+        found = Membership(course_id=course.id, person_id=person.id, created_at=moment)
+        session.add(found)
+    found.role, found.section, found.dropped_at = role, _section(section), None
+    session.flush()
+    _note(session, actor, "member.added", person.id, course, moment, role=role.value, section=found.section)
+    return found
+
+
+def change(
+    session: Session,
+    course: Course,
+    actor: Person | None,
+    person_id: int,
+    *,
+    role: Role,
+    section: str,
+    now: datetime | None = None,
+) -> bool:
+    """Give a member another role or section; says whether anything changed."""
+    hold_course(session, course.id)
+    member = membership_of(session, course, person_id)
+    to = _section(section)
+    changed = {
+        name: [old, new]
+        for name, old, new in (("role", member.role.value, role.value), ("section", member.section, to))
+        if old != new
+    }
+    if not changed:
+        return False
+    if member.role is Role.INSTRUCTOR and role is not Role.INSTRUCTOR:
+        keep_an_instructor(session, course, person_id)
+    if role not in {member.role, Role.STUDENT}:
+        before_reaching_further(session, member.person, actor, course_id=course.id, now=now)
+    member.role, member.section = role, to
+    session.flush()
+    _note(session, actor, "member.changed", person_id, course, now or datetime.now(UTC), **changed)
+    return True
+
+
+def drop(
+    session: Session, course: Course, actor: Person | None, person_id: int, now: datetime | None = None
+) -> None:
+    """Someone is in the course no more; all that they did stays, and they can be taken back."""
+    moment = now or datetime.now(UTC)
+    hold_course(session, course.id)
+    member = membership_of(session, course, person_id)
+    if member.dropped_at is not None:
+        return
+    if member.role is Role.INSTRUCTOR:
+        keep_an_instructor(session, course, person_id)
+    member.dropped_at = moment
+    session.flush()
+    _note(session, actor, "member.dropped", person_id, course, moment)
+
+
+def take_back(
+    session: Session, course: Course, actor: Person | None, person_id: int, now: datetime | None = None
+) -> None:
+    """Someone who dropped is in the course again, as what they were."""
+    member = membership_of(session, course, person_id)
+    if member.dropped_at is None:
+        return
+    if member.role is not Role.STUDENT:
+        before_reaching_further(session, member.person, actor, course_id=course.id, now=now)
+    member.dropped_at = None
+    session.flush()
+    _note(session, actor, "member.taken_back", person_id, course, now or datetime.now(UTC))
+
+
+def enrol(session: Session, course: Course, actor: Person | None, person: Person, role: Role) -> None:
+    """Take in who has an account, take back who dropped, or give who is there that role; raises CourseError."""
+    found = session.scalar(
+        select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)
+    )
+    if found is None:
+        add(session, course, actor, email=person.email, name=person.name, role=role)
+        return
+    take_back(session, course, actor, person.id)
+    change(session, course, actor, person.id, role=role, section=found.section)
+
+
+def make_code(session: Session, course: Course, actor: Person | None) -> str:
+    """A new code with which students enrol themselves; the one before works no more."""
+    course.enrolment_code = new_code()
+    session.flush()
+    note(session, actor, "course.code_made", f"course {course.slug}", course_id=course.id)
+    return course.enrolment_code
+
+
+def withdraw_code(session: Session, course: Course, actor: Person | None) -> None:
+    """Nobody enrols themselves any more."""
+    if course.enrolment_code is None:
+        return
+    course.enrolment_code = None
+    session.flush()
+    note(session, actor, "course.code_withdrawn", f"course {course.slug}", course_id=course.id)
+
+
+def keep_an_instructor(session: Session, course: Course, but: int) -> None:
+    """Raises CourseError where nobody else is the course's instructor; by whoever holds the course."""
+    others = session.scalar(
+        select(func.count())
+        .select_from(Membership)
+        .where(
+            Membership.course_id == course.id,
+            Membership.role == Role.INSTRUCTOR,
+            Membership.dropped_at.is_(None),
+            Membership.person_id != but,
+        )
+    )
+    if not others:
+        raise CourseError("A course keeps at least one instructor. Make somebody else one first.")
+
+
+def _note(
+    session: Session,
+    actor: Person | None,
+    action: str,
+    person_id: int,
+    course: Course,
+    now: datetime,
+    **detail: object,
+) -> None:
+    note(session, actor, action, f"person {person_id}", now=now, course_id=course.id, **detail)
+
+
+def _section(text: str) -> str:
+    section = one_line(text)
+    if len(section) > LONGEST_SECTION or (section and not section.isprintable()):
+        raise CourseError(f"A section is one line of at most {LONGEST_SECTION} characters.")
+    return section
+
+
+_RANK: Mapping[Role, int] = {Role.INSTRUCTOR: 0, Role.ASSISTANT: 1, Role.STUDENT: 2}
+
+
+def _order(member: Member) -> tuple[int, str, str]:
+    return _RANK[member.role], member.name.casefold(), member.email
+
+
+def is_wanted(member: Member, wanted: Wanted) -> bool:
+    """Whether that part of a roster holds this line."""
+    return (
+        is_called(wanted.text, member.name, member.email)
+        and wanted.role in {"", member.role.value}
+        and wanted.section in {"", member.section}
+        and (wanted.state == "all" or (member.dropped_at is not None) == (wanted.state == "dropped"))
+        and (wanted.state != "code" or member.came_with_code)
+    )
+
+
+def is_called(text: str, name: str, email: str) -> bool:
+    """Whether a name or an email holds that, in whatever letters."""
+    wanted = _folded(text)
+    return wanted in name.casefold() or wanted in email.casefold()
+
+
+@lru_cache(maxsize=16)
+def _folded(text: str) -> str:
+    """For all lines of a roster the same."""
+    return composed(text, LONGEST_EMAIL).casefold()

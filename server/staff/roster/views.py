@@ -1,0 +1,271 @@
+"""The roster, and changing it one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from flask import Response, render_template, request
+from sqlalchemy.orm import Session
+
+from server.accounts.access import Membership, instructor_of, staff_of
+from server.accounts.models import Person
+from server.accounts.service import AccountError
+from server.audit.service import note
+from server.courses.models import Role
+from server.courses.service import CourseError
+from server.enrolment.authority import barriers
+from server.http.forms import Form, filled, sent
+from server.http.problems import Refused
+from server.http.site import site, site_address
+from server.staff.cells import written
+from server.staff.desk import Desk, acting, asked, back, desk_of, looked_for, staff, the_course
+from server.staff.roster.invitations import HandedOut, hand_out, invite_all
+from server.staff.roster.service import (
+    Member,
+    Wanted,
+    add,
+    change,
+    drop,
+    is_wanted,
+    last_submissions,
+    make_code,
+    membership_of,
+    roster,
+    roster_csv,
+    sections,
+    take_back,
+    withdraw_code,
+)
+
+PAGE = 200
+ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
+_STATES = (("here", "In the course"), ("code", "Came with a code"), ("dropped", "Dropped"), ("all", "All"))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A page of a roster. fit: how many there are on all pages; number: 1 for the first page."""
+
+    members: Sequence[Member]
+    fit: int
+    number: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class RosterPage:
+    """code: for enrolling oneself; None for none. uninvited: how many of them the viewer can send an invitation.
+
+    last: when each handed in something for the last time; query: the filter, for addresses
+    barred: whose accounts aren't the viewer's to make links for
+    """
+
+    desk: Desk
+    part: Part
+    last: Mapping[int, datetime]
+    wanted: Form
+    query: str
+    sections: list[str]
+    form: Form
+    code: str | None
+    counts: dict[str, int]
+    uninvited: int
+    barred: frozenset[int]
+    link: HandedOut | None = None
+    host: str = ""
+
+
+@staff.get("/roster")
+def show_roster(slug: str) -> str | tuple[str, int]:
+    """Who is in the course; nobody where it cannot be read who is asked for."""
+    page = _page(staff_of(slug), filled({"role": Role.STUDENT.value}))
+    return _html(page) if page.wanted.right else (_html(page), 422)
+
+
+@staff.get("/roster.csv")
+def export_roster(slug: str) -> Response:
+    """The roster as it can be imported again."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        members = roster(session, course.course_id)
+    with site().sessions.begin() as session:
+        subject = f"course {course.slug}"
+        note(
+            session,
+            acting(session),
+            "roster.exported",
+            subject,
+            course_id=course.course_id,
+            people=len(members),
+        )
+    text = roster_csv(members)
+    return csv_answer(text, f"{course.slug}-roster.csv")
+
+
+@staff.post("/roster")
+def add_member(slug: str) -> str | Response | tuple[str, int]:
+    """Take one person in."""
+    course = instructor_of(slug)
+    form = sent("email", "name", "role", "section")
+    role = _role(form)
+    if not form["name"]:
+        form.mistake("name", "Say what they are called.")
+    if form.right and role is not None:
+        try:
+            with site().sessions.begin() as session:
+                add(
+                    session, the_course(session, course), acting(session), email=form["email"], name=form["name"],
+                    role=role, section=form["section"],
+                )  # fmt: skip
+        except AccountError as error:
+            form.mistake("email" if "mail" in str(error) else "name", str(error))
+        except CourseError as error:
+            form.mistake("section" if "section" in str(error) else "email", str(error))
+        else:
+            return back("staff.show_roster", slug, "member-added")
+    return _html(_page(course, form)), 422
+
+
+@staff.post("/roster/<int(max=9007199254740991):person>")
+def change_member(slug: str, person: int) -> Response:
+    """Give one another role or section."""
+    course = instructor_of(slug)
+    form = sent("role", "section")
+    role = _role(form)
+    if role is None:
+        raise _refused("There is no such role.")
+    with site().sessions.begin() as session:
+        try:
+            change(
+                session, the_course(session, course), acting(session), person, role=role, section=form["section"]
+            )  # fmt: skip
+        except CourseError as error:
+            raise _refused(str(error)) from error
+    return back("staff.show_roster", slug, "member-changed")
+
+
+@staff.post("/roster/<int(max=9007199254740991):person>/drop")
+def drop_member(slug: str, person: int) -> Response:
+    """Somebody leaves; nothing is deleted."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        try:
+            drop(session, the_course(session, course), acting(session), person)
+        except CourseError as error:
+            raise _refused(str(error)) from error
+    return back("staff.show_roster", slug, "member-dropped")
+
+
+@staff.post("/roster/<int(max=9007199254740991):person>/take-back")
+def take_member_back(slug: str, person: int) -> Response:
+    """Somebody who left is in the course again."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        try:
+            take_back(session, the_course(session, course), acting(session), person)
+        except CourseError as error:
+            raise _refused(str(error)) from error
+    return back("staff.show_roster", slug, "member-back")
+
+
+@staff.post("/roster/<int(max=9007199254740991):person>/link")
+def make_link(slug: str, person: int) -> str:
+    """A link to set a password with; shown on the page that answers, and never again."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        try:
+            row = the_course(session, course)
+            membership_of(session, row, person)
+            link = hand_out(session, row, acting(session), session.get_one(Person, person))
+        except CourseError as error:
+            raise _refused(str(error)) from error
+    return _html(_page(course, filled({"role": Role.STUDENT.value}), link))
+
+
+@staff.post("/roster/invitations.csv")
+def make_invitations(slug: str) -> Response:
+    """A link for each who has no password yet, for a letter to all of them."""
+    course = instructor_of(slug)
+    with site().sessions.begin() as session:
+        links = invite_all(session, the_course(session, course), acting(session))
+    rows = ([link.email, link.name, f"{site_address()}{link.path}"] for link in links)
+    return csv_answer(written(("email", "name", "link"), rows), f"{course.slug}-invitations.csv")
+
+
+@staff.post("/roster/code")
+def change_code(slug: str) -> Response:
+    """Make a code for enrolling oneself, or withdraw it."""
+    course = instructor_of(slug)
+    withdraw = request.form.get("do") == "withdraw"
+    with site().sessions.begin() as session:
+        (withdraw_code if withdraw else make_code)(session, the_course(session, course), acting(session))
+    return back("staff.show_roster", slug, "code-withdrawn" if withdraw else "code-made")
+
+
+def csv_answer(text: str, name: str) -> Response:
+    """A table to be saved. It begins with the mark by which spreadsheets know UTF-8."""
+    answer = Response("\N{ZERO WIDTH NO-BREAK SPACE}" + text, mimetype="text/csv")
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
+def _page(course: Membership, form: Form, link: HandedOut | None = None) -> RosterPage:
+    wanted = looked_for(request.args, "text", "section", "state")
+    wanted.values["state"] = wanted["state"] or "here"
+    wanted.choose("state", _STATES)
+    with site().readers.begin() as session:
+        everybody = roster(session, course.course_id)
+        there_are = sections(session, course.course_id)
+        wanted.choose("section", [("", "All"), *((one, one) for one in there_are)])
+        fits = Wanted(wanted["text"], section=wanted["section"], state=wanted["state"])
+        shown = [one for one in everybody if is_wanted(one, fits)] if wanted.right else []
+        part = part_of(shown, asked("page", 6))
+        last = last_submissions(session, course.course_id, part.members)
+        invited = {one.person_id for one in everybody if one.dropped_at is None and not one.has_password}
+        barred = _barred(session, course, invited | {one.person_id for one in part.members})
+        code = the_course(session, course).enrolment_code
+    here = [one for one in everybody if one.dropped_at is None]
+    counts = {role.value: sum(one.role is role for one in here) for role in Role}
+    return RosterPage(
+        desk_of(course, "roster"), part, last, wanted, _query(wanted), there_are, form, code,
+        counts | {"dropped": len(everybody) - len(here)}, len(invited - barred), barred, link, site_address(),
+    )  # fmt: skip
+
+
+def _barred(session: Session, course: Membership, numbers: set[int]) -> frozenset[int]:
+    """Whose accounts the viewer can't make links for; nobody asks that of an assistant, who makes none."""
+    if not course.is_instructor:
+        return frozenset()
+    return frozenset(barriers(session, acting(session), sorted(numbers)))
+
+
+def _html(page: RosterPage) -> str:
+    offered = [(one, one) for one in page.sections]
+    return render_template("staff/roster.html", page=page, roles=ROLES, states=_STATES, sections=offered)
+
+
+def part_of(members: Sequence[Member], asked_for: str) -> Part:
+    """A page of them, as its address names it; the first or the last where there is none of that number."""
+    pages = max(1, -(-len(members) // PAGE))
+    number = int(asked_for) if asked_for.isascii() and asked_for.isdecimal() else 1
+    number = min(max(1, number), pages)
+    return Part(members[PAGE * (number - 1) : PAGE * number], len(members), number, pages)
+
+
+def _query(wanted: Form) -> str:
+    return urlencode({name: value for name, value in wanted.values.items() if value})
+
+
+def _role(form: Form) -> Role | None:
+    try:
+        return Role(form["role"])
+    except ValueError:
+        form.mistake("role", "There is no such role.")
+        return None
+
+
+def _refused(why: str) -> Refused:
+    return Refused(409, "not_possible", "This cannot be done", why)

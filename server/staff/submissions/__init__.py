@@ -1,0 +1,1 @@
+"""A course's submissions: filtered, and graded again."""

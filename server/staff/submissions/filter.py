@@ -1,0 +1,105 @@
+"""Which submissions an address or a form asks for.
+
+It is read strictly: what is shown by a filter can be graded again by it, so that nothing unreadable may ask for more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.accounts.access import Membership
+from server.courses.models import Role
+from server.courses.service import assignments_for, is_device_class
+from server.fleet.service import device_classes
+from server.grading.models import JobState
+from server.http.forms import Form
+from server.staff.desk import looked_for
+from server.staff.local_time import MomentError, read_moment, zone_named
+from server.staff.submissions.queries import Asked
+from server.submissions.models import Mode
+from server.submissions.service import CPU
+
+FIELDS = (
+    "assignment", "student", "verdict", "state", "mode", "late", "device", "one", "worker", "since", "until",
+)  # fmt: skip
+Choices = Mapping[str, tuple[tuple[str, str], ...]]
+"""What can be chosen in each field that is no text: values, each with what it is called."""
+
+_TIMES = ("since", "until")
+_STATES = {JobState.CANCELLED: "stopped"}
+_ALWAYS: Choices = {
+    "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
+    "state": (("", "Any state"), *((one.value, _STATES.get(one, one.value)) for one in JobState)),
+    "mode": (("", "For points and checks"), (Mode.RANK.value, "For points"), (Mode.CHECK.value, "Checks")),
+    "late": (("", "In time and late"), ("yes", "Late"), ("no", "In time")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What was typed, and what it asks for. Where the form has mistakes, it asks for nothing that may be shown."""
+
+    form: Form
+    asked: Asked
+    choices: Choices
+
+    @property
+    def given(self) -> dict[str, str]:
+        """As an address carries it."""
+        return {name: self.form[name] for name in FIELDS if self.form[name]}
+
+    @property
+    def around(self) -> dict[str, str]:
+        """The same, where it names a single one without that: the list that it is looked at in."""
+        return {name: value for name, value in self.given.items() if name != "one"}
+
+    @property
+    def words(self) -> list[str]:
+        """For people."""
+        labels = {
+            "late": "lateness", "device": "measured on", "one": "submission", "since": "handed in from",
+            "until": "handed in until",
+        }  # fmt: skip
+        return [
+            f"{labels.get(name, name)}: {dict(self.choices.get(name, ())).get(value, value)}"
+            for name, value in self.given.items()
+        ]
+
+
+def read_filter(session: Session, course: Membership, given: Mapping[str, str], now: datetime) -> Filter:
+    """What an address or a form asks for; what cannot be read is a mistake in the form."""
+    form = looked_for(given, *FIELDS)
+    choices = _choices(session, course, form["device"], now)
+    for name, offered in choices.items():
+        form.choose(name, offered)
+    since, until = (_moment(form, name, course) for name in _TIMES)
+    words = {name: form[name] for name in FIELDS if name not in _TIMES}
+    return Filter(form, Asked(**words, since=since, until=until), choices)
+
+
+def _choices(session: Session, course: Membership, device: str, now: datetime) -> Choices:
+    """device: the class that is asked for: nothing may be set or measured on it any more."""
+    found = assignments_for(session, course.course_id, Role.INSTRUCTOR)
+    classes = {one.device_class for one in found} | set(device_classes(session, now))
+    if is_device_class(device):
+        classes.add(device)
+    named = ((name, name) for name in sorted(classes - {"", CPU}))
+    return {
+        "assignment": (("", "All assignments"), *((one.slug, one.title) for one in found)),
+        "device": (("", "Any device"), *named, (CPU, "Checked only")),
+        **_ALWAYS,
+    }
+
+
+def _moment(form: Form, name: str, course: Membership) -> datetime | None:
+    try:
+        return read_moment(form[name], zone_named(course.time_zone))
+    except MomentError as error:
+        # a browser shows the field empty: it holds no other text than a time
+        form.mistake(name, f"{form[name]}: {error}")
+        return None

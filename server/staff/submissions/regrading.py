@@ -1,0 +1,238 @@
+"""Grading again what was handed in: what would be, doing it, how far it is, and ending it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import Session, aliased
+
+from kernels.verdict import Verdict
+from server.accounts.models import Person
+from server.audit.models import AuditEvent
+from server.audit.service import note
+from server.courses.models import Assignment
+from server.database.engine import Sessions
+from server.grading.models import Job, JobKind, JobState
+from server.staff.submissions.queries import Asked, Chosen, chosen
+from server.submissions.changes import NotPossible, cancel, regrade
+from server.submissions.models import Submission
+from worker.contract.messages import Ticket
+
+MOST = 5_000
+"""How many are graded again at one request."""
+
+_DID = "assignment.regraded"
+_AT_ONCE = 100
+_LONGEST_SECONDS = 10.0
+_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What would be graded again. more: whether others fit, which come after these; filter: what chose them."""
+
+    submissions: tuple[Chosen, ...]
+    more: bool
+    filter: str
+
+    @property
+    def waiting(self) -> int:
+        """How many are left out."""
+        return sum(one.waits for one in self.submissions)
+
+    @property
+    def count(self) -> int:
+        """How many are graded again."""
+        return len(self.submissions) - self.waiting
+
+    @property
+    def last(self) -> int:
+        """The number of the last one."""
+        return self.submissions[-1].number if self.submissions else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One time that staff had things graded again. by: None for the command line."""
+
+    number: int
+    at: datetime
+    by: str | None
+    course: str
+    assignment_id: int
+    assignment: str
+    title: str
+    first: int
+    last: int
+    total: int
+    waiting: int
+    running: int
+    done: int
+    cancelled: int
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do."""
+        return not self.waiting and not self.running
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A verdict that came out otherwise."""
+
+    public_id: str
+    student: str
+    was: Verdict
+    now: Verdict
+
+
+def plan(
+    session: Session,
+    course_id: int,
+    asked: Asked,
+    newest: int | None = None,
+    *,
+    after: int = 0,
+    most: int | None = None,
+) -> Planned:
+    """What a filter fits. most: how many at once; None for all, where nobody waits for an answer.
+
+    after, newest: numbers of submissions: only those between them; newest: None for any
+    """
+    found = chosen(session, course_id, asked, after, newest, None if most is None else most + 1)
+    return Planned(tuple(found[:most]), most is not None and len(found) > most, asked.narrowed)
+
+
+def begin(session: Session, planned: Planned, actor: Person | None, now: datetime | None = None) -> list[int]:
+    """Grade all of it again; returns the numbers of the new jobs."""
+    made: list[int] = []
+    for number in sorted({one.assignment_id for one in planned.submissions}):
+        only = {one.number for one in planned.submissions if one.assignment_id == number}
+        made += regrade(
+            session, session.get_one(Assignment, number), actor, now, only=only, by=planned.filter
+        )
+    return made
+
+
+def runs(session: Session, course_id: int, limit: int = 10, number: int | None = None) -> list[Run]:
+    """The last ones of a course, the latest first; number: that one alone."""
+    query = (
+        select(AuditEvent, Person.name)
+        .outerjoin(Person, Person.id == AuditEvent.actor_id)
+        .where(AuditEvent.course_id == course_id, AuditEvent.action == _DID)
+        .order_by(AuditEvent.id.desc())
+        .limit(limit)
+    )
+    if number is not None:
+        query = query.where(AuditEvent.id == number)
+    found = [_run(session, event, name) for event, name in session.execute(query).all()]
+    return [run for run in found if run is not None]
+
+
+def turned(session: Session, run: Run) -> list[Turned]:
+    """Whose verdict came out otherwise than before, the first hundred; a fault of ours is no verdict."""
+    before = aliased(Job)
+    earlier = (
+        select(before.verdict)
+        .where(
+            before.submission_id == Job.submission_id,
+            before.id < Job.id,
+            before.state == JobState.DONE,
+            before.verdict != Verdict.SYSTEM_ERROR,
+        )
+        .order_by(before.id.desc())
+        .limit(1)
+        .correlate(Job)
+        .scalar_subquery()
+    )
+    query = (
+        select(Submission.public_id, Person.name, earlier, Job.verdict)
+        .join(Submission, Submission.id == Job.submission_id)
+        .join(Person, Person.id == Submission.person_id)
+        .where(
+            *_of(run.first, run.last, run.assignment_id), Job.state == JobState.DONE,
+            Job.verdict != Verdict.SYSTEM_ERROR, Job.verdict != earlier,
+        )
+        .order_by(Job.id)
+        .limit(_SHOWN)
+    )  # fmt: skip
+    return [Turned(*row) for row in session.execute(query)]
+
+
+def cancel_waiting(sessions: Sessions, run: Run, course_id: int, actor_id: int | None) -> list[Ticket]:
+    """End what no worker has taken yet, as far as a request has time for; returns the tickets to revoke.
+
+    What is cancelled keeps the verdict that it had.
+    """
+    tickets: list[Ticket] = []
+    last = time.monotonic() + _LONGEST_SECONDS
+    count = 0
+    while time.monotonic() < last:
+        with sessions.begin() as session:
+            actor = None if actor_id is None else session.get_one(Person, actor_id)
+            some = session.scalars(_waiting(run).limit(_AT_ONCE)).all()
+            ended = _cancel(session, some, actor, tickets)
+            if not some:
+                break
+            count += ended
+    with sessions.begin() as session:
+        actor = None if actor_id is None else session.get_one(Person, actor_id)
+        subject = f"assignment {run.course}/{run.assignment}"
+        note(
+            session, actor, "regrade.cancelled", subject, course_id=course_id, regrade=run.number, jobs=count
+        )
+    return tickets
+
+
+def _cancel(session: Session, numbers: Sequence[int], actor: Person | None, tickets: list[Ticket]) -> int:
+    ended = 0
+    for number in numbers:
+        try:
+            tickets += cancel(session, number, actor, noted=False)
+        except NotPossible:  # it was done meanwhile
+            continue
+        ended += 1
+    return ended
+
+
+def _waiting(run: Run) -> Select[int]:
+    return (
+        select(Job.id)
+        .join(Submission, Submission.id == Job.submission_id)
+        .where(*_of(run.first, run.last, run.assignment_id), Job.state == JobState.QUEUED)
+        .order_by(Job.id.desc())
+    )
+
+
+def _run(session: Session, event: AuditEvent, by: str | None) -> Run | None:
+    number, first, last = (event.detail.get(name) for name in ("assignment", "first", "last"))
+    if not (isinstance(number, int) and isinstance(first, int) and isinstance(last, int)):
+        return None
+    assignment = session.get(Assignment, number)
+    if assignment is None or assignment.course_id != event.course_id:
+        return None
+    counted = (
+        select(Job.state, func.count())
+        .join(Submission, Submission.id == Job.submission_id)
+        .where(*_of(first, last, assignment.id))
+        .group_by(Job.state)
+    )
+    states: dict[JobState, int] = {state: count for state, count in session.execute(counted)}  # noqa: C416 - typed so
+    return Run(
+        event.id, event.at, by, assignment.course.slug, assignment.id, assignment.slug, assignment.title, first, last,
+        sum(states.values()), states.get(JobState.QUEUED, 0), states.get(JobState.RUNNING, 0),
+        states.get(JobState.DONE, 0), states.get(JobState.CANCELLED, 0),
+    )  # fmt: skip
+
+
+def _of(first: int, last: int, assignment: int) -> tuple[ColumnElement[bool], ...]:
+    """The jobs of one run: its numbers, and no others of the kind for the same assignment between them."""
+    return (
+        Job.id.between(first, last),
+        Job.kind == JobKind.REGRADE,
+        Submission.assignment_id == assignment,
+    )

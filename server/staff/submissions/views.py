@@ -1,0 +1,196 @@
+"""Submissions of the whole course, and having them graded again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Response, jsonify, render_template, request, url_for
+
+from server.accounts.access import Membership, nothing_here, staff_of, viewer
+from server.http.forms import number_of
+from server.http.problems import Refused
+from server.http.site import site
+from server.staff.desk import Desk, acting, asked, back, desk_of, staff
+from server.staff.submissions import regrading
+from server.staff.submissions.filter import Filter, read_filter
+from server.staff.submissions.queries import Part, listing, newest
+from server.staff.submissions.regrading import Planned, Run, Turned, begin, cancel_waiting, plan, runs, turned
+from server.submissions.cancelling import revoke
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionsPage:
+    """query: the filter, for addresses; state: where the list is asked for again; "" on later pages."""
+
+    desk: Desk
+    filter: Filter
+    part: Part
+    query: str
+    state: str
+    filtered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmPage:
+    """What would be graded again.
+
+    after, newest: numbers of submissions, between which those are that are meant; rest: where those are that come after
+    """
+
+    desk: Desk
+    filter: Filter
+    planned: Planned
+    after: int
+    newest: int
+    most: int
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegradePage:
+    """How far a regrade is; turned: whose verdict came out otherwise."""
+
+    desk: Desk
+    run: Run
+    turned: list[Turned]
+
+
+@dataclass(frozen=True, slots=True)
+class RegradesPage:
+    """The last regrades."""
+
+    desk: Desk
+    runs: list[Run]
+
+
+@staff.get("/submissions")
+def show_submissions(slug: str) -> str | tuple[str, int]:
+    """The newest first; none where it cannot be read which."""
+    course = staff_of(slug)
+    wanted = _filter(course, request.args)
+    return _list(course, wanted) if wanted.form.right else (_list(course, wanted), 422)
+
+
+@staff.get("/submissions/state")
+def submissions_state(slug: str) -> Response:
+    """The list as it is now, for a page that stands open."""
+    course = staff_of(slug)
+    page = _listed(course, _filter(course, request.args))
+    html = render_template("staff/submission_rows.html", page=page)
+    return jsonify(html=html, final=not page.filter.form.right)
+
+
+@staff.get("/regrade")
+def confirm_regrade(slug: str) -> str | tuple[str, int]:
+    """How many would be graded again, before any is."""
+    course = staff_of(slug)
+    wanted = _filter(course, request.args)
+    if not wanted.form.right:
+        return _list(course, wanted), 422
+    after, until = (number_of(request.args, name) for name in ("after", "newest"))
+    with site().readers.begin() as session:
+        until = newest(session) if until is None else until
+        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrading.MOST)
+    page = ConfirmPage(
+        desk_of(course, "submission"), wanted, planned, after or 0, until, regrading.MOST,
+        url_for("staff.confirm_regrade", slug=slug, **_rest(wanted, planned, until)),
+    )  # fmt: skip
+    return render_template("staff/confirm_regrade.html", page=page)
+
+
+@staff.post("/regrade")
+def regrade_all(slug: str) -> Response | tuple[str, int]:
+    """Do it; where there is more than is done at once, on to the rest."""
+    course = staff_of(slug)
+    wanted = _filter(course, request.form)
+    if not wanted.form.right:
+        return _list(course, wanted), 422
+    after, until = (number_of(request.form, name) for name in ("after", "newest"))
+    if until is None:
+        raise Refused(
+            422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again."
+        )
+    with site().sessions.begin() as session:
+        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrading.MOST)
+        if planned.count:
+            begin(session, planned, acting(session), datetime.now(UTC))
+    if planned.more:
+        return back("staff.confirm_regrade", slug, "regrade-begun", **_rest(wanted, planned, until))
+    if not planned.count:
+        return back("staff.show_submissions", slug)
+    with site().readers.begin() as session:
+        made = runs(session, course.course_id, 1)
+    if len({one.assignment_id for one in planned.submissions}) == 1 and made:
+        return back("staff.show_regrade", slug, "regrade-begun", number=made[0].number)
+    return back("staff.show_regrades", slug, "regrade-begun")
+
+
+@staff.get("/regrades")
+def show_regrades(slug: str) -> str:
+    """The last ones."""
+    course = staff_of(slug)
+    with site().readers.begin() as session:
+        page = RegradesPage(desk_of(course, "submission"), runs(session, course.course_id, 20))
+    return render_template("staff/regrades.html", page=page)
+
+
+@staff.get("/regrades/<int(max=9007199254740991):number>")
+def show_regrade(slug: str, number: int) -> str:
+    """How far one is."""
+    return render_template("staff/regrade.html", page=_regrade(staff_of(slug), number))
+
+
+@staff.get("/regrades/<int(max=9007199254740991):number>/state")
+def regrade_state(slug: str, number: int) -> Response:
+    """The same, for a page that stands open."""
+    page = _regrade(staff_of(slug), number)
+    return jsonify(html=render_template("staff/regrade_progress.html", page=page), final=page.run.over)
+
+
+@staff.post("/regrades/<int(max=9007199254740991):number>/cancel")
+def cancel_regrade(slug: str, number: int) -> Response:
+    """End what still waits."""
+    course = staff_of(slug)
+    run = _regrade(course, number).run
+    tickets = cancel_waiting(site().sessions, run, course.course_id, viewer().id)
+    revoke(site().settings.redis_url, tickets)
+    return back("staff.show_regrade", slug, "regrade-cancelled", number=number)
+
+
+def _regrade(course: Membership, number: int) -> RegradePage:
+    with site().readers.begin() as session:
+        found = runs(session, course.course_id, 1, number)
+        if not found:
+            raise nothing_here()
+        return RegradePage(desk_of(course, "submission"), found[0], turned(session, found[0]))
+
+
+def _filter(course: Membership, given: Mapping[str, str]) -> Filter:
+    with site().readers.begin() as session:
+        return read_filter(session, course, given, datetime.now(UTC))
+
+
+def _list(course: Membership, wanted: Filter) -> str:
+    return render_template("staff/submissions.html", page=_listed(course, wanted))
+
+
+def _listed(course: Membership, wanted: Filter) -> SubmissionsPage:
+    after = asked("after", 40)
+    part = Part((), "")
+    if wanted.form.right:
+        with site().readers.begin() as session:
+            part = listing(session, course.course_id, wanted.asked, after)
+    query = urlencode(wanted.given)
+    lives = wanted.form.right and not after
+    state = f"{url_for('staff.submissions_state', slug=course.slug)}?{query}" if lives else ""
+    filtered = bool(query or after) or not wanted.form.right
+    return SubmissionsPage(desk_of(course, "submission"), wanted, part, query, state, filtered)
+
+
+def _rest(wanted: Filter, planned: Planned, until: int) -> dict[str, Any]:
+    """Which of a filter's submissions come after those that are planned."""
+    return {**wanted.given, "after": planned.last, "newest": until}

@@ -1,0 +1,104 @@
+"""What there is to hand in, for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from flask import Blueprint, Response, jsonify
+
+from server.accounts.identity import person_asking
+from server.courses.models import Assignment, Counts
+from server.courses.service import visible_assignments
+from server.http.operation import Moment, operation
+from server.http.site import site
+from server.submissions.allowance import Allowance, allowances
+
+assignments = Blueprint("assignments", __name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentAnswer:
+    """An assignment as it is for you, extensions included.
+
+    id: as it is named when something is handed in
+    device_class: what it is measured on; "" where it is checked only
+    open: whether something can be handed in now
+    due_at: None where it is never late; closes_at: the last moment for late ones, None where there is none
+    late_percent_per_day: of the points, lost for each day begun after `due_at`
+    counts: which submission is graded: the best, the last, or the one that you chose
+    attempts: how many submissions for the ranking you have in all; None for any number
+    attempts_left: of these; None as `attempts`
+    min_interval_seconds: between two for the ranking; checks_per_hour: how many may be checked only
+    checks_left: of these, now
+    page: the address of its page
+    """
+
+    id: str
+    course: str
+    title: str
+    exercise: str
+    device_class: str
+    points: float
+    open: bool
+    opens_at: Moment | None
+    due_at: Moment | None
+    closes_at: Moment | None
+    late_percent_per_day: float
+    counts: Counts
+    attempts: int | None
+    attempts_left: int | None
+    min_interval_seconds: int
+    checks_per_hour: int
+    checks_left: int
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentsAnswer:
+    """What there is to hand in, what is due first before the others."""
+
+    assignments: tuple[AssignmentAnswer, ...]
+
+
+@assignments.get("/assignments")
+@operation(AssignmentsAnswer)
+def listed() -> Response:
+    """The assignments of your courses that go on, with your deadlines and limits."""
+    person = person_asking().id
+    now = datetime.now(UTC)
+    with site().readers.begin() as session:
+        found = visible_assignments(session, person, now)
+        mine = allowances(session, found, person, now)
+        answers = tuple(_answer(each, mine[each.id], now) for each in found)
+    return jsonify(asdict(AssignmentsAnswer(answers)))
+
+
+def _answer(assignment: Assignment, mine: Allowance, now: datetime) -> AssignmentAnswer:
+    deadlines = mine.deadlines
+    opened = assignment.opens_at is None or assignment.opens_at <= now
+    course = assignment.course
+    return AssignmentAnswer(
+        id=f"{course.slug}/{assignment.slug}",
+        course=course.title,
+        title=assignment.title,
+        exercise=assignment.exercise.name,
+        device_class=assignment.device_class,
+        points=assignment.points,
+        open=opened and not deadlines.closed(now),
+        opens_at=_moment(assignment.opens_at),
+        due_at=_moment(deadlines.due_at),
+        closes_at=_moment(deadlines.closes_at),
+        late_percent_per_day=assignment.late_percent_per_day,
+        counts=assignment.counts,
+        attempts=mine.attempts,
+        attempts_left=mine.left,
+        min_interval_seconds=assignment.min_interval_seconds,
+        checks_per_hour=mine.checks,
+        checks_left=max(0, mine.checks - mine.checked),
+        page=f"/courses/{course.slug}/{assignment.slug}/",
+    )
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

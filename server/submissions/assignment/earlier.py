@@ -1,0 +1,107 @@
+"""Something handed in before, to be changed and handed in again, with what was found on its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.rendering.page.listing.marks import marks, title_of
+from kernels.report import Report
+from kernels.verdict import Finding, Verdict
+from server.grading.models import Result, Source
+from server.grading.reports import ReportError, unpack
+from server.submissions.models import Submission
+from server.submissions.result.report_reading import read_report
+
+_MOST_TOLD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LineMark:
+    """What the editor shows at a line; severity: error or warning; column: None for all of the line."""
+
+    line: int
+    column: int | None
+    kind: str
+    message: str
+    severity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A finding in words. line: None for one that is about no line, such as a wrong number in the result."""
+
+    line: int | None
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A submission of one's own.
+
+    verdict: None while there is none
+    told: the first findings in words, in their order
+    """
+
+    public_id: str
+    created_at: datetime
+    text: str
+    verdict: Verdict | None
+    marks: Sequence[LineMark]
+    told: Sequence[Told]
+
+
+def earlier(
+    session: Session, person_id: int, assignment_id: int, public_id: str | None = None
+) -> Earlier | None:
+    """The one of that name, or the last one; None where this person has none such for the assignment."""
+    query = select(Submission).where(
+        Submission.person_id == person_id, Submission.assignment_id == assignment_id
+    )
+    if public_id is not None:
+        if not (public_id.isascii() and public_id.isalnum()):
+            return None
+        query = query.where(Submission.public_id == public_id)
+    found = session.scalar(query.order_by(Submission.created_at.desc(), Submission.id.desc()).limit(1))
+    if found is None:
+        return None
+    content = session.scalars(select(Source.content).where(Source.digest == found.source_digest)).one()
+    job = found.judged_job
+    report = None if job is None or job.verdict is None else _report(session, job.id, job.verdict)
+    findings = () if report is None else report.findings
+    return Earlier(
+        public_id=found.public_id,
+        created_at=found.created_at,
+        text=content.decode("utf-8", errors="replace"),
+        verdict=None if job is None else job.verdict,
+        marks=_marks(findings),
+        told=[Told(found.line, title_of(found), found.message) for found in findings[:_MOST_TOLD]],
+    )
+
+
+def _report(session: Session, job: int, verdict: Verdict) -> Report | None:
+    packed = session.scalar(select(Result.report).where(Result.job_id == job))
+    try:
+        return None if packed is None else read_report(unpack(packed), verdict)
+    except ReportError:
+        return None
+
+
+def _marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
+    """At all lines that a finding is about."""
+    return [
+        LineMark(
+            line=line,
+            column=mark.column,
+            kind=mark.title,
+            message=mark.text or f"{mark.place or 'the other place'}, see line {mark.line}",
+            severity="warning" if mark.warning else "error",
+        )
+        for line, found in sorted(marks(tuple(findings)).items())
+        for mark in found
+    ]

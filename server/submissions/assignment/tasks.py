@@ -1,0 +1,212 @@
+"""What somebody has to do, and how far they are: for the home page and a course's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.exercise.model import Metric
+from server.courses.models import Assignment, Course, Extension, Membership, Role
+from server.courses.service import assignments_for, find_course, visible_assignments
+from server.grading.metric import metric_of
+from server.submissions.counting import Counted, Deadlines, Entry, best, counted, due_for
+from server.submissions.entries import own_entries
+from server.submissions.models import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An assignment as it is for one person.
+
+    usual: everybody's deadlines, without an extension; extra_attempts: that this person was granted
+    metric: by which measurements are compared
+    counted: what counts of what they handed in; None for nothing yet
+    best: the best of it, which may be another one; None as `counted`
+    entries: all that they handed in, the first one first
+    """
+
+    course: str
+    course_title: str
+    time_zone: str
+    slug: str
+    title: str
+    points: float
+    device_class: str
+    metric: Metric
+    opens_at: datetime | None
+    listed: bool
+    deadlines: Deadlines
+    usual: Deadlines
+    extra_attempts: int
+    counted: Counted | None
+    best: Counted | None
+    entries: Sequence[Entry]
+
+    @property
+    def address(self) -> str:
+        """Of its page."""
+        return f"/courses/{self.course}/{self.slug}/"
+
+    @property
+    def due_extended(self) -> bool:
+        """Whether it is due for this person on another day than for others."""
+        return self.deadlines.due_at != self.usual.due_at
+
+    @property
+    def closing_extended(self) -> bool:
+        """Whether it closes for this person later than for others."""
+        return self.deadlines.closes_at != self.usual.closes_at
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a verdict is still to come."""
+        return any(entry.under_way for entry in self.entries)
+
+    @property
+    def checked(self) -> Entry | None:
+        """The last that was only checked and has a verdict, for whoever handed nothing in yet."""
+        return next((one for one in reversed(self.entries) if one.mode is Mode.CHECK and one.judged), None)
+
+    @property
+    def done(self) -> bool:
+        """Whether a right kernel counts."""
+        return self.counted is not None and self.counted.entry.accepted
+
+    @property
+    def at_its_best(self) -> bool:
+        """Whether nothing better can be handed in: it is right, and no GPU says how fast it is."""
+        return self.done and not self.device_class
+
+    def closed(self, now: datetime) -> bool:
+        """Whether nothing is taken any more."""
+        return self.deadlines.closed(now)
+
+    def overdue(self, now: datetime) -> bool:
+        """Whether it is late by now."""
+        return self.deadlines.due_at is not None and now > self.deadlines.due_at
+
+
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """A course that somebody is in."""
+
+    slug: str
+    title: str
+    role: Role
+    archived: bool
+
+
+def attended(session: Session, person_id: int) -> Sequence[Attended]:
+    """The courses that somebody is in, those that go on first, the newest first."""
+    query = (
+        select(Course, Membership.role)
+        .join(Membership, Membership.course_id == Course.id)
+        .where(Membership.person_id == person_id, Membership.dropped_at.is_(None))
+        .order_by(Course.archived_at.is_not(None), Course.created_at.desc(), Course.slug)
+    )
+    return [
+        Attended(course.slug, course.title, role, course.archived_at is not None)
+        for course, role in session.execute(query)
+    ]
+
+
+def all_courses(session: Session) -> Sequence[Attended]:
+    """Every course, for whoever runs the server and so is an instructor everywhere."""
+    query = select(Course).order_by(Course.archived_at.is_not(None), Course.created_at.desc(), Course.slug)
+    return [
+        Attended(course.slug, course.title, Role.INSTRUCTOR, course.archived_at is not None)
+        for course in session.scalars(query)
+    ]
+
+
+def find_attended(session: Session, slug: str) -> Attended | None:
+    """A course as whoever runs the server attends it."""
+    course = find_course(session, slug)
+    if course is None:
+        return None
+    return Attended(course.slug, course.title, Role.INSTRUCTOR, course.archived_at is not None)
+
+
+def tasks_everywhere(session: Session, person_id: int, now: datetime) -> Sequence[Task]:
+    """What somebody has to do as a student, in all courses that go on, what is due first before the others."""
+    learns = {one.slug for one in attended(session, person_id) if one.role is Role.STUDENT}
+    if not learns:
+        return []
+    found = [each for each in visible_assignments(session, person_id, now) if each.course.slug in learns]
+    return sorted(_tasks(session, found, person_id), key=_by_due)
+
+
+def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
+    """Of tasks in the order of their days what is still worth doing.
+
+    First what is to be done and not yet due, then what is late already, the latest first, then what is done and could
+    be made better. What is closed is left out, and so is what is done and past, or as good as it can be.
+    """
+    ahead: list[Task] = []
+    late: list[Task] = []
+    done: list[Task] = []
+    for task in tasks:
+        if task.closed(now) or task.at_its_best:
+            continue
+        if not task.overdue(now):
+            (done if task.done else ahead).append(task)
+        elif not task.done:
+            late.append(task)
+    return [*ahead, *reversed(late), *done]
+
+
+def tasks_in(session: Session, course_id: int, role: Role, person_id: int, now: datetime) -> Sequence[Task]:
+    """The assignments of one course."""
+    return sorted(_tasks(session, assignments_for(session, course_id, role, now), person_id), key=_by_due)
+
+
+def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
+    """One of them."""
+    (only,) = _tasks(session, [assignment], person_id)
+    return only
+
+
+def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) -> Iterable[Task]:
+    extensions = _extensions(session, assignments, person_id)
+    handed_in = own_entries(session, assignments, person_id)
+    for assignment in assignments:
+        extension = extensions.get(assignment.id)
+        deadlines = due_for(assignment, extension)
+        entries = handed_in.get(assignment.id, ())
+        yield Task(
+            course=assignment.course.slug,
+            course_title=assignment.course.title,
+            time_zone=assignment.course.time_zone,
+            slug=assignment.slug,
+            title=assignment.title,
+            points=assignment.points,
+            device_class=assignment.device_class,
+            metric=metric_of(assignment.exercise),
+            opens_at=assignment.opens_at,
+            listed=assignment.listed,
+            deadlines=deadlines,
+            usual=due_for(assignment, None),
+            extra_attempts=extension.extra_attempts if extension else 0,
+            counted=counted(assignment, deadlines, entries),
+            best=best(assignment, deadlines, entries),
+            entries=entries,
+        )
+
+
+def _extensions(
+    session: Session, assignments: Sequence[Assignment], person_id: int
+) -> Mapping[int, Extension]:
+    query = select(Extension).where(
+        Extension.person_id == person_id, Extension.assignment_id.in_([one.id for one in assignments])
+    )
+    return {found.assignment_id: found for found in session.scalars(query)}
+
+
+def _by_due(task: Task) -> tuple[bool, float, str]:
+    """By the person's own day; what is never due comes last."""
+    due_at = task.deadlines.due_at
+    return due_at is None, 0.0 if due_at is None else due_at.timestamp(), task.slug

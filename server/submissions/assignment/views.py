@@ -1,0 +1,175 @@
+"""Pages of courses and assignments, for everybody who is in them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from flask import Blueprint, Response, render_template, request
+from markupsafe import Markup
+from sqlalchemy.orm import Session
+
+from kernels.rendering.page.linked import linked
+from server.accounts import limits
+from server.accounts.access import Membership, Viewer, member_of, nothing_here, viewer
+from server.courses.exercises import figure_of, material_of
+from server.courses.models import Assignment
+from server.courses.service import find_assignment, is_shown
+from server.http.arrival import LARGEST_FORM
+from server.http.numbers import zone_of
+from server.http.site import site
+from server.submissions import allowance
+from server.submissions.accepting import accept_request, refuse_if_full
+from server.submissions.assignment.form import Sent, read_sent
+from server.submissions.assignment.page import assignment_page
+from server.submissions.assignment.tasks import tasks_in
+from server.submissions.refusals import DiskFull, NotAccepted, TooOften
+from server.submissions.service import HandedIn
+
+courses = Blueprint("courses", "server.submissions", template_folder="templates", url_prefix="/courses")
+
+_HAND_IN = "courses.hand_in"
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a request is: the course and the name of an assignment, and the time at which it is asked for."""
+
+    who: Viewer
+    course: Membership
+    slug: str
+    now: datetime
+
+
+@courses.app_template_filter("in_code")
+def in_code(text: str) -> Markup:
+    """A sentence of a report, whose pieces of code look like code."""
+    return linked(text, 0)
+
+
+@courses.url_value_preprocessor
+def _take_large_forms(endpoint: str | None, values: dict[str, str] | None) -> None:
+    """Before anything looks at the form."""
+    if endpoint == _HAND_IN:
+        request.max_content_length = request.max_form_memory_size = LARGEST_FORM
+
+
+@courses.get("/<course>/")
+def show_course(course: str) -> str:
+    """What there is to do in a course."""
+    who, here, now = viewer(), member_of(course), datetime.now(UTC)
+    with site().readers.begin() as session:
+        tasks = tasks_in(session, here.course_id, here.role, who.id, now)
+    return render_template("assignments/course.html", course=here, tasks=tasks, now=now)
+
+
+@courses.get("/<course>/<name>/")
+def show_assignment(course: str, name: str) -> str:
+    """An assignment: what is asked, what counts, and the form to hand in."""
+    return _page(_place(course, name), came_from=request.args.get("from"))
+
+
+@courses.post("/<course>/<name>/submissions")
+def hand_in(course: str, name: str) -> Response:
+    """Hand in; what cannot be taken comes back on the same page, with what was typed."""
+    place = _place(course, name)
+    with site().readers.begin() as session:
+        assignment = _find(session, place).id
+    sent = read_sent()
+    if sent.source is None:
+        return _again(place, sent, 422)
+    handed_in = HandedIn(place.who.id, assignment, sent.source, sent.mode, key=sent.request_key)
+    try:
+        refuse_if_full(handed_in)
+        limits.count(site().sessions, allowance.SUBMITS, f"person {place.who.id}")
+        accepted = accept_request(handed_in)
+    except limits.TooOften as error:
+        return _again(
+            place, sent, 429, "That was very often. Wait a minute, then send it again.", error.seconds
+        )
+    except TooOften as error:
+        return _again(place, sent, 429, _told(error, place), error.seconds)
+    except DiskFull as error:
+        return _again(place, sent, 503, _told(error, place), error.seconds)
+    except NotAccepted as error:
+        return _again(place, sent, 422, _told(error, place))
+    logger.info("accepted submission %s", accepted.submission.public_id)
+    return Response(status=303, headers={"Location": f"/submissions/{accepted.submission.public_id}"})
+
+
+@courses.get("/<course>/<name>/starter.cu")
+def starter(course: str, name: str) -> Response:
+    """The file to begin with."""
+    place = _place(course, name)
+    with site().readers.begin() as session:
+        given = material_of(session, _find(session, place).exercise)
+    if given is None or given.starter is None:
+        raise nothing_here()
+    response = Response(given.starter, mimetype="text/plain")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}.cu"'
+    return response
+
+
+@courses.get("/<course>/<name>/figures/<file>")
+def figure(course: str, name: str, file: str) -> Response:
+    """A figure of the handout, and no other file of the exercise."""
+    place = _place(course, name)
+    with site().readers.begin() as session:
+        found = figure_of(session, _find(session, place).exercise, file)
+    if found is None:
+        raise nothing_here()
+    response = Response(found, mimetype="image/svg+xml")
+    response.headers["Cache-Control"] = "private, max-age=3600"
+    return response
+
+
+def _place(course: str, name: str) -> _Place:
+    """Raises Refused where whoever asks is in no such course."""
+    return _Place(viewer(), member_of(course), name, datetime.now(UTC))
+
+
+def _find(session: Session, place: _Place) -> Assignment:
+    """Raises Refused where there is no such assignment for whoever asks."""
+    found = find_assignment(session, f"{place.course.slug}/{place.slug}")
+    if found is None or not is_shown(found, place.course.role, place.now):
+        raise nothing_here()
+    return found
+
+
+def _page(place: _Place, *, came_from: str | None = None, sent: Sent | None = None, refused: str = "") -> str:
+    """The assignment's page. refused: why what was sent cannot be taken, where that is no mistake in a field."""
+    with site().readers.begin() as session:
+        found = assignment_page(
+            session,
+            place.who,
+            place.course,
+            _find(session, place),
+            place.now,
+            came_from=came_from,
+            sent=sent,
+            most_under_way=site().settings.under_way,
+        )
+    mistake = sent.mistake if sent else None
+    return render_template(
+        "assignments/assignment.html",
+        page=found,
+        mistake=mistake,
+        refused=refused,
+        told=partial(_told, place=place),
+    )
+
+
+def _again(place: _Place, sent: Sent, status: int, refused: str = "", seconds: int = 0) -> Response:
+    response = Response(_page(place, sent=sent, refused=refused), status)
+    if seconds:
+        response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+def _told(error: NotAccepted, place: _Place) -> str:
+    """In the reader's own time."""
+    zone = zone_of(place.course.time_zone)
+    return error.told(lambda at: f"{at.astimezone(zone):%H:%M on %a %d %b (%Z)}")

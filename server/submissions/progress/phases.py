@@ -1,0 +1,289 @@
+"""How far a submission has come, in the words of its page: phases with their times, its place, what is at work now.
+
+Made of what the database says, which is the truth, and of what workers hint at, which says more and may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from kernels.verdict import Verdict
+from server.grading.models import MAX_ATTEMPTS, JobKind, JobState, StepState
+from server.grading.queue import Place
+from server.submissions.progress.jobs import JobSeen, StepSeen
+from worker.contract.hints import Hint
+from worker.contract.messages import StepKind
+
+
+class PhaseState(StrEnum):
+    """Where a phase is. left_out: the kernel did not come so far."""
+
+    WAITING = "waiting"
+    NOW = "now"
+    DONE = "done"
+    LEFT_OUT = "left_out"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the way.
+
+    seconds: that it took; None where it goes on, or nobody could tell
+    began: when it began, for one that goes on
+    detail: how far it has come, in words
+    """
+
+    key: str
+    title: str
+    state: PhaseState
+    seconds: float | None = None
+    began: datetime | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """All of it.
+
+    headline: what happens now, in a few words; explanation: what is to be known about it
+    note: what went wrong on the way, which is not the kernel's doing; "" mostly
+    """
+
+    state: JobState
+    verdict: Verdict | None
+    regrade: bool
+    headline: str
+    explanation: str
+    note: str
+    phases: tuple[Phase, ...]
+    place: Place | None
+    attempt: int
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.state in {JobState.DONE, JobState.CANCELLED}
+
+
+@dataclass(slots=True)
+class Trail:
+    """What workers hinted at about one attempt at a step.
+
+    begun: when each phase was first heard of; worked: when it was told, by the worker's clock
+    """
+
+    step: StepKind
+    attempt: int
+    phase: str
+    detail: str
+    begun: dict[str, datetime] = field(default_factory=dict)
+    worked: dict[str, float] = field(default_factory=dict)
+
+    def fits(self, step: StepSeen) -> bool:
+        """Whether it is about that step's present attempt."""
+        return step.kind is self.step and step.attempt == self.attempt
+
+
+Trails = Mapping[StepKind, Trail]
+
+
+def follow(trails: dict[StepKind, Trail], hint: Hint, now: datetime) -> None:
+    """Let a hint continue the trail of its step, or begin another for a later attempt."""
+    trail = trails.get(hint.step)
+    if trail is None or hint.attempt > trail.attempt:
+        trail = trails[hint.step] = Trail(hint.step, hint.attempt, hint.phase, hint.detail)
+    elif hint.attempt < trail.attempt:
+        return
+    trail.phase, trail.detail = hint.phase, hint.detail
+    trail.begun.setdefault(hint.phase, now)
+    trail.worked.setdefault(hint.phase, hint.at)
+
+
+def progress_of(job: JobSeen, trails: Trails) -> Progress:
+    """The progress of a submission's last job."""
+    check, measure = job.step(StepKind.CHECK), job.step(StepKind.MEASURE)
+    phases = [*_checking(job, check, trails.get(StepKind.CHECK))]
+    if job.device_class:
+        phases.append(_measuring(job, measure, trails.get(StepKind.MEASURE)))
+    step = job.open_step
+    waits = step is not None and not _begun(step, _followed(step, trails.get(step.kind)))
+    headline, explanation = _words(job, phases, waits=waits)
+    return Progress(
+        state=job.state,
+        verdict=job.verdict,
+        regrade=job.kind is JobKind.REGRADE,
+        headline=headline,
+        explanation=explanation,
+        note=_note(step),
+        phases=tuple(phases),
+        place=job.place,
+        attempt=0 if step is None else step.attempt,
+    )
+
+
+def _checking(job: JobSeen, step: StepSeen | None, trail: Trail | None) -> list[Phase]:
+    """Queued, compiling, checking: one step of one worker."""
+    titles = {"queued": "Queued", "compiling": "Compiling", "checking": "Checking"}
+    if step is None or step.state is StepState.CANCELLED:
+        return [Phase(key, title, PhaseState.LEFT_OUT) for key, title in titles.items()]
+    followed = _followed(step, trail)
+    if not _begun(step, followed):
+        now, *rest = titles.items()
+        detail = "" if job.place is None else _place_text(job.place)
+        return [
+            Phase(*now, PhaseState.NOW, began=step.queued_at, detail=detail),
+            *(Phase(*each, PhaseState.WAITING) for each in rest),
+        ]
+    queued = Phase("queued", "Queued", PhaseState.DONE, _between(step.queued_at, step.started_at))
+    if step.state in {StepState.DONE, StepState.FAILED}:
+        compiled = None if followed is None else _spent(followed, "compiling", "checking")
+        checked = step.seconds if compiled is None or step.seconds is None else step.seconds - compiled
+        together = "compiled and checked" if compiled is None else ""
+        return [
+            queued,
+            Phase("compiling", "Compiling", PhaseState.DONE, compiled),
+            Phase("checking", "Checking", PhaseState.DONE, checked, detail=together),
+        ]
+    if followed is None:  # its worker was not heard of: it is at one of the two
+        return [
+            queued,
+            Phase("compiling", "Compiling", PhaseState.NOW, began=step.started_at),
+            Phase("checking", "Checking", PhaseState.NOW),
+        ]
+    if followed.phase == "compiling":
+        return [
+            queued,
+            Phase("compiling", "Compiling", PhaseState.NOW, began=followed.begun.get("compiling")),
+            Phase("checking", "Checking", PhaseState.WAITING),
+        ]
+    detail = "counting what the kernel does" if followed.phase == "counting" else followed.detail
+    return [
+        queued,
+        Phase("compiling", "Compiling", PhaseState.DONE, _spent(followed, "compiling", "checking")),
+        Phase("checking", "Checking", PhaseState.NOW, began=followed.begun.get("checking"), detail=detail),
+    ]
+
+
+def _measuring(job: JobSeen, step: StepSeen | None, trail: Trail | None) -> Phase:
+    key, title = "measuring", "Measuring"
+    if step is None or step.state is StepState.CANCELLED:
+        return Phase(key, title, PhaseState.LEFT_OUT if job.over or step else PhaseState.WAITING)
+    followed = _followed(step, trail)
+    if not _begun(step, followed):
+        place = "" if job.place is None else _place_text(job.place)
+        return Phase(key, title, PhaseState.NOW, began=step.queued_at, detail=place)
+    if step.state in {StepState.DONE, StepState.FAILED}:
+        return Phase(key, title, PhaseState.DONE, step.seconds)
+    detail = "" if followed is None or not followed.detail else f"launch {followed.detail}"
+    return Phase(key, title, PhaseState.NOW, began=step.started_at, detail=detail)
+
+
+def _followed(step: StepSeen, trail: Trail | None) -> Trail | None:
+    """The trail, where it is about the present attempt."""
+    return trail if trail is not None and trail.fits(step) else None
+
+
+def _begun(step: StepSeen, trail: Trail | None) -> bool:
+    """Whether a worker is at it, or was. A hint may come before the database knows."""
+    if step.state in {StepState.QUEUED, StepState.SENT}:
+        return step.state is StepState.SENT and trail is not None
+    return True
+
+
+def _words(job: JobSeen, phases: Sequence[Phase], *, waits: bool) -> tuple[str, str]:
+    if job.state is JobState.DONE:
+        return "Done", ""
+    if job.state is JobState.CANCELLED:
+        return "Stopped", "It was not graded to the end, and counts for nothing."
+    present = [phase for phase in phases if phase.state is PhaseState.NOW]
+    if not present:
+        return "Nearly done", "The result is being written."
+    if len(present) > 1:
+        return "At work", "A worker compiles and checks it."
+    now = present[0]
+    if waits and job.place is not None:
+        where = f"for a GPU of class {job.device_class}" if now.key == "measuring" else "to be checked"
+        return f"Waiting {where}", _wait_text(job.place)
+    return _HEADLINES[now.key], now.detail
+
+
+_HEADLINES = {
+    "queued": "Waiting",
+    "compiling": "Compiling",
+    "checking": "Checking",
+    "measuring": "Measuring",
+}
+
+
+def _place_text(place: Place) -> str:
+    return "a worker takes it now" if place.position == 1 and place.seconds == 0 else place.text
+
+
+def _wait_text(place: Place) -> str:
+    """When its turn comes, as far as that can be said."""
+    if place.reason:
+        return place.reason
+    if place.seconds is None or place.seconds < 1:
+        return "A worker is free: its turn comes at once."
+    return f"Its turn comes in about {_about(place.seconds)}, if those before it take as long as others did lately."
+
+
+def _about(seconds: float) -> str:
+    """Rough, as it is a guess; and so it does not change with every look."""
+    if seconds < 10:
+        return "10 seconds"
+    if seconds < 90:
+        return f"{10 * round(seconds / 10)} seconds"
+    minutes = round(seconds / 60)
+    return f"{minutes} minutes" if minutes < 120 else f"{round(minutes / 60)} hours"
+
+
+def _note(step: StepSeen | None) -> str:
+    if step is None:
+        return ""
+    if step.state is StepState.QUEUED and step.attempt > 0:
+        return (
+            f"Attempt {step.attempt} of {MAX_ATTEMPTS} did not come to an end: its worker was lost, or could not go "
+            f"on. It is tried again. {_NOT_YOURS}"
+        )
+    if step.attempt > 1:
+        return (
+            f"This is attempt {step.attempt} of {MAX_ATTEMPTS}: the worker before was lost, or could not go on. "
+            f"{_NOT_YOURS}"
+        )
+    return ""
+
+
+_NOT_YOURS = "That is not your kernel's doing, and costs you nothing."
+
+
+def _between(first: datetime, then: datetime | None) -> float | None:
+    return None if then is None else max(0.0, (then - first).total_seconds())
+
+
+def _spent(trail: Trail, phase: str, following: str) -> float | None:
+    """What a phase took, by the worker's clock."""
+    first, then = trail.worked.get(phase), trail.worked.get(following)
+    return None if first is None or then is None else max(0.0, then - first)
+
+
+def for_programs(progress: Progress) -> dict[str, Any]:
+    """The progress as a program reads it; `final` says that nothing more comes."""
+    place = progress.place
+    return {
+        "state": progress.state.value,
+        "verdict": None if progress.verdict is None else progress.verdict.value,
+        "final": progress.final,
+        "headline": progress.headline,
+        "position": None if place is None else place.position,
+        "wait": None if place is None else {"seconds": place.seconds, "reason": place.reason},
+        "attempt": progress.attempt,
+        "phases": [
+            {"name": phase.key, "state": phase.state.value, "seconds": phase.seconds, "detail": phase.detail}
+            for phase in progress.phases
+        ],
+    }

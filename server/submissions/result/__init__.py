@@ -1,0 +1,1 @@
+"""One submission's page: its verdict and its report."""

@@ -1,0 +1,231 @@
+"""What the page of a submission shows, read from the database in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.accounts.identity import is_staff
+from server.courses.service import role_in
+from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
+from server.submissions.assignment.form import form_of
+from server.submissions.models import Mode, Submission
+from server.submissions.progress.jobs import JobSeen, seen
+from server.submissions.queries import visible_submission
+from worker.contract.messages import StepKind
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long a part of the way took, in seconds."""
+
+    title: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The result that counts now.
+
+    shipped: the name of the exercise if it comes with Tilelab; "" for a course's own
+    packed: its report as it is kept; None where it was lost
+    waited, waited_for_gpu: until a worker checked it, and until one measured it; None where none did
+    in_vain: what workers had begun that were lost, or could not go on
+    """
+
+    verdict: Verdict
+    device_class: str
+    shipped: str
+    packed: bytes | None
+    queued_at: datetime
+    ended_at: datetime | None
+    waited: float | None
+    waited_for_gpu: float | None
+    in_vain: tuple[Duration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionPage:
+    """A submission as whoever may see it finds it.
+
+    course_zone: in which times are shown to who has no zone of their own
+    limited: whether there are only so many like it, so that one that was begun costs one of them
+    own: whether the reader handed it in; staff: whether the reader sees everybody's
+    form: the key of the form that the reader sent it from; "" for none
+    job: the last one; judged: what its verdict is from, None before there is one
+    """
+
+    number: int
+    public_id: str
+    course: str
+    course_title: str
+    course_zone: str
+    archived: bool
+    assignment: str
+    title: str
+    person: str
+    email: str
+    own: bool
+    staff: bool
+    mode: Mode
+    limited: bool
+    device_class: str
+    created_at: datetime
+    form: str
+    source: str
+    job: JobSeen
+    judged: Judged | None
+
+    @property
+    def file(self) -> str:
+        """What its source is called where it is saved."""
+        return f"{self.assignment}-{self.public_id[:8]}.cu"
+
+    @property
+    def waits(self) -> bool:
+        """Whether its page goes on by itself."""
+        return not self.job.over
+
+    @property
+    def graded_again(self) -> bool:
+        """Whether there is a verdict, and another one is on its way."""
+        return self.waits and self.judged is not None
+
+    @property
+    def taken_back(self) -> bool:
+        """Whether it was cancelled before there was a verdict."""
+        return self.job.state is JobState.CANCELLED and self.judged is None
+
+    @property
+    def begun(self) -> bool:
+        """Whether a worker was at it, so that it costs as much as any other; never so where staff ended it."""
+        return any(step.started_at is not None for step in self.job.steps)
+
+    @property
+    def may_cancel(self) -> bool:
+        """What staff have graded again is theirs to end."""
+        return self.waits and (self.staff or (self.own and self.job.kind is JobKind.SUBMISSION))
+
+    @property
+    def may_retry(self) -> bool:
+        """A fault of ours may be over by now."""
+        ours = self.judged is not None and self.judged.verdict is Verdict.SYSTEM_ERROR
+        return ours and self.job.over and not self.archived and (self.own or self.staff)
+
+
+def read_page(session: Session, person: int, public_id: str, now: datetime) -> SubmissionPage | None:
+    """The submission; None for who may not see it, as where there is none."""
+    found = visible_submission(session, person, public_id)
+    if found is None:
+        return None
+    assignment = found.assignment
+    course = assignment.course
+    return SubmissionPage(
+        number=found.id,
+        public_id=found.public_id,
+        course=course.slug,
+        course_title=course.title,
+        course_zone=course.time_zone,
+        archived=course.archived_at is not None,
+        assignment=assignment.slug,
+        title=assignment.title,
+        person=found.person.name,
+        email=found.person.email,
+        own=found.person_id == person,
+        staff=is_staff(role_in(session, person, course.id)),
+        mode=found.mode,
+        limited=found.mode is Mode.CHECK or assignment.attempts is not None,
+        device_class=found.device_class,
+        created_at=found.created_at,
+        form=form_of(found.idempotency_key) if found.person_id == person else "",
+        source=found.source.content.decode("utf-8", "replace"),
+        job=seen(session, [found.id], now)[found.id],
+        judged=_judged(session, found),
+    )
+
+
+def watched(session: Session, person: int, public_id: str, now: datetime) -> tuple[int, JobSeen] | None:
+    """The number of a submission and how far it is; None for who may not see it."""
+    found = visible_submission(session, person, public_id)
+    return None if found is None else (found.id, seen(session, [found.id], now)[found.id])
+
+
+def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tuple[Duration, ...]:
+    """Where the time went, from the moment it was handed in. seconds: of each step, by its report."""
+    judged = page.judged
+    if judged is None or judged.ended_at is None:
+        return ()
+    parts = [] if judged.waited is None else [Duration("waited", judged.waited)]
+    for name, spent in seconds:
+        if name == "measure" and judged.waited_for_gpu is not None:
+            parts.append(Duration("waited for a GPU", judged.waited_for_gpu))
+        parts.append(Duration(_STEPS.get(name, name), spent))
+    parts += judged.in_vain
+    whole = max(0.0, (judged.ended_at - judged.queued_at).total_seconds())
+    # on the way from one to the next
+    between = whole - sum(part.seconds for part in parts)
+    if between >= _LEAST_SHOWN:
+        parts.append(Duration("in between", between))
+    return (*parts, Duration("in all", whole))
+
+
+_LEAST_SHOWN = 0.05
+_IN_VAIN = {
+    AttemptOutcome.LOST: "a worker was lost, begun anew",
+    AttemptOutcome.FAULT: "a worker could not go on, begun anew",
+}
+_STEPS = {
+    "read": "read",
+    "compile": "compiled",
+    "check": "checked",
+    "count": "counted",
+    "measure": "measured",
+}
+
+
+def _judged(session: Session, submission: Submission) -> Judged | None:
+    job = submission.judged_job
+    if job is None or job.verdict is None:
+        return None
+    row = session.execute(
+        select(Result.report, Result.device_class).where(Result.job_id == job.id)
+    ).one_or_none()
+    packed, device_class = (None, job.device_class) if row is None else row
+    measured = session.execute(
+        select(Step.queued_at, Step.started_at).where(Step.job_id == job.id, Step.kind == StepKind.MEASURE)
+    ).one_or_none()
+    return Judged(
+        job.verdict,
+        device_class,
+        job.exercise.name if job.exercise.course_id is None else "",
+        packed,
+        job.queued_at,
+        job.ended_at,
+        _waited(job.queued_at, job.started_at),
+        None if measured is None else _waited(*measured),
+        _in_vain(session, job),
+    )
+
+
+def _in_vain(session: Session, job: Job) -> tuple[Duration, ...]:
+    """Each attempt that ended without a report, though it was begun."""
+    query = (
+        select(Attempt.outcome, Attempt.started_at, Attempt.ended_at)
+        .join(Step, Step.id == Attempt.step_id)
+        .where(Step.job_id == job.id, Attempt.outcome.in_(_IN_VAIN))
+        .order_by(Attempt.started_at)
+    )
+    return tuple(
+        Duration(_IN_VAIN[outcome], max(0.0, (ended_at - started_at).total_seconds()))
+        for outcome, started_at, ended_at in session.execute(query)
+        if outcome is not None and started_at is not None and ended_at is not None
+    )
+
+
+def _waited(queued_at: datetime, started_at: datetime | None) -> float | None:
+    return None if started_at is None else max(0.0, (started_at - queued_at).total_seconds())

@@ -1,0 +1,91 @@
+"""A submission's result as a page shows it: its report, read and rendered, whatever wrote it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from markupsafe import Markup
+
+from kernels.evidence import Evidence
+from kernels.exercise import ExerciseError, find_exercise
+from kernels.ladder import Ladder, LadderError, read_ladder
+from kernels.rendering.page.report_page import Around, render_report, render_sections
+from kernels.report import Report, headline
+from kernels.verdict import Verdict
+from server.grading.reports import ReportError, unpack
+from server.submissions.result.report_reading import read_report
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of a result. plain: the object that `tilelab grade --json` prints; report: the same, read."""
+
+    plain: dict[str, Any]
+    report: Report
+
+
+def read_kept(packed: bytes | None, verdict: Verdict, *, staff: bool) -> Kept:
+    """A result's report; where it cannot be read, what the verdict itself says.
+
+    staff: whether the seed is shown, from which all numbers of the judge can be made again
+    """
+    try:
+        plain = unpack(packed) if packed is not None else {}
+    except ReportError:
+        logger.exception("a report cannot be read")
+        plain = {}
+    if not staff and "seed" in plain:
+        plain = {**plain, "seed": ""}
+    report = read_report(plain, verdict)
+    return Kept(plain, report if report.message else replace(report, message=headline(verdict)))
+
+
+def sections(report: Report, source: str, file: str, ladder: Ladder | None) -> Markup:
+    """The result's part of a page."""
+    around = Around(file, ladder, {})
+    return _first_that_works(report, lambda each: render_sections(each, source, around))
+
+
+def whole_page(report: Report, source: str, file: str, ladder: Ladder | None, facts: dict[str, str]) -> str:
+    """The result as one file. facts: what else it says at the top."""
+    around = Around(file, ladder, facts)
+    return _first_that_works(report, lambda each: render_report(each, source, around))
+
+
+def _first_that_works(report: Report, render: Callable[[Report], T]) -> T:
+    """What an older version wrote may hold what no template expects: then without what explains the verdict."""
+    *first, last = _smaller(report)
+    for each in first:
+        try:
+            return render(each)
+        except Exception:
+            logger.exception("a report cannot be shown as it is")
+    return render(last)
+
+
+def _smaller(report: Report) -> Iterator[Report]:
+    yield report
+    without = replace(report, evidence=Evidence(), occupancy=None)
+    yield without
+    without = replace(
+        without, measurement=None, measured_occupancy=None, launch=None, resources=None, checks=()
+    )
+    yield without
+    yield replace(without, findings=(), warnings=(), printed="", isolation=(), seconds={}, unmade_checks=())
+
+
+@lru_cache(maxsize=64)
+def shipped_ladder(exercise: str) -> Ladder | None:
+    """The reference kernels of an exercise that comes with Tilelab."""
+    try:
+        return read_ladder(find_exercise(exercise, ()))
+    except (ExerciseError, LadderError):
+        return None

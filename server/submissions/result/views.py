@@ -1,0 +1,208 @@
+"""The page of a submission: how far it is, live, and what became of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from flask import Blueprint, Response, render_template, url_for
+from sqlalchemy.orm import Session
+
+from kernels.ladder import Ladder
+from server.accounts import browser_sessions
+from server.accounts.access import nothing_here, viewer
+from server.accounts.cookies import session_token
+from server.accounts.limits import Limit, TooOften, count
+from server.accounts.models import Person
+from server.http.numbers import zone_of
+from server.http.problems import Refused
+from server.http.site import site
+from server.submissions.cancelling import revoke, take_back
+from server.submissions.changes import NotPossible, cancel, retry
+from server.submissions.progress.jobs import JobSeen
+from server.submissions.progress.live import clock, envelope, live_part, markup_of
+from server.submissions.progress.phases import progress_of
+from server.submissions.progress.streams import Telling, event_stream, the_hub
+from server.submissions.queries import may_still_see, visible_submission
+from server.submissions.result.page import SubmissionPage, durations, read_page, watched
+from server.submissions.result.report import Kept, read_kept, sections, shipped_ladder, whole_page
+from server.submissions.service import latest_job
+
+submissions_pages = Blueprint(
+    "submissions_pages", "server.submissions", url_prefix="/submissions", template_folder="templates"
+)
+
+RETRIES = Limit("retry", 5, timedelta(hours=1))
+
+
+@submissions_pages.get("/<public_id>")
+def show(public_id: str) -> str:
+    """The page: progress as long as it is graded, then the result."""
+    page = _page(public_id)
+    # what its workers hinted at while others, or this reader a moment ago, looked
+    progress = the_hub().look(page.number, page.job) if page.waits else progress_of(page.job, {})
+    kept = _kept(page)
+    return render_template(
+        "submissions/submission.html",
+        page=page,
+        progress=progress,
+        live=markup_of(progress) if page.waits else "",
+        now=clock(),
+        report=None if kept is None else kept.report,
+        result="" if kept is None else sections(kept.report, page.source, page.file, _ladder(page)),
+        durations=() if kept is None else durations(page, tuple(kept.report.seconds.items())),
+    )
+
+
+@submissions_pages.get("/<public_id>/state")
+def state(public_id: str) -> Response:
+    """The live part, for a page that asks now and then."""
+    number, job = _watched(public_id)
+    progress = the_hub().look(number, job)
+    return Response(envelope(live_part()(progress), progress.final), mimetype="application/json")
+
+
+@submissions_pages.get("/<public_id>/events")
+def events(public_id: str) -> Response:
+    """The live part, as often as it changes."""
+    who = viewer()
+    number, job = _watched(public_id)
+    may_see = may_still_see(site().readers, partial(_signed_in, session_token()), public_id)
+    return event_stream(number, who.id, job, Telling(live_part(), envelope), may_see)
+
+
+@submissions_pages.get("/<public_id>/source.cu")
+def source(public_id: str) -> Response:
+    """What was handed in, byte by byte."""
+    who = viewer()
+    with site().readers.begin() as session:
+        found = visible_submission(session, who.id, public_id)
+        content = None if found is None else found.source.content
+        name = "" if found is None else f"{found.assignment.slug}-{found.public_id[:8]}.cu"
+    if content is None:
+        raise nothing_here()
+    return _download(content, "text/plain; charset=utf-8", name)
+
+
+@submissions_pages.get("/<public_id>/report.json")
+def report_json(public_id: str) -> Response:
+    """The object that `tilelab grade --json` prints."""
+    page = _page(public_id)
+    kept = _kept(page)
+    if kept is None:
+        raise _not_graded()
+    name = page.file.removesuffix(".cu") + ".json"
+    return _download(json.dumps(kept.plain, indent=1).encode(), "application/json", name)
+
+
+@submissions_pages.get("/<public_id>/report.html")
+def report_html(public_id: str) -> Response:
+    """The result as one file, to be kept or sent to somebody."""
+    page = _page(public_id)
+    kept = _kept(page)
+    if kept is None:
+        raise _not_graded()
+    handed_in = page.created_at.astimezone(zone_of(page.course_zone))
+    facts = {
+        "Assignment": f"{page.title} ({page.course_title})",
+        "Handed in": f"{handed_in:%d %b %Y, %H:%M %Z}",
+        "Submission": page.public_id,
+    }
+    html = whole_page(kept.report, page.source, page.file, _ladder(page), facts)
+    return _download(html.encode(), "text/html; charset=utf-8", page.file.removesuffix(".cu") + ".html")
+
+
+@submissions_pages.post("/<public_id>/cancel")
+def stop(public_id: str) -> Response:
+    """Take it back, as long as it is not graded."""
+    who = viewer()
+    page = _page(public_id)
+    try:
+        with site().sessions.begin() as session:
+            person = session.get_one(Person, who.id)
+            found = visible_submission(session, who.id, public_id)
+            if found is None:
+                raise nothing_here()
+            if page.staff:
+                tickets = cancel(session, latest_job(session, found.id).id, person)
+            else:
+                tickets = take_back(session, found, person)
+    except NotPossible:
+        return _back(public_id, "already-over")
+    revoke(site().settings.redis_url, tickets)
+    return _back(public_id, "taken-back")
+
+
+@submissions_pages.post("/<public_id>/retry")
+def again(public_id: str) -> Response:
+    """Have it graded once more, after a fault of ours."""
+    who = viewer()
+    page = _page(public_id)
+    if not page.may_retry:
+        return _back(public_id, "already-over")
+    try:
+        count(site().sessions, RETRIES, f"person {who.id}")
+    except TooOften as error:
+        raise Refused(
+            429, "too_often", "That was tried often enough",
+            "It seems that the fault is still there. Tell those who run your course, and try again in an hour.",
+            {"Retry-After": str(error.seconds)},
+        ) from error  # fmt: skip
+    try:
+        with site().sessions.begin() as session:
+            retry(session, page.job.id, session.get_one(Person, who.id))
+    except NotPossible:
+        return _back(public_id, "already-over")
+    return _back(public_id, "tried-again")
+
+
+def _page(public_id: str) -> SubmissionPage:
+    who = viewer()
+    with site().readers.begin() as session:
+        page = read_page(session, who.id, public_id, datetime.now(UTC))
+    if page is None:
+        raise nothing_here()
+    return page
+
+
+def _watched(public_id: str) -> tuple[int, JobSeen]:
+    who = viewer()
+    with site().readers.begin() as session:
+        found = watched(session, who.id, public_id, datetime.now(UTC))
+    if found is None:
+        raise nothing_here()
+    return found
+
+
+def _signed_in(token: str, session: Session) -> int | None:
+    """Whose browser it is, as long as they are signed in with it."""
+    found = browser_sessions.find(session, token)
+    return None if found is None else found.person.id
+
+
+def _kept(page: SubmissionPage) -> Kept | None:
+    return (
+        None if page.judged is None else read_kept(page.judged.packed, page.judged.verdict, staff=page.staff)
+    )
+
+
+def _ladder(page: SubmissionPage) -> Ladder | None:
+    return shipped_ladder(page.judged.shipped) if page.judged is not None and page.judged.shipped else None
+
+
+def _download(content: bytes, media_type: str, name: str) -> Response:
+    response = Response(content, content_type=media_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _not_graded() -> Refused:
+    return Refused(
+        404, "not_graded", "There is no report yet", "It is there as soon as the submission is graded."
+    )
+
+
+def _back(public_id: str, notice: str) -> Response:
+    address = url_for("submissions_pages.show", public_id=public_id, notice=notice)
+    return Response(status=303, headers={"Location": address})

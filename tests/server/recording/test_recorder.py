@@ -1,0 +1,242 @@
+"""The recorder around the recording: a database that is away, a Redis that does not hear, a message that is poison."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import threading
+import zlib
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from kernels.verdict import Verdict
+from kernels.wire import to_plain
+from server.database.engine import connect, sessions
+from server.grading.attempts import ticket_of
+from server.grading.dispatching.dispatch import take
+from server.grading.models import Job, StepState
+from server.recording import recorder as recording
+from server.recording.recorder import Recorder
+from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, step_of
+from tests.server.grading.redis_stand_in import StandIn
+from worker.contract.claims import Stand
+from worker.contract.messages import CPU_QUEUE, VERSION, encode
+from worker.supervision.heartbeat import Heartbeat
+
+
+@pytest.fixture
+def redis():
+    return StandIn()
+
+
+@pytest.fixture
+def recorder(engine, redis):
+    return Recorder(engine, redis, Heartbeat(None))
+
+
+@pytest.fixture
+def sent(made):
+    """A result on its way, and its ticket."""
+    return a_result(made)
+
+
+def a_result(made):
+    course = ACourse.make(made)
+    job = course.job("ada")
+    with made.begin() as session:
+        take(session, CPU_QUEUE, slots=1, cap=1, now=NOW)
+    with made.begin() as session:
+        return check_result(session, job, Verdict.DATA_RACE)
+
+
+def on_its_way(made):
+    """The same, for a database of one's own: its ticket, and its message."""
+    result = a_result(made)
+    return result.ticket, encode(result)
+
+
+def test_it_settles_what_is_recorded_and_what_comes_again(recorder, redis, sent, made):
+    assert recorder.run(encode(sent))
+    assert redis.held[sent.ticket].stand is Stand.SETTLED
+    redis.held.clear()
+    assert recorder.run(encode(sent))
+    assert redis.held[sent.ticket].stand is Stand.SETTLED
+    with made.begin() as session:
+        assert session.get_one(Job, sent.ticket.job).verdict is Verdict.DATA_RACE
+
+
+def test_a_redis_that_is_away_undoes_nothing(recorder, redis, sent, made):
+    redis.away = True
+    assert recorder.run(encode(sent))
+    with made.begin() as session:
+        assert result_of(session, sent.ticket.job) is not None
+
+
+def test_a_database_that_is_away_is_waited_for_with_one_line(recorder, sent, made, monkeypatch, caplog):
+    tries = []
+    from server.recording.record import record as whole
+
+    def away_twice(*given):
+        tries.append(given)
+        if len(tries) < 3:
+            raise OperationalError("SELECT", {}, Exception("server closed the connection"))
+        return whole(*given)
+
+    monkeypatch.setattr(recording, "record", away_twice)
+    with caplog.at_level(logging.INFO):
+        assert recorder.run(encode(sent))
+    said = [record.message for record in caplog.records if "database" in record.message]
+    assert len(said) == 2
+    assert "is away" in said[0]
+    assert "is back" in said[1]
+    with made.begin() as session:
+        assert result_of(session, sent.ticket.job) is not None
+
+
+def test_told_to_stop_while_it_waits_it_gives_the_message_back(recorder, redis, sent, monkeypatch):
+    def away(*_):
+        raise OperationalError("SELECT", {}, Exception("server closed the connection"))
+
+    monkeypatch.setattr(recording, "record", away)
+    threading.Timer(0.5, recorder.stop.set).start()
+    assert not recorder.run(encode(sent))
+    assert redis.held == {}
+
+
+def test_what_cannot_be_recorded_ends_its_attempt_instead_of_coming_for_ever(
+    recorder, redis, sent, made, monkeypatch
+):
+    def poison(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(recording, "record", poison)
+    assert recorder.run(encode(sent))
+    assert redis.held[sent.ticket].stand is Stand.SETTLED
+    with made.begin() as session:
+        step = step_of(session, sent.ticket.job)
+        assert step.state is StepState.QUEUED
+        assert "ZeroDivisionError" in (step.fault or "")
+
+
+def again(made, ticket):
+    """The next attempt at the step, with its own ticket."""
+    with made.begin() as session:
+        take(session, CPU_QUEUE, slots=1, cap=1, now=AFTER_ANY_PAUSE)
+    with made.begin() as session:
+        return ticket_of(step_of(session, ticket.job))
+
+
+def of_another_version(sent, ticket):
+    plain = to_plain(replace(sent, ticket=ticket)) | {"version": VERSION + 1, "more": 1}
+    return base64.b64encode(zlib.compress(json.dumps(plain).encode())).decode()
+
+
+def test_results_of_another_version_cost_no_attempt_but_do_not_come_for_ever(
+    recorder, redis, sent, made, monkeypatch
+):
+    monkeypatch.setattr(recording, "RETURNS", 5)
+    ticket = sent.ticket
+    for _ in range(5):
+        assert recorder.run(of_another_version(sent, ticket))
+        assert redis.held[ticket].stand is Stand.SETTLED
+        with made.begin() as session:
+            step = step_of(session, ticket.job)
+            assert (step.state, step.attempt, step.attempts) == (StepState.QUEUED, 0, [])
+        ticket = again(made, ticket)
+    for left in (2, 1, 0):
+        assert recorder.run(of_another_version(sent, ticket))
+        ticket = again(made, ticket) if left else ticket
+    with made.begin() as session:
+        assert session.get_one(Job, sent.ticket.job).verdict is Verdict.SYSTEM_ERROR
+        assert f"version {VERSION + 1} came" in (step_of(session, sent.ticket.job).fault or "")
+
+
+def test_a_worker_of_this_version_ends_what_was_given_back(recorder, sent, made):
+    assert recorder.run(of_another_version(sent, sent.ticket))
+    ticket = again(made, sent.ticket)
+    assert recorder.run(encode(replace(sent, ticket=ticket)))
+    with made.begin() as session:
+        assert session.get_one(Job, ticket.job).verdict is Verdict.DATA_RACE
+
+
+def test_more_than_the_database_can_ever_take_ends_the_attempt_at_once(
+    postgres_engine, redis, monkeypatch, caplog
+):
+    made = sessions(postgres_engine)
+    ticket, body = on_its_way(made)
+    tries = []
+
+    def too_large(sessions, *_):
+        tries.append(1)
+        with sessions.begin() as session:
+            session.execute(text("SELECT repeat('x', 2000000000)"))
+
+    monkeypatch.setattr(recording, "record", too_large)
+    assert Recorder(postgres_engine, redis, Heartbeat(None)).run(body)
+    assert len(tries) == 1
+    assert redis.held[ticket].stand is Stand.SETTLED
+    with made.begin() as session:
+        step = step_of(session, ticket.job)
+        assert (step.state, step.attempt) == (StepState.QUEUED, 1)
+        assert "its result cannot be recorded: ProgramLimitExceeded: requested length too large" in (
+            step.fault or ""
+        )
+    assert f"the result of job {ticket.job} cannot be recorded" in caplog.text
+
+
+class Odd(Exception):
+    """As a driver's; the code is of nothing that is known to pass."""
+
+    sqlstate = "57014"
+
+
+def test_what_may_pass_is_tried_a_few_times(recorder, redis, sent, made, monkeypatch):
+    tries = []
+
+    def slow(*_):
+        tries.append(1)
+        raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
+
+    monkeypatch.setattr(recording, "record", slow)
+    monkeypatch.setattr(recording, "TRIES", 3)
+    assert recorder.run(encode(sent))
+    assert len(tries) == 4
+    with made.begin() as session:
+        assert "statement timeout" in (step_of(session, sent.ticket.job).fault or "")
+
+
+def test_where_not_even_a_fault_can_be_written_the_message_is_dropped(recorder, sent, monkeypatch, caplog):
+    def broken(*_):
+        raise OperationalError("UPDATE", {}, Odd("canceling statement due to statement timeout"))
+
+    monkeypatch.setattr(recording, "record", broken)
+    monkeypatch.setattr(recording, "record_fault", broken)
+    monkeypatch.setattr(recording, "TRIES", 2)
+    assert recorder.run(encode(sent))
+    assert "in no way" in caplog.text
+
+
+def test_a_statement_that_sqlite_refuses_does_not_come_for_ever(sqlite_url, redis, monkeypatch):
+    engine = connect(sqlite_url)
+    made = sessions(engine)
+    ticket, body = on_its_way(made)
+
+    def wrong(sessions, *_):
+        with sessions.begin() as session:
+            session.execute(text("SELECT * FROM nowhere"))
+
+    monkeypatch.setattr(recording, "record", wrong)
+    monkeypatch.setattr(recording, "TRIES", 2)
+    assert Recorder(engine, redis, Heartbeat(None)).run(body)
+    with made.begin() as session:
+        assert "no such table: nowhere" in (step_of(session, ticket.job).fault or "")
+    engine.dispose()
+
+
+def test_what_cannot_be_read_is_dropped(recorder, redis):
+    assert recorder.run("no result")
+    assert redis.held == {}

@@ -1,0 +1,296 @@
+"""Home, course and assignment pages."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from io import BytesIO
+
+import pytest
+from sqlalchemy import delete, select
+
+from kernels.exercise import find_exercise
+from kernels.verdict import Verdict
+from server.courses.exercises import installed_content, keep
+from server.courses.models import Assignment, Course, Extension, Membership, Role
+from server.grading.models import ExerciseFile
+from server.http.numbers import day
+from tests.server.databases import ON_SQLITE
+from tests.server.submissions.course_pages import (
+    DAY,
+    FORM,
+    HOME,
+    KERNEL,
+    PAGE,
+    change,
+    end,
+    handed_in,
+    now,
+    typed,
+    words,
+)
+from tests.server.web.conftest import Portal
+from tests.server.web.signed_in import BrowserClient, client_of, stranger
+
+
+@pytest.fixture
+def ada(portal: Portal) -> BrowserClient:
+    return client_of(portal, "ada")
+
+
+def has_exercise(portal: Portal, name: str) -> None:
+    """The course's assignment, with another exercise."""
+    with portal.course.sessions.begin() as session:
+        assignment = session.get_one(Assignment, portal.course.assignment)
+        assignment.exercise = keep(session, installed_content(name), None, now())
+
+
+def test_nobody_is_told_of_a_course_and_a_stranger_no_more(portal: Portal):
+    for path in (HOME, PAGE, f"{PAGE}starter.cu", f"{PAGE}figures/x.svg"):
+        answer = stranger(portal).get(path)
+        assert (answer.status_code, answer.headers["Location"].partition("?")[0]) == (303, "/sign-in")
+        assert client_of(portal, "eve", None).get(path).status_code == 404
+    assert client_of(portal, "eve", None).post_form(FORM, source=KERNEL).status_code == 404
+    assert handed_in(portal) == []
+
+
+def test_home_says_what_is_due_next_and_how_far_one_is(portal: Portal, ada: BrowserClient):
+    change(portal, due_at=now() + 3 * DAY, points=10.0)
+    page = words(ada.page("/"))
+    assert "Due next" in page
+    assert "not begun" in page
+    assert "in 3 days" in page
+    ada.post_form(FORM, source=KERNEL, mode="rank")
+    assert "being graded" in words(ada.page("/"))
+    end(portal, Verdict.WRONG_ANSWER)
+    assert "wrong answer" in words(ada.page("/"))
+    change(portal, closes_at=now() - DAY, due_at=now() - 2 * DAY)
+    page = words(ada.page("/"))
+    assert "Due next" not in page
+    assert "Your courses" in page
+
+
+def test_home_of_somebody_in_no_course_says_how_to_get_into_one(portal: Portal):
+    page = client_of(portal, "eve", None).page("/")
+    assert "no course yet" in page
+    assert 'href="/join"' in page
+
+
+def test_an_own_deadline_is_shown_as_ones_own(portal: Portal, ada: BrowserClient):
+    change(portal, due_at=now() - DAY, closes_at=now() - DAY / 2)
+    assert "closed" in words(ada.page(PAGE))
+    with portal.course.sessions.begin() as session:
+        session.add(
+            Extension(
+                assignment_id=portal.course.assignment, person_id=portal.course.people["ada"],
+                due_at=now() + 2 * DAY, extra_attempts=0, created_at=now(),
+            )
+        )  # fmt: skip
+    page = words(ada.page(PAGE))
+    assert "in 2 days, extended for you everybody else" in page
+    assert "Nothing is taken after that" in page
+    assert "for you than for others" not in page
+    assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
+    assert "closed" in words(client_of(portal, "bob").page(PAGE))
+
+
+@ON_SQLITE
+def test_of_an_extension_each_part_is_told_by_itself(portal: Portal, ada: BrowserClient):
+    change(portal, due_at=now() + DAY, closes_at=now() + 2 * DAY, attempts=2)
+    with portal.course.sessions.begin() as session:
+        session.add(
+            Extension(
+                assignment_id=portal.course.assignment, person_id=portal.course.people["ada"],
+                closes_at=now() + 5 * DAY, extra_attempts=1, created_at=now(),
+            )
+        )  # fmt: skip
+    page = words(ada.page(PAGE))
+    assert "in 24 h, closes later for you Late" in page
+    assert re.search(r"Closes [^.]* \(extended for you\) \.", page)
+    assert "3 of 3 left (1 more for you than for others)" in page
+    assert "everybody else" not in page
+
+
+@ON_SQLITE
+def test_ones_best_stands_beside_what_counts_where_that_is_another(portal: Portal, ada: BrowserClient):
+    change(portal, points=10.0)
+    ada.post_form(FORM, source=KERNEL, mode="rank")
+    first = end(portal, Verdict.ACCEPTED, gflops=5_000.0, ms_median=3.4, ranked=True)
+    assert "your best" not in words(ada.page(PAGE)).partition("Due")[0]
+    ada.post_form(FORM, source=f"{KERNEL}//", mode="rank")
+    end(
+        portal, Verdict.ACCEPTED, gflops=900_000.0, ms_median=0.1, not_ranked="Faster than the device can be."
+    )
+    change(portal, counts="last")
+    head = words(ada.page(PAGE)).partition("Due")[0]
+    assert "900,000 GFLOPS Faster than the device can be. measured" in head
+    assert "your best is another one : right, 10 points, 5,000 GFLOPS measured" in head
+    assert f'your best is <a href="/submissions/{first}">' in ada.page(PAGE)
+
+
+@ON_SQLITE
+def test_who_is_late_reads_what_it_is_still_worth(portal: Portal, ada: BrowserClient):
+    change(portal, points=10.0, late_percent_per_day=20.0, due_at=now() - 1.5 * DAY, closes_at=None)
+    assert "It is late now: worth 6 of 10 points at most" in words(ada.page(PAGE))
+    change(portal, due_at=now() + DAY)
+    assert "late now" not in words(ada.page(PAGE))
+
+
+@ON_SQLITE
+def test_a_speed_is_told_by_what_the_exercise_compares(portal: Portal, ada: BrowserClient):
+    ada.post_form(FORM, source=KERNEL, mode="rank")
+    end(portal, Verdict.ACCEPTED, gflops=5.0, gbps=2_345.0, ms_median=3.4, ranked=True)
+    assert "5 GFLOPS" in words(ada.page(PAGE))
+    has_exercise(portal, "coalescing")
+    page = words(ada.page(PAGE))
+    assert "2,345 GB/s" in page
+    assert "GFLOPS" not in page
+
+
+def test_times_are_those_of_the_reader_and_else_of_the_course(portal: Portal, ada: BrowserClient):
+    change(portal, due_at=datetime(2030, 1, 2, 12, tzinfo=UTC))
+    assert "12:00 UTC" in words(ada.page(PAGE))
+    with portal.course.sessions.begin() as session:
+        session.get_one(Course, portal.course.course).time_zone = "Europe/Vienna"
+    assert "13:00 CET" in words(ada.page(PAGE))
+    assert "07:00 EST" in words(client_of(portal, "ada", time_zone="America/New_York").page(PAGE))
+
+
+def test_a_moment_in_a_table_is_told_whole_where_it_is_pointed_at(portal: Portal):
+    with portal.app.test_request_context():
+        this_year = datetime.now(UTC).replace(month=7, day=1, hour=9, minute=5)
+        assert f'Jul {this_year:%Y}, 11:05 CEST">01 Jul 11:05</time>' in day(this_year, "Europe/Vienna")
+        assert ">01 Jul 2019, 09:05</time>" in day(this_year.replace(year=2019))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"due_at": None}, "no deadline"),
+        ({"late_percent_per_day": 12.5}, "Each day begun costs 12.5 % of the points"),
+        ({"closes_at": "due_at"}, "Nothing is taken after that"),
+        ({}, "Late costs no points"),
+        ({"attempts": 3}, "3 of 3 left"),
+        ({"attempts": None}, "any number"),
+        ({"attempts": 3, "min_interval_seconds": 90}, "3 of 3 left, 90 s apart"),
+        ({}, "at most 5 of yours, checks among them"),
+        ({"checks_per_hour": 7}, "free; 7 of 7 left this hour"),
+        ({"counts": "last"}, "your last one handed in"),
+        ({"counts": "chosen"}, "the one you choose"),
+        ({"counts": "best"}, "the fastest"),
+        ({"device_class": ""}, "right or wrong is all that counts"),
+        ({"points": 2.5}, "2.5 for a right kernel"),
+    ],
+    ids=str,
+)
+@ON_SQLITE
+def test_the_rules_stand_there_in_plain_words(portal: Portal, ada: BrowserClient, values, said):
+    due_at = now() + DAY
+    given = {name: due_at if value == "due_at" else value for name, value in values.items()}
+    change(portal, **({"due_at": due_at} | given))
+    assert said in words(ada.page(PAGE))
+
+
+def test_what_is_not_listed_or_not_open_is_for_staff_alone(portal: Portal, ada: BrowserClient):
+    teacher = client_of(portal, "teacher", Role.INSTRUCTOR)
+    for values in ({"listed": False}, {"listed": True, "opens_at": now() + DAY}):
+        change(portal, **values)
+        assert ada.get(PAGE).status_code == 404
+        assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 404
+        assert "Tiled" not in words(ada.page(HOME))
+        assert "Tiled" in words(teacher.page(HOME))
+        assert teacher.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
+
+
+def test_who_was_dropped_sees_nothing_any_more(portal: Portal, ada: BrowserClient):
+    with portal.course.sessions.begin() as session:
+        session.scalars(select(Membership)).one().dropped_at = now()
+    assert ada.get(HOME).status_code == ada.get(PAGE).status_code == 404
+    assert "no course yet" in ada.page("/")
+
+
+def test_the_handout_is_there_with_its_code_and_without_its_title(portal: Portal, ada: BrowserClient):
+    page = ada.page(PAGE)
+    assert page.count("<h1>") == 1
+    assert "<h3>How it is judged</h3>" in page
+    assert '<i class="cuda">__global__</i>' in page
+
+
+def test_the_starter_comes_as_a_file_and_stands_in_the_form(portal: Portal, ada: BrowserClient):
+    starter = find_exercise("tiled").starter.read_text()
+    answer = ada.get(f"{PAGE}starter.cu")
+    assert answer.get_data(as_text=True) == starter
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="tiled.cu"'
+    assert answer.mimetype == "text/plain"
+    assert typed(ada.page(PAGE)) == starter
+
+
+def test_only_figures_of_the_exercise_are_served(portal: Portal, ada: BrowserClient):
+    for name in ("x.svg", "..%2fexercise.toml", "exercise.toml", "solution.cu", "%00", "handout.md", "..svg"):
+        assert ada.get(f"{PAGE}figures/{name}").status_code == 404, name
+    has_exercise(portal, "bank-conflicts")
+    page = ada.page(PAGE)
+    assert f'src="{PAGE}figures/bank-conflicts.svg"' in page
+    answer = ada.get(f"{PAGE}figures/bank-conflicts.svg")
+    assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml")
+
+
+def test_an_exercise_without_files_leaves_a_page_that_works(portal: Portal, ada: BrowserClient):
+    with portal.course.sessions.begin() as session:
+        session.execute(delete(ExerciseFile))
+    assert "not on this server" in words(ada.page(PAGE))
+    assert ada.get(f"{PAGE}starter.cu").status_code == 404
+    assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
+
+
+@pytest.mark.parametrize("mode", ["check", "rank"])
+def test_what_is_typed_is_handed_in(portal: Portal, ada: BrowserClient, mode):
+    answer = ada.post_form(FORM, source=KERNEL.replace("\n", "\r\n"), mode=mode)
+    assert answer.status_code == 303
+    assert re.fullmatch(r"/submissions/[0-9a-f]{16}", answer.headers["Location"])
+    assert handed_in(portal) == [(mode, KERNEL)]
+
+
+def test_a_file_counts_instead_of_the_text(portal: Portal, ada: BrowserClient):
+    file = (BytesIO(b"// from a file\r\n"), "mine.cu")
+    assert ada.post_form(FORM, source=KERNEL, file=file, mode="rank").status_code == 303
+    assert handed_in(portal) == [("rank", "// from a file\r\n")]
+    # what is refused comes back as what would be sent next
+    change(portal, attempts=1)
+    again = ada.post_form(FORM, source=KERNEL, file=(BytesIO(b"// another\r\n"), "mine.cu"), mode="rank")
+    assert again.status_code == 422
+    assert typed(again.get_data(as_text=True)) == "// another\n"
+
+
+def test_a_course_that_is_over_can_be_read_and_takes_nothing(portal: Portal, ada: BrowserClient):
+    with portal.course.sessions.begin() as session:
+        session.get_one(Course, portal.course.course).archived_at = now()
+    page = words(ada.page(PAGE))
+    assert "This course is over" in page
+    assert "<textarea" not in ada.page(PAGE)
+    assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 422
+    assert "over" in words(ada.page("/"))
+    assert handed_in(portal) == []
+
+
+@pytest.mark.parametrize("slug", ["%00", "a%20b", "GPU", "ä", "x" * 3000, "%ff"])
+def test_odd_addresses_are_simply_not_there(portal: Portal, ada: BrowserClient, slug):
+    for path in (f"/courses/{slug}/", f"/courses/gpu/{slug}/", f"/courses/{slug}/{slug}/starter.cu"):
+        assert ada.get(path).status_code == 404, path
+
+
+@pytest.mark.parametrize(
+    ("role", "admin", "links"),
+    [
+        (Role.STUDENT, False, ["Courses", "Assignments"]),
+        (Role.ASSISTANT, False, ["Courses", "Assignments", "Staff", "Fleet"]),
+        (None, True, ["Courses", "Assignments", "Staff", "Fleet"]),
+    ],
+    ids=str,
+)
+@ON_SQLITE
+def test_the_ways_above_a_page_are_those_that_its_reader_may_go(portal: Portal, role, admin, links):
+    client = client_of(portal, "reader", role, admin=admin)
+    found = re.search(r'<nav aria-label="Site">.*?</nav>', client.page(PAGE), re.DOTALL)
+    assert found is not None
+    assert re.findall(r">(\w+)</a>", found[0]) == links
