@@ -19,8 +19,8 @@ from sqlalchemy.orm import Session
 from kernels.exercise import Exercise as Found
 from kernels.exercise import ExerciseError, comes_with_tilelab, find_exercise, read_exercise
 from kernels.exercise.schema import DEFINITION
+from server.courses.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Exercise, ExerciseFile
 from server.database.upsert import insert_into
-from server.grading.models import EXERCISE_FILE_BYTES, SOURCE_BYTES, Exercise, ExerciseFile
 
 SOLUTION = "solution.cu"
 _HANDOUT = "handout.md"

@@ -1,16 +1,20 @@
-"""Courses, memberships and assignments."""
+"""Courses, memberships, exercises and assignments."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from server.accounts.models import Person
 from server.database.base import Base, BigId, choice
-from server.grading.models import Exercise
+
+SOURCE_BYTES = 64 * 2**10
+EXERCISE_FILE_BYTES = 4 * 2**20
+
+_SHIPPED = text("course_id IS NULL")
 
 
 class Role(StrEnum):
@@ -68,6 +72,51 @@ class Membership(Base):
 
     course: Mapped[Course] = relationship()
     person: Mapped[Person] = relationship()
+
+
+class Exercise(Base):
+    """One version of an exercise. A row never changes: an exercise that does gets another.
+
+    course_id: the course that it belongs to; None for an exercise that comes with Tilelab
+    name: the name of its folder
+    version: a hash of everything in it, see server.courses.exercises
+    digest: a hash of what verdicts depend on; versions with the same digest judge alike
+    definition: the text of its exercise.toml
+    """
+
+    __tablename__ = "exercises"
+    __table_args__ = (
+        UniqueConstraint("course_id", "name", "version"),
+        # NULLs are distinct in a constraint
+        Index(
+            "uq_exercises_shipped",
+            "name",
+            "version",
+            unique=True,
+            postgresql_where=_SHIPPED,
+            sqlite_where=_SHIPPED,
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    course_id: Mapped[int | None] = mapped_column(ForeignKey("courses.id"))
+    name: Mapped[str] = mapped_column(String(60))
+    version: Mapped[str] = mapped_column(String(64))
+    digest: Mapped[str] = mapped_column(String(64), index=True)
+    title: Mapped[str] = mapped_column(String(200))
+    definition: Mapped[str] = mapped_column(Text)
+    added_at: Mapped[datetime]
+
+
+class ExerciseFile(Base):
+    """A file of one version of an exercise, such as its handout."""
+
+    __tablename__ = "exercise_files"
+    __table_args__ = (CheckConstraint(f"length(content) <= {EXERCISE_FILE_BYTES}", name="content_bounded"),)
+
+    exercise_id: Mapped[int] = mapped_column(ForeignKey("exercises.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class Assignment(Base):

@@ -8,7 +8,8 @@ from functools import lru_cache
 from kernels.exercise import read_exercise
 from kernels.exercise.model import Metric
 from kernels.rendering import measured_numbers as numbers
-from server.grading.models import Exercise, Result
+from server.courses.models import Exercise
+from server.grading.models import Result
 
 UNITS: Mapping[str, str] = {**numbers.UNITS, Metric.TIME: "ms"}
 

@@ -16,7 +16,6 @@ from sqlalchemy import (
     LargeBinary,
     SmallInteger,
     String,
-    Text,
     UniqueConstraint,
     select,
     text,
@@ -24,19 +23,17 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from kernels.verdict import Verdict
+from server.courses.models import SOURCE_BYTES, Exercise
 from server.database.base import Base, BigId, choice
 from worker.contract.messages import StepKind
 
 MAX_ATTEMPTS = 3
-SOURCE_BYTES = 64 * 2**10
-EXERCISE_FILE_BYTES = 4 * 2**20
 REPORT_BYTES = 4 * 2**20
 WORK_BYTES = 16 * 2**20
 
 # Of indexes that hold only what waits or is under way, however many steps there once were.
 _QUEUED = text("state = 'queued'")
 _IN_FLIGHT = text("state IN ('sent', 'running')")
-_SHIPPED = text("course_id IS NULL")
 
 
 class Priority(IntEnum):
@@ -87,51 +84,6 @@ class AttemptOutcome(StrEnum):
     FAULT = "fault"
     LOST = "lost"
     CANCELLED = "cancelled"
-
-
-class Exercise(Base):
-    """One version of an exercise. A row never changes: an exercise that does gets another.
-
-    course_id: the course that it belongs to; None for an exercise that comes with Tilelab
-    name: the name of its folder
-    version: a hash of everything in it, see server.courses.exercises
-    digest: a hash of what verdicts depend on; versions with the same digest judge alike
-    definition: the text of its exercise.toml
-    """
-
-    __tablename__ = "exercises"
-    __table_args__ = (
-        UniqueConstraint("course_id", "name", "version"),
-        # NULLs are distinct in a constraint
-        Index(
-            "uq_exercises_shipped",
-            "name",
-            "version",
-            unique=True,
-            postgresql_where=_SHIPPED,
-            sqlite_where=_SHIPPED,
-        ),
-    )
-
-    id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    course_id: Mapped[int | None] = mapped_column(ForeignKey("courses.id"))
-    name: Mapped[str] = mapped_column(String(60))
-    version: Mapped[str] = mapped_column(String(64))
-    digest: Mapped[str] = mapped_column(String(64), index=True)
-    title: Mapped[str] = mapped_column(String(200))
-    definition: Mapped[str] = mapped_column(Text)
-    added_at: Mapped[datetime]
-
-
-class ExerciseFile(Base):
-    """A file of one version of an exercise, such as its handout."""
-
-    __tablename__ = "exercise_files"
-    __table_args__ = (CheckConstraint(f"length(content) <= {EXERCISE_FILE_BYTES}", name="content_bounded"),)
-
-    exercise_id: Mapped[int] = mapped_column(ForeignKey("exercises.id"), primary_key=True)
-    name: Mapped[str] = mapped_column(String(100), primary_key=True)
-    content: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class Source(Base):

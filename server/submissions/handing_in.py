@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar
 
+from server.courses.models import SOURCE_BYTES
 from server.courses.service import DEVICE_CLASS, is_device_class
-from server.grading.models import SOURCE_BYTES
 from server.http.operation import Text
 from server.http.problems import Refused
 from server.submissions.models import Mode

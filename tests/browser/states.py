@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.models import Assignment, Course, Membership, Role
-from server.grading.models import Exercise, Job
+from server.courses.models import Assignment, Course, Exercise, Membership, Role
+from server.grading.models import Job
 from server.standings.service import freeze
 from server.submissions.changes import cancel, regrade
 from server.submissions.models import Mode, Submission

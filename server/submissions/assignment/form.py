@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from flask import request
 
 from kernels.wording import byte_size
-from server.grading.models import SOURCE_BYTES
+from server.courses.models import SOURCE_BYTES
 from server.submissions.models import Mode
 
 _KEY = re.compile(r"[0-9a-f]{32}")

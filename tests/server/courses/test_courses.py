@@ -15,10 +15,9 @@ from server.accounts.models import Person
 from server.accounts.service import create_person
 from server.courses import service
 from server.courses.exercises import Content, read_content
-from server.courses.models import Course, Membership, Role
+from server.courses.models import Course, Exercise, Membership, Role
 from server.courses.service import CourseError, Terms
 from server.database.engine import Sessions
-from server.grading.models import Exercise
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

@@ -9,11 +9,11 @@ from sqlalchemy import Connection, Engine, text
 
 from kernels.exercise import find_exercise, read_exercise
 from server.courses.exercises import installed_content, kept_content, material_of
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Exercise
 from server.database import schema
 from server.database.engine import sessions
 from server.database.schema import upgrade
-from server.grading.models import Exercise, Job
+from server.grading.models import Job
 from tests.server.commands.own_exercises import DEFINITION
 from tests.server.course import NOW
 

@@ -14,9 +14,9 @@ from sqlalchemy import select
 from kernels.exercise import schema
 from kernels.exercise.model import JUDGE_VERSION
 from server.audit.models import AuditEvent
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Exercise
 from server.database.engine import Sessions
-from server.grading.models import Exercise, Job
+from server.grading.models import Job
 from server.grading.queue import place_of
 from server.staff.assignments.updating import Updated, update_exercise
 from server.submissions.changes import regrade, retry

@@ -10,10 +10,10 @@ from sqlalchemy import Engine, event, insert, select, text
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.courses.models import Assignment
+from server.courses.models import Assignment, Exercise
 from server.database.engine import Sessions, sessions
 from server.grading.dispatching.dispatch import take
-from server.grading.models import Exercise, Job
+from server.grading.models import Job
 from server.recording.record import Recorded, record
 from server.standings.boards import position_of
 from server.standings.models import Standing

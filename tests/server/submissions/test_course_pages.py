@@ -12,8 +12,7 @@ from sqlalchemy import delete, select
 from kernels.exercise import find_exercise
 from kernels.verdict import Verdict
 from server.courses.exercises import installed_content, keep
-from server.courses.models import Assignment, Course, Extension, Membership, Role
-from server.grading.models import ExerciseFile
+from server.courses.models import Assignment, Course, ExerciseFile, Extension, Membership, Role
 from server.http.numbers import day
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import (

@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import select
 
 from kernels.verdict import Finding, Verdict
-from server.courses.models import Role
+from server.courses.models import SOURCE_BYTES, Role
 from server.grading.judged_job import update_judged_job
-from server.grading.models import SOURCE_BYTES, Job, JobState, Result
+from server.grading.models import Job, JobState, Result
 from server.grading.reports import pack
 from tests.server.course import report_for
 from tests.server.databases import ON_SQLITE
