@@ -1,7 +1,4 @@
-"""Who may see a page: decided here, in one place, before a view looks at anything.
-
-Strangers are told the same of a course that they are not in and of one that does not exist.
-"""
+"""Who looks at a page, and what strangers are told: asked before a view looks at anything."""
 
 from __future__ import annotations
 
@@ -14,8 +11,6 @@ from server.accounts import browser_sessions
 from server.accounts.cookies import session_token
 from server.accounts.models import Person
 from server.accounts.returning import own_path
-from server.courses.models import Course, Role
-from server.courses.service import find_course, role_in
 from server.http.notes import note
 from server.http.problems import Refused
 from server.http.site import site
@@ -33,28 +28,6 @@ class Viewer:
     admin: bool
     time_zone: str
     session_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """A course, and what the viewer is in it. Admins are instructors everywhere."""
-
-    course_id: int
-    slug: str
-    title: str
-    time_zone: str
-    archived: bool
-    role: Role
-
-    @property
-    def is_staff(self) -> bool:
-        """Whether everyone's work may be seen."""
-        return self.role in {Role.ASSISTANT, Role.INSTRUCTOR}
-
-    @property
-    def is_instructor(self) -> bool:
-        """Whether the course itself may be changed."""
-        return self.role is Role.INSTRUCTOR
 
 
 def viewer_or_none() -> Viewer | None:
@@ -106,46 +79,18 @@ def _page_of_the_form() -> str:
     return path if path and adapter is not None and adapter.test(given.path, "GET") else ""
 
 
-def member_of(slug: str) -> Membership:
-    """The course, for those who are in it."""
-    who = viewer()
-    with site().readers.begin() as session:
-        course = find_course(session, slug)
-        role = None if course is None else role_in(session, who.id, course.id)
-    if course is None or role is None:
-        raise nothing_here()
-    return membership(course, role)
-
-
-def staff_of(slug: str) -> Membership:
-    """The course, for its assistants and instructors."""
-    found = member_of(slug)
-    if not found.is_staff:
-        raise _not_allowed("This page is for the staff of the course.")
-    return found
-
-
-def instructor_of(slug: str) -> Membership:
-    """The course, for its instructors."""
-    found = staff_of(slug)
-    if not found.is_instructor:
-        raise _not_allowed("Assistants can see this course's work; only an instructor can change the course.")
-    return found
+def zone_of_viewer() -> str:
+    """The time zone that the reader chose; "" for none."""
+    who = viewer_or_none()
+    return who.time_zone if who else ""
 
 
 def admin() -> Viewer:
     """Who runs the server."""
     who = viewer()
     if not who.admin:
-        raise _not_allowed("This page is for those who run this server.")
+        raise not_allowed("This page is for those who run this server.")
     return who
-
-
-def membership(course: Course, role: Role) -> Membership:
-    """What someone is in a course, without its database session."""
-    return Membership(
-        course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role
-    )
 
 
 def nothing_here() -> Refused:
@@ -156,7 +101,8 @@ def nothing_here() -> Refused:
     )  # fmt: skip
 
 
-def _not_allowed(detail: str) -> Refused:
+def not_allowed(detail: str) -> Refused:
+    """Of a page that exists, for whoever is signed in and may not open it."""
     return Refused(403, "not_allowed", "This is not open to you", detail)
 
 

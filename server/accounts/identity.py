@@ -11,7 +11,6 @@ from server.accounts import browser_sessions, limits
 from server.accounts.limits import Limit, TooOften
 from server.accounts.models import Person
 from server.accounts.service import find_token, note_token_use
-from server.courses.models import Role
 from server.http.notes import note
 from server.http.problems import Refused
 from server.http.site import Site, site
@@ -74,11 +73,6 @@ def counted(limit: Limit, subject: str) -> None:
             f"At most {limit.count} are answered in {minutes:g} min. Try again in {often.seconds} s.",
             {"Retry-After": str(often.seconds)},
         ) from often  # fmt: skip
-
-
-def is_staff(role: Role | None) -> bool:
-    """Whether someone with this role sees everyone's work in the course."""
-    return role in {Role.INSTRUCTOR, Role.ASSISTANT}
 
 
 _NOT_GOOD = (

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from ipaddress import IPv6Address, ip_address
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
@@ -17,6 +16,7 @@ from sqlalchemy.orm import Session
 from server.accounts.models import RateCount
 from server.database.engine import Sessions, leave_unsynced
 from server.database.upsert import insert_into
+from server.network import network_of
 from server.text import composed
 
 LONGEST_EMAIL = 254
@@ -98,17 +98,6 @@ def take_back(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datet
 def by_address(address: str) -> str:
     """A subject for a network address, which is not to be read out of the database later."""
     return f"address {_hashed(network_of(address))}"
-
-
-def network_of(address: str) -> str:
-    """Whoever has an address has all of its network: of IPv6 the first half, of IPv4 the address itself."""
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
-        return found.exploded[:19]
-    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def by_email(email: str) -> str:

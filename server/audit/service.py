@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
 
-from server.accounts.models import Person
 from server.audit.models import AREAS, AuditEvent
+
+
+class Actor(Protocol):
+    """A person, by number."""
+
+    @property
+    def id(self) -> int:
+        """In the table of people."""
 
 
 def note(
     session: Session,
-    actor: Person | None,
+    actor: Actor | None,
     action: str,
     subject: str,
     *,

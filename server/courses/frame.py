@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from flask import Flask, g, request
 
 from server.accounts.access import Viewer, known_viewer, viewer_or_none
+from server.courses.queries import Attended, attended, find_attended
 from server.http.site import site
-from server.submissions.assignment.tasks import Attended, attended, find_attended
 
 _COURSES = "frame_courses"
 

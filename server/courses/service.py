@@ -116,6 +116,11 @@ def role_in(session: Session, person_id: int, course_id: int) -> Role | None:
     )
 
 
+def is_staff(role: Role | None) -> bool:
+    """Whether someone with this role sees everyone's work in the course."""
+    return role in {Role.INSTRUCTOR, Role.ASSISTANT}
+
+
 def create_assignment(
     session: Session,
     course: Course,

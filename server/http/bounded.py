@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 from flask import Flask, Response, request
 from gunicorn.http.errors import ParseException
 
-from server.accounts.limits import network_of
 from server.http.arrival import BodySizes, MissingBody
 from server.http.places import Asker, Outcome, Places
 from server.http.problems import NOT_TAKEN, RETRY_SECONDS, Refused, once_more
+from server.network import network_of
 
 if TYPE_CHECKING:
     import socket

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from flask import Flask
+from flask import Flask, current_app
 from markupsafe import Markup, escape
 
 from kernels.rendering.page import numbers
 from kernels.rendering.text_safety import safe
-from server.accounts.access import viewer_or_none
 
 _FROM_REPORTS = (
     "count", "short", "ratio", "percent", "milliseconds", "gflops", "times", "size", "departure",
 )  # fmt: skip
 _DEFAULT = "UTC"
+_KEY = "tilelab.reader_zone"
 
 
-def attach_numbers(app: Flask) -> None:
-    """Give templates the filters, and let nothing into a page that could change how the rest of it reads."""
+def attach_numbers(app: Flask, reader_zone: Callable[[], str]) -> None:
+    """Give templates the filters, and let nothing into a page that could change how the rest of it reads.
+
+    reader_zone: the time zone that the reader chose; "" for none
+    """
+    app.extensions[_KEY] = reader_zone
     environment = app.jinja_env
     environment.filters |= {name: getattr(numbers, name) for name in _FROM_REPORTS}
     environment.filters |= {
@@ -71,8 +76,7 @@ def verbatim(text: str) -> Markup:
 
 def zone_of(course_zone: str = "") -> ZoneInfo:
     """The reader's own, else the course's, else UTC."""
-    who = viewer_or_none()
-    for name in (who.time_zone if who else "", course_zone):
+    for name in (current_app.extensions[_KEY](), course_zone):
         if name:
             try:
                 return ZoneInfo(name)

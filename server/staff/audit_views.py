@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from flask import render_template, request
 
-from server.accounts.access import staff_of
+from server.courses.access import staff_of
 from server.http.forms import Form, number_of
 from server.http.site import site
 from server.staff.deeds import Deeds, actors, deeds

@@ -10,8 +10,9 @@ from flask import Blueprint, Response, request, url_for
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 
-from server.accounts.access import Membership, viewer
+from server.accounts.access import viewer
 from server.accounts.models import Person
+from server.courses.access import Membership
 from server.courses.frame import Link
 from server.courses.models import Course
 from server.http.forms import Form

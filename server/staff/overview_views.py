@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from flask import Response, render_template
 
-from server.accounts.access import Membership, instructor_of, staff_of
+from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.service import CourseError
 from server.http.forms import Form, filled, sent
 from server.http.site import site

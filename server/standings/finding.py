@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
-from server.accounts.access import Membership, Viewer, member_of, nothing_here, viewer
+from server.accounts.access import Viewer, nothing_here, viewer
+from server.courses.access import Membership, member_of
 from server.courses.models import Assignment
 from server.courses.service import find_assignment, is_shown
 

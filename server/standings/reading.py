@@ -10,8 +10,7 @@ from typing import Annotated
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
-from server.accounts.identity import is_staff
-from server.courses.service import find_assignment, is_shown, role_in
+from server.courses.service import find_assignment, is_shown, is_staff, role_in
 from server.grading.metric import metric_of
 from server.http.operation import Moment, Range, Text
 from server.standings.asking import MARK, mark_of, position_at

@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from server.accounts.identity import is_staff
-from server.courses.service import role_in
+from server.courses.service import is_staff, role_in
 from server.database.engine import Sessions
 from server.grading.models import Job, Result
 from server.grading.queue import place_of

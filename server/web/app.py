@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Flask
 
+from server.accounts.access import zone_of_viewer
 from server.accounts.cookies import attach_form_guard
 from server.accounts.identity import owner_of
 from server.accounts.views import accounts
@@ -62,7 +63,7 @@ def create_app(settings: Settings) -> Flask:
     attach_packing(app)
     attach_assets(app)
     attach_form_guard(app)
-    attach_numbers(app)
+    attach_numbers(app, zone_of_viewer)
     attach_notices(app)
     attach_frame(app)
     app.register_blueprint(pages)

@@ -16,8 +16,8 @@ from typing import Any
 
 from gunicorn.config import Config
 
-from server.accounts.limits import network_of
 from server.http.arrival import Arrival, BodySizes
+from server.network import network_of
 
 _PIECE_BYTES = 2**16
 _NEW_SECONDS = 0.5  # an idle connection's first request may be on its way

@@ -10,15 +10,9 @@ from importlib.metadata import version
 from flask import Blueprint, render_template
 
 from server.accounts.access import Viewer, viewer_or_none
+from server.courses.queries import Attended, all_courses, attended
 from server.http.site import site
-from server.submissions.assignment.tasks import (
-    Attended,
-    Task,
-    all_courses,
-    attended,
-    due_next,
-    tasks_everywhere,
-)
+from server.submissions.assignment.tasks import Task, due_next, tasks_everywhere
 
 pages = Blueprint("pages", __name__)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from server.accounts import access, links, service
+from server.accounts import links, service
+from server.courses import access
 from server.courses.models import Role
 from server.enrolment import proving
 from server.staff.roster import invitations

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from flask import Response
 from sqlalchemy.orm import Session
 
-from server.accounts.access import Membership, instructor_of
 from server.accounts.service import AccountError, normal_email
+from server.courses.access import Membership, instructor_of
 from server.courses.service import CourseError
 from server.http.forms import LONGEST, Form, filled, sent
 from server.http.site import site

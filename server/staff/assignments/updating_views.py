@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from flask import Response, render_template, request
 
-from server.accounts.access import Membership, instructor_of
+from server.courses.access import Membership, instructor_of
 from server.courses.models import Assignment
 from server.courses.service import CourseError
 from server.http.problems import Refused

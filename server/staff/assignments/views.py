@@ -10,7 +10,8 @@ from flask import Response, render_template
 from sqlalchemy.orm import Session
 
 from kernels.exercise import Exercise, list_exercises
-from server.accounts.access import Membership, instructor_of, nothing_here, staff_of
+from server.accounts.access import nothing_here
+from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.exercises import read_content
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.courses.service import CourseError, Terms, find_assignment

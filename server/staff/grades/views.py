@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from flask import Response, render_template, request, url_for
 from sqlalchemy.orm import Session
 
-from server.accounts.access import Membership, staff_of
 from server.audit.service import note
+from server.courses.access import Membership, staff_of
 from server.http.forms import Form
 from server.http.problems import Refused
 from server.http.site import site

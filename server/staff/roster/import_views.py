@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flask import Response, render_template, request
 
-from server.accounts.access import Membership, instructor_of
+from server.courses.access import Membership, instructor_of
 from server.courses.locking import hold_course
 from server.courses.models import Role
 from server.http.forms import Form, filled

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 from flask import Response, render_template, request
 from sqlalchemy.orm import Session
 
-from server.accounts.access import Membership, instructor_of, staff_of
 from server.accounts.models import Person
 from server.accounts.service import AccountError
 from server.audit.service import note
+from server.courses.access import Membership, instructor_of, staff_of
 from server.courses.models import Role
 from server.courses.service import CourseError
 from server.enrolment.authority import barriers

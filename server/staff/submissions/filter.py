@@ -12,7 +12,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
-from server.accounts.access import Membership
+from server.courses.access import Membership
 from server.courses.models import Role
 from server.courses.service import assignments_for, is_device_class
 from server.fleet.service import device_classes

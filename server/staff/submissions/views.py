@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 
 from flask import Response, jsonify, render_template, request, url_for
 
-from server.accounts.access import Membership, nothing_here, staff_of, viewer
+from server.accounts.access import nothing_here, viewer
+from server.courses.access import Membership, staff_of
 from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site

@@ -10,8 +10,9 @@ from datetime import datetime
 from markupsafe import Markup
 from sqlalchemy.orm import Session
 
-from server.accounts.access import Membership, Viewer, nothing_here
+from server.accounts.access import Viewer, nothing_here
 from server.accounts.digest import digest_of
+from server.courses.access import Membership
 from server.courses.exercises import Material, material_of
 from server.courses.handouts import render
 from server.courses.models import Assignment, Counts

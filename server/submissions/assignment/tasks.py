@@ -10,8 +10,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
-from server.courses.models import Assignment, Course, Extension, Membership, Role
-from server.courses.service import assignments_for, find_course, visible_assignments
+from server.courses.models import Assignment, Extension, Role
+from server.courses.queries import attended
+from server.courses.service import assignments_for, visible_assignments
 from server.grading.metric import metric_of
 from server.submissions.counting import Counted, Deadlines, Entry, best, counted, due_for
 from server.submissions.entries import own_entries
@@ -88,47 +89,6 @@ class Task:
     def overdue(self, now: datetime) -> bool:
         """Whether it is late by now."""
         return self.deadlines.due_at is not None and now > self.deadlines.due_at
-
-
-@dataclass(frozen=True, slots=True)
-class Attended:
-    """A course that somebody is in."""
-
-    slug: str
-    title: str
-    role: Role
-    archived: bool
-
-
-def attended(session: Session, person_id: int) -> Sequence[Attended]:
-    """The courses that somebody is in, those that go on first, the newest first."""
-    query = (
-        select(Course, Membership.role)
-        .join(Membership, Membership.course_id == Course.id)
-        .where(Membership.person_id == person_id, Membership.dropped_at.is_(None))
-        .order_by(Course.archived_at.is_not(None), Course.created_at.desc(), Course.slug)
-    )
-    return [
-        Attended(course.slug, course.title, role, course.archived_at is not None)
-        for course, role in session.execute(query)
-    ]
-
-
-def all_courses(session: Session) -> Sequence[Attended]:
-    """Every course, for whoever runs the server and so is an instructor everywhere."""
-    query = select(Course).order_by(Course.archived_at.is_not(None), Course.created_at.desc(), Course.slug)
-    return [
-        Attended(course.slug, course.title, Role.INSTRUCTOR, course.archived_at is not None)
-        for course in session.scalars(query)
-    ]
-
-
-def find_attended(session: Session, slug: str) -> Attended | None:
-    """A course as whoever runs the server attends it."""
-    course = find_course(session, slug)
-    if course is None:
-        return None
-    return Attended(course.slug, course.title, Role.INSTRUCTOR, course.archived_at is not None)
 
 
 def tasks_everywhere(session: Session, person_id: int, now: datetime) -> Sequence[Task]:

@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 
 from kernels.rendering.page.linked import linked
 from server.accounts import limits
-from server.accounts.access import Membership, Viewer, member_of, nothing_here, viewer
+from server.accounts.access import Viewer, nothing_here, viewer
+from server.courses.access import Membership, member_of
 from server.courses.exercises import figure_of, material_of
 from server.courses.models import Assignment
 from server.courses.service import find_assignment, is_shown

@@ -10,8 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
-from server.accounts.identity import is_staff
-from server.courses.service import role_in
+from server.courses.service import is_staff, role_in
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.submissions.assignment.form import form_of
 from server.submissions.models import Mode, Submission

@@ -1,0 +1,69 @@
+"""Who may see a course: decided here, in one place, before a view looks at anything.
+
+Strangers are told the same of a course that they are not in and of one that does not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from server.accounts.access import not_allowed, nothing_here, viewer
+from server.courses.models import Course, Role
+from server.courses.service import find_course, is_staff, role_in
+from server.http.site import site
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A course, and what the viewer is in it. Admins are instructors everywhere."""
+
+    course_id: int
+    slug: str
+    title: str
+    time_zone: str
+    archived: bool
+    role: Role
+
+    @property
+    def is_staff(self) -> bool:
+        """Whether everyone's work may be seen."""
+        return is_staff(self.role)
+
+    @property
+    def is_instructor(self) -> bool:
+        """Whether the course itself may be changed."""
+        return self.role is Role.INSTRUCTOR
+
+
+def member_of(slug: str) -> Membership:
+    """The course, for those who are in it."""
+    who = viewer()
+    with site().readers.begin() as session:
+        course = find_course(session, slug)
+        role = None if course is None else role_in(session, who.id, course.id)
+    if course is None or role is None:
+        raise nothing_here()
+    return membership(course, role)
+
+
+def staff_of(slug: str) -> Membership:
+    """The course, for its assistants and instructors."""
+    found = member_of(slug)
+    if not found.is_staff:
+        raise not_allowed("This page is for the staff of the course.")
+    return found
+
+
+def instructor_of(slug: str) -> Membership:
+    """The course, for its instructors."""
+    found = staff_of(slug)
+    if not found.is_instructor:
+        raise not_allowed("Assistants can see this course's work; only an instructor can change the course.")
+    return found
+
+
+def membership(course: Course, role: Role) -> Membership:
+    """What someone is in a course, without its database session."""
+    return Membership(
+        course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role
+    )
