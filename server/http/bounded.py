@@ -48,7 +48,7 @@ LOOKUPS = 2
 SMALL_FORM = 32 * 2**10
 """In bytes: all that a form of an account can hold."""
 
-_SMALL_FORMS = {"accounts"}
+_SMALL_FORMS = {"accounts", "enrolment"}
 _READS = {"GET", "HEAD", "OPTIONS"}
 _NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they ask nobody, or one at a time
 _ARRIVED = "tilelab.arrived"

@@ -13,6 +13,7 @@ from server.accounts.identity import owner_of
 from server.accounts.views import accounts
 from server.courses.api import me
 from server.courses.frame import attach_frame
+from server.enrolment.views import enrolment
 from server.history.views import history_pages
 from server.http.arrival import REQUEST_BYTES, BodySizes
 from server.http.bounded import attach_bounds
@@ -68,6 +69,7 @@ def create_app(settings: Settings) -> Flask:
     attach_frame(app)
     app.register_blueprint(pages)
     app.register_blueprint(accounts)
+    app.register_blueprint(enrolment)
     app.register_blueprint(courses)
     app.register_blueprint(staff)
     app.register_blueprint(fleet)

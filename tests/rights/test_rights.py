@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from server.accounts import links, service
+from server.accounts import service
 from server.courses import access
 from server.courses.models import Role
-from server.enrolment import proving
+from server.enrolment import links, proving
 from server.staff.roster import invitations
 from server.staff.roster import plan as roster_plan
 from server.staff.roster import views as roster_views

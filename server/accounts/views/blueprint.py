@@ -33,7 +33,7 @@ def user_agent() -> str:
 def page(template: str, form: Form, status: int | None = None, **more: object) -> Response:
     """A page with a form: 422 where something is wrong with it."""
     found = status or (200 if form.right else 422)
-    return Response(render_template(f"accounts/{template}", form=form, **more), found)
+    return Response(render_template(template, form=form, **more), found)
 
 
 def too_often(template: str, form: Form, error: TooOften, **more: object) -> Response:

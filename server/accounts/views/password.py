@@ -5,18 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 
 from flask import Response
+from sqlalchemy.orm import Session
 
 from server.accounts import entering, service
 from server.accounts.access import Viewer, sign_in_first, viewer
 from server.accounts.limits import Limit, TooOften, count_all, take_back
 from server.accounts.models import Person
+from server.accounts.new_password import mistake_in
 from server.accounts.views.blueprint import accounts, go, page, password_sent, too_often, user_agent
 from server.audit.service import note
-from server.enrolment.views.links import check_new, revoke_all
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 
-_PAGE = "password.html"
+_PAGE = "accounts/password.html"
 _WRONG = Limit("password wrong", 10, timedelta(minutes=10))
 
 
@@ -51,6 +52,20 @@ def change_password() -> Response:
             revoke_all(session, current)
         token = entering.open_session(session, current, user_agent())
     return go("/account/password?notice=password-changed", token or "")
+
+
+def revoke_all(session: Session, person: Person) -> None:
+    """No token that anybody has of this account is good any more."""
+    count = service.revoke_tokens(session, person)
+    note(session, person, "token.revoked", f"person {person.id}", count=count)
+
+
+def check_new(form: Form, password: str, again: str, email: str, name: str) -> None:
+    """Say what is wrong with a new password that was typed twice."""
+    if mistake := mistake_in(password, email, name):
+        form.mistake("password", mistake)
+    elif password != again:
+        form.mistake("again", "This is not the same as above. Type the new password twice.")
 
 
 def _proven(form: Form, who: Viewer) -> Person:

@@ -20,7 +20,7 @@ from server.audit.service import note
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 
-_PAGE = "profile.html"
+_PAGE = "accounts/profile.html"
 _NOT_YET = "The boards show your name once your course's staff stand for it. Choose a pseudonym."
 _OTHERWISE = "If it is your name all the same, ask those who run this server to set it."
 _NAMES = Limit("names tried", 20, timedelta(hours=1))

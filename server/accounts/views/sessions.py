@@ -20,7 +20,7 @@ def sessions() -> Response:
     who = viewer()
     with site().readers.begin() as session:
         rows = browser_sessions.going_on(session, who.id)
-    return page("sessions.html", filled({}), rows=rows, here=who.session_id, described=described)
+    return page("accounts/sessions.html", filled({}), rows=rows, here=who.session_id, described=described)
 
 
 @accounts.post("/account/sessions/end-others")

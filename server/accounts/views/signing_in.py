@@ -22,7 +22,7 @@ from server.accounts.views.blueprint import (
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 
-_PAGE = "sign_in.html"
+_PAGE = "accounts/sign_in.html"
 
 
 @accounts.get("/sign-in")

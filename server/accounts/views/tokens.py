@@ -16,7 +16,7 @@ from server.audit.service import note
 from server.http.forms import Form, filled, sent
 from server.http.site import site, site_address
 
-_PAGE = "tokens.html"
+_PAGE = "accounts/tokens.html"
 _LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("120", "120 days, a term"), ("365", "365 days"))
 _USUAL = "120"
 _MOST = 20

@@ -1,1 +1,8 @@
-"""The pages with which people come in; to import this is to have them on the blueprint."""
+"""The pages on which people come in: with a course's code, or with a link."""
+
+from __future__ import annotations
+
+from server.enrolment.views import joining, links
+from server.enrolment.views.blueprint import enrolment
+
+__all__ = ["enrolment", "joining", "links"]

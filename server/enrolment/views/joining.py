@@ -13,7 +13,6 @@ from server.accounts.limits import Limit, TooOften, by_address, count
 from server.accounts.models import Person
 from server.accounts.new_password import mistake_in
 from server.accounts.views.blueprint import (
-    accounts,
     go,
     network_address,
     page,
@@ -22,10 +21,11 @@ from server.accounts.views.blueprint import (
     user_agent,
 )
 from server.enrolment.codes import CannotJoin, course_to_join, join
+from server.enrolment.views.blueprint import enrolment
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 
-_PAGE = "join.html"
+_PAGE = "enrolment/join.html"
 _TAKEN = "There is an account with this email already. Sign in, and enter the code there."
 
 # Only wrong codes count, and a right one is taken all the same: others may share the address with whoever guesses, and
@@ -36,13 +36,13 @@ _GUESSES = Limit("join guesses", 100, timedelta(minutes=10))
 _ACCOUNTS = Limit("join accounts", 250, timedelta(days=1))
 
 
-@accounts.get("/join")
+@enrolment.get("/join")
 def join_page() -> Response:
     """The form; staff can hand out its address with the code in it."""
     return page(_PAGE, filled({"code": request.args.get("code", "")[:40]}))
 
 
-@accounts.post("/join")
+@enrolment.post("/join")
 def join_course() -> Response:
     """Join, with the account that is signed in or with a new one."""
     form = sent("code", "name", "email")

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from flask import Response
-from sqlalchemy.orm import Session
 
-from server.accounts import entering, links, service
+from server.accounts import entering, service
 from server.accounts.access import viewer_or_none
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
-from server.accounts.new_password import mistake_in
-from server.accounts.views.blueprint import accounts, go, page, password_sent, user_agent
+from server.accounts.views.blueprint import go, page, password_sent, user_agent
+from server.accounts.views.password import check_new, revoke_all
 from server.audit.service import note
+from server.enrolment import links
 from server.enrolment.proving import prove
+from server.enrolment.views.blueprint import enrolment
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site
 
-_PAGE = "link.html"
+_PAGE = "enrolment/link.html"
 _ADDRESS = "/<any(invitation, reset):purpose>/<token>"
 
 
-@accounts.get(_ADDRESS)
+@enrolment.get(_ADDRESS)
 def show_link(purpose: str, token: str) -> Response:
     """The form, whose account it is for; uses nothing up."""
     return _shown(filled({"tokens": "yes"}), _found(purpose, token))
 
 
-@accounts.post(_ADDRESS)
+@enrolment.post(_ADDRESS)
 def follow_link(purpose: str, token: str) -> Response:
     """Set the password, and sign in."""
     person = _found(purpose, token).person
@@ -49,20 +50,6 @@ def follow_link(purpose: str, token: str) -> Response:
         note(session, owner, "password.set_by_link", f"person {owner.id}", purpose=purpose)
         cookie = entering.open_session(session, owner, user_agent(), before.session_id if before else None)
     return go("/?notice=password-set", cookie or "")
-
-
-def revoke_all(session: Session, person: Person) -> None:
-    """No token that anybody has of this account is good any more."""
-    count = service.revoke_tokens(session, person)
-    note(session, person, "token.revoked", f"person {person.id}", count=count)
-
-
-def check_new(form: Form, password: str, again: str, email: str, name: str) -> None:
-    """Say what is wrong with a new password that was typed twice."""
-    if mistake := mistake_in(password, email, name):
-        form.mistake("password", mistake)
-    elif password != again:
-        form.mistake("again", "This is not the same as above. Type the new password twice.")
 
 
 def _found(purpose: str, token: str) -> OneTimeLink:

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import select
 
 from server.accounts import browser_sessions
-from server.accounts.links import find_link
 from server.accounts.models import ApiToken, LinkPurpose, OneTimeLink, Person
 from server.accounts.service import create_person, sign_in
 from server.audit.models import AuditEvent
 from server.database.engine import Sessions
+from server.enrolment.links import find_link
 from tests.server.commands.test_admin import PASSWORD, done, ready, refused, url
 from worker.commands.root import Exit
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import pytest
 from sqlalchemy import select
 
-from server.accounts.links import create_link, find_link
+from server.accounts.links import create_link
 from server.accounts.models import BrowserSession, LinkPurpose, Person
 from server.accounts.service import create_person, create_token, find_by_token, sign_in
 from server.courses.models import Course, Membership, Role
 from server.courses.service import create_course, enrol
+from server.enrolment.links import find_link
 from server.staff.roster import service as roster
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal

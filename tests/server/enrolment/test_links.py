@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from server.accounts.links import LIFETIMES, create_link, path_of, use_link
+from server.accounts.links import LIFETIMES, create_link, path_of
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
 from server.accounts.service import disable, good_tokens, set_password
 from server.courses.models import Membership, Role
+from server.enrolment.links import use_link
 from server.operations.erase import erase_person
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.web.conftest import Portal

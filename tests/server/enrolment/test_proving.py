@@ -8,12 +8,13 @@ import re
 import pytest
 from sqlalchemy import select
 
-from server.accounts.links import create_link, find_link
+from server.accounts.links import create_link
 from server.accounts.models import LinkPurpose, Person
 from server.accounts.service import create_token, find_by_token, find_person, sign_in
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Role
 from server.enrolment.admins import appoint
+from server.enrolment.links import find_link
 from server.enrolment.proving import prove
 from server.staff.roster import service as roster
 from server.staff.roster.csv_file import read_roster

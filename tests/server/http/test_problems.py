@@ -45,7 +45,7 @@ def test_a_fault_while_a_fault_is_told_writes_no_secret_down(portal: Portal, mon
     def broken(*_: object, **__: object) -> None:
         raise ValueError("of a test")
 
-    monkeypatch.setattr("server.accounts.links.find_link", broken)
+    monkeypatch.setattr("server.enrolment.links.find_link", broken)
     monkeypatch.setitem(portal.app.error_handler_spec[None][None], Exception, broken)
     with caplog.at_level(logging.DEBUG):
         answer = stranger(portal).get("/reset/the-token-of-a-link")

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, func, select
 from kernels.report import from_json
 from server.accounts import browser_sessions
 from server.accounts.limits import Limit, by_email, count
-from server.accounts.links import create_link, find_link
+from server.accounts.links import create_link
 from server.accounts.models import LinkPurpose, Person, RateCount
 from server.accounts.service import AccountError, create_person, find_person, sign_in
 from server.audit.models import AuditEvent
@@ -21,6 +21,7 @@ from server.audit.service import note
 from server.courses.models import Course
 from server.courses.service import members
 from server.database.engine import Sessions, connect, sessions
+from server.enrolment.links import find_link
 from server.grading.models import Job, JobState, Result, Source, Step
 from server.grading.reports import unpack
 from server.models import Base

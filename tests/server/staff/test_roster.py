@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Engine, select
 
-from server.accounts.links import find_link
 from server.accounts.models import LinkPurpose, Person
 from server.accounts.service import find_person, set_password
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
 from server.courses.service import CourseError, create_course, enrol, role_in
+from server.enrolment.links import find_link
 from server.staff.roster.csv_file import read_roster
 from server.staff.roster.service import drop
 from tests.server.course import NOW

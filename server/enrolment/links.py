@@ -1,0 +1,60 @@
+"""Follow a link that works once.
+
+Looking at the page of a link uses nothing up: mail programs and chats open links before people do.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session, contains_eager
+
+from server.accounts.digest import digest_of
+from server.accounts.models import LinkPurpose, OneTimeLink, Person
+from server.enrolment.authority import barrier
+
+
+def find_link(
+    session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None
+) -> OneTimeLink | None:
+    """The link, with its person, while it is good and whoever handed it out still could; changes nothing."""
+    found = session.scalar(
+        select(OneTimeLink)
+        .join(OneTimeLink.person)
+        .options(contains_eager(OneTimeLink.person))
+        .where(
+            OneTimeLink.digest == digest_of(token),
+            OneTimeLink.purpose == purpose,
+            OneTimeLink.used_at.is_(None),
+            OneTimeLink.expires_at > (now or datetime.now(UTC)),
+            Person.disabled_at.is_(None),
+            Person.erased_at.is_(None),
+        )
+    )
+    return found if found is not None and _maker_still_may(session, found) else None
+
+
+def use_link(
+    session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None
+) -> OneTimeLink | None:
+    """The link, which is good no more; None where it was not before. Of many at once one gets it."""
+    moment = now or datetime.now(UTC)
+    found = find_link(session, purpose, token, moment)
+    if found is None:
+        return None
+    used = session.execute(
+        update(OneTimeLink)
+        .where(OneTimeLink.id == found.id, OneTimeLink.used_at.is_(None))
+        .values(used_at=moment)
+        .returning(OneTimeLink.id)
+    )
+    return found if used.first() is not None else None
+
+
+def _maker_still_may(session: Session, link: OneTimeLink) -> bool:
+    """Whether its maker could hand it out today: the account may reach further by now, or the maker less far."""
+    if link.created_by is None:
+        return True
+    maker = session.get_one(Person, link.created_by)
+    return maker.disabled_at is None and barrier(session, maker, link.person) is None
