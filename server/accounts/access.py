@@ -10,12 +10,12 @@ from flask import current_app, g, request
 from server.accounts import browser_sessions
 from server.accounts.cookies import session_token
 from server.accounts.models import Person
-from server.accounts.returning import own_path
 from server.http.notes import note
 from server.http.problems import Refused
 from server.http.site import site
 
 _KEY = "viewer"
+_LONGEST_PATH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,19 @@ def sign_in_first() -> Refused:
         "to send it once more.",
         {"Location": f"/sign-in{query}"},
     )  # fmt: skip
+
+
+def own_path(text: str) -> str:
+    """The path as it was given; "" where it could lead anywhere else, as what begins with two slashes does."""
+    if not text.startswith("/") or len(text) > _LONGEST_PATH or not text.isprintable() or "\\" in text:
+        return ""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return ""
+    if parts.scheme or parts.netloc or text.startswith("//"):
+        return ""
+    return text
 
 
 def _page_of_the_form() -> str:

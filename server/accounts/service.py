@@ -12,7 +12,7 @@ from functools import cache
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import or_, select, update
+from sqlalchemy import ColumnElement, exists, or_, select, update
 from sqlalchemy.orm import Session, contains_eager
 
 from server.accounts.browser_sessions import end_all
@@ -20,7 +20,7 @@ from server.accounts.digest import digest_of
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.links import end_links
 from server.accounts.made_names import draw_name
-from server.accounts.models import ApiToken, Person
+from server.accounts.models import ApiToken, BrowserSession, Person
 from server.database.engine import Sessions
 from server.text import composed
 
@@ -329,3 +329,12 @@ def _line(text: str, what: str, longest: int) -> str:
     if len(line) > longest or not line.isprintable():
         raise AccountError(f"A {what} is one line of at most {longest} characters that can be printed.")
     return line
+
+
+def was_here() -> ColumnElement[bool]:
+    """Of a query for people: whether they set a password, signed in, or used a token."""
+    return or_(
+        Person.password.is_not(None),
+        exists().where(BrowserSession.person_id == Person.id).correlate(Person),
+        exists().where(ApiToken.person_id == Person.id, ApiToken.used_at.is_not(None)).correlate(Person),
+    )

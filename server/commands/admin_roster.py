@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from server.audit.service import note
 from server.commands.asking import course_named, person_named
 from server.commands.database import database_in_use
-from server.courses.locking import hold_course
 from server.courses.models import Course, Membership, Role
+from server.courses.service import hold_course
 from server.settings import read_public_url
 from server.staff.cells import written
 from server.staff.roster.csv_file import MOST_BYTES, Read, Unreadable, decoded, read_roster

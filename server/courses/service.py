@@ -70,6 +70,16 @@ def find_course(session: Session, slug: str) -> Course | None:
     return session.scalar(select(Course).where(Course.slug == slug))
 
 
+def hold_course(session: Session, course_id: int) -> None:
+    """Wait for whoever holds the course, and hold it to the end of the transaction; comes before any other lock.
+
+    Who decides by what the course is now holds it until the decision is committed.
+
+    It keeps nobody from handing in, and no result from being recorded. SQLite has one writer anyway.
+    """
+    session.execute(select(Course.id).where(Course.id == course_id).with_for_update(key_share=True))
+
+
 def courses(session: Session) -> Sequence[Course]:
     """All courses, the newest first."""
     return session.scalars(select(Course).order_by(Course.created_at.desc(), Course.slug)).all()

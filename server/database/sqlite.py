@@ -152,3 +152,24 @@ def _waiting(connection: Connection) -> Iterator[None]:
     finally:
         with suppress(sqlite3.Error):  # closed by now if it failed for good
             driver.execute(f"PRAGMA busy_timeout={_WAIT_SECONDS * 1000}")
+
+
+def compact(engine: Engine) -> bool | None:
+    """Make the file anew, without what was removed from it; says whether it was done.
+
+    It isn't where others keep the file in use. None for PostgreSQL, which clears up by itself.
+    """
+    if engine.dialect.name != "sqlite":
+        return None
+    connection = engine.raw_connection()
+    try:
+        driver = connection.driver_connection
+        assert driver is not None
+        driver.execute("PRAGMA query_only=OFF")
+        driver.execute("VACUUM")
+        busy, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        connection.close()
+    return not busy

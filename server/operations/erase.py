@@ -17,11 +17,11 @@ from server.accounts.service import free_names
 from server.audit.service import note
 from server.courses.models import Extension
 from server.database.engine import Sessions
+from server.database.sqlite import compact
 from server.experiments.models import Experiment
 from server.grading.accept import keep_source
 from server.grading.attempts import cancelled
 from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
-from server.operations.compacting import compact
 from server.operations.mentions import erase_mentions, mentions
 from server.operations.numbers import only_numbers
 from server.standings.service import forget

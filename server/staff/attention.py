@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from kernels.verdict import Verdict
 from server.accounts.models import Person
-from server.accounts.visits import was_here
+from server.accounts.service import was_here
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.fleet.service import known_workers

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from kernels.report import Report
 from kernels.verdict import Verdict
-from server.grading.models import Job, JobState, Step, StepState
+from server.courses.service import is_staff, role_in
+from server.grading.models import Job, JobState, Result, Step, StepState
+from server.grading.queue import place_of
+from server.grading.reports import unpack
 from server.http.operation import Reads
 from server.submissions.models import Mode
 from server.submissions.progress.phases import PhaseState
+from server.submissions.queries import visible_submission
+from server.submissions.service import latest_job
 from worker.contract.messages import StepKind
 
 _NOT_RUN = "not_run"
@@ -145,3 +154,38 @@ def _measure(step: Step | None, *, over: bool) -> StepAnswer:
     if step is None:
         return StepAnswer("measure", _NOT_RUN if over else str(StepState.QUEUED), None, 0)
     return StepAnswer("measure", str(step.state), step.seconds, step.attempt)
+
+
+def read_submission(
+    session: Session, person_id: int, public_id: str, now: datetime
+) -> SubmissionAnswer | None:
+    """The submission as its owner or the staff of its course may see it; None for anyone else."""
+    submission = visible_submission(session, person_id, public_id)
+    if submission is None:
+        return None
+    job = latest_job(session, submission.id)
+    judged = submission.judged_job
+    assignment = submission.assignment
+    sees_seed = is_staff(role_in(session, person_id, assignment.course_id))
+    report = None if judged is None else _report(session, judged, sees_seed=sees_seed)
+    place = place_of(session, job, now)
+    return SubmissionAnswer(
+        id=submission.public_id,
+        assignment=f"{assignment.course.slug}/{assignment.slug}",
+        mode=submission.mode,
+        device_class=submission.device_class,
+        state=job.state,
+        verdict=None if judged is None else judged.verdict,
+        position=place.position,
+        wait=None if place.position is None else WaitAnswer(place.seconds, place.reason),
+        steps=step_answers(job, report if job is judged else None),
+        result=report,
+    )
+
+
+def _report(session: Session, job: Job, *, sees_seed: bool) -> Mapping[str, Any] | None:
+    """The report as it was written. From the seed all numbers of the judge can be made again: it is for staff."""
+    packed = session.scalar(select(Result.report).where(Result.job_id == job.id))
+    if packed is None:
+        return None
+    return unpack(packed) if sees_seed else {**unpack(packed), "seed": ""}

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.audit.service import note
-from server.courses.locking import hold_course
 from server.courses.models import Assignment
+from server.courses.service import hold_course
 from server.grading.accept import Work, queue_job, queue_jobs
 from server.grading.attempts import cancelled, locked_job, locked_step
 from server.grading.judged_job import latest_job_id

@@ -6,12 +6,21 @@ from flask import Response, abort
 
 from server.accounts import browser_sessions
 from server.accounts.access import viewer
-from server.accounts.browsers import described
 from server.accounts.views.blueprint import accounts, go, page
 from server.http.forms import filled
 from server.http.site import site
 
 _LARGEST = 2**63 - 1
+
+_BROWSERS = (
+    ("Edg/", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"), ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"), ("Chrome/", "Chrome"), ("Safari/", "Safari"),
+)  # fmt: skip
+_SYSTEMS = (
+    ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("CrOS", "ChromeOS"), ("Windows", "Windows"),
+    ("Mac OS X", "macOS"), ("Linux", "Linux"),
+)  # fmt: skip
+_LONGEST = 60
 
 
 @accounts.get("/account/sessions")
@@ -20,7 +29,7 @@ def sessions() -> Response:
     who = viewer()
     with site().readers.begin() as session:
         rows = browser_sessions.going_on(session, who.id)
-    return page("accounts/sessions.html", filled({}), rows=rows, here=who.session_id, described=described)
+    return page("accounts/sessions.html", filled({}), rows=rows, here=who.session_id, described=_described)
 
 
 @accounts.post("/account/sessions/end-others")
@@ -42,3 +51,12 @@ def end_session(number: int) -> Response:
         # one that ended meanwhile is as wanted; anybody else's is left alone
         browser_sessions.end(session, who.id, number)
     return go("/account/sessions?notice=session-ended")
+
+
+def _described(user_agent: str) -> str:
+    """Such as "Firefox on Windows"; what is known of neither is shown as it is, cut short."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
+    if browser and system:
+        return f"{browser} on {system}"
+    return browser or system or user_agent[:_LONGEST] or "A browser that does not say which"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from flask import Response, request
 
 from server.accounts import browser_sessions, entering
-from server.accounts.access import viewer_or_none
+from server.accounts.access import own_path, viewer_or_none
 from server.accounts.cookies import clear_session, earlier_token
 from server.accounts.limits import LONGEST_EMAIL, TooOften
 from server.accounts.models import Person
-from server.accounts.returning import own_path
 from server.accounts.views.blueprint import (
     accounts,
     go,

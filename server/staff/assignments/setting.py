@@ -1,21 +1,15 @@
-"""How an assignment is set, as it stands in a form or behind a command: read, checked, and compared with what was."""
+"""How an assignment is set: checked, and compared with what was."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from server.courses.models import Assignment, Counts
-from server.http.forms import Form
-from server.staff.local_time import MomentError, read_moment, typed
-from server.staff.roster.csv_file import one_line
 
 MOST_POINTS = 100_000.0
 MOST_ATTEMPTS = 10_000
@@ -23,8 +17,6 @@ LONGEST_INTERVAL = 7 * 86_400
 MOST_CHECKS = 10_000
 MOMENTS = ("opens_at", "due_at", "closes_at", "board_frozen_at")
 _LONGEST_TITLE = 200
-_LONGEST_NUMBER = 40
-_THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,41 +63,6 @@ def mistakes(setting: Setting) -> dict[str, str]:
     return found | _order(setting)
 
 
-def read_setting(form: Form, zone: ZoneInfo, was: Setting) -> Setting:
-    """What a form says; its mistakes are noted in the form."""
-    given: dict[str, Any] = {
-        "title": one_line(form["title"]),
-        "points": number(form, "points"),
-        "late_percent_per_day": number(form, "late_percent_per_day"),
-        "attempts": whole(form, "attempts") if form["attempts"] else None,
-        "min_interval_seconds": whole(form, "min_interval_seconds"),
-        "checks_per_hour": whole(form, "checks_per_hour"),
-        "counts": _counts(form),
-        "listed": form.checked("listed"),
-    }
-    for name in MOMENTS:
-        given[name] = moment(form, name, zone, getattr(was, name))
-    setting = Setting(**given)
-    for name, text in mistakes(setting).items():
-        form.mistake(name, text)
-    return setting
-
-
-def as_typed(setting: Setting, zone: ZoneInfo) -> dict[str, str]:
-    """As a form holds it."""
-    return {
-        "title": setting.title,
-        "points": f"{setting.points:g}",
-        "late_percent_per_day": f"{setting.late_percent_per_day:g}",
-        "attempts": "" if setting.attempts is None else str(setting.attempts),
-        "min_interval_seconds": str(setting.min_interval_seconds),
-        "checks_per_hour": str(setting.checks_per_hour),
-        "counts": setting.counts.value,
-        "listed": "yes" if setting.listed else "",
-        **{name: typed(getattr(setting, name), zone) for name in MOMENTS},
-    }
-
-
 def digest_of(setting: Setting) -> str:
     """By which a form knows again what it showed."""
     plain = [_plain(getattr(setting, name)) for name in FIELDS]
@@ -118,40 +75,6 @@ def differences(was: Setting, now: Setting) -> Mapping[str, list[Any]]:
     return {name: [_plain(old), _plain(new)] for name, old, new in pairs if old != new}
 
 
-def moment(form: Form, name: str, zone: ZoneInfo, was: datetime | None) -> datetime | None:
-    """The moment in a field; what is wrong with it is noted in the form."""
-    try:
-        return read_moment(form[name], zone, was)
-    except MomentError as error:
-        form.mistake(name, str(error))
-        return None
-
-
-def number(form: Form, name: str) -> float:
-    """The number in a field; an empty one is 0. A comma is read as a point, unless it may stand for thousands."""
-    if _THOUSANDS.fullmatch(form[name]):
-        plain, point = form[name].replace(",", ""), form[name].replace(",", ".")
-        form.mistake(name, f"This can be read in two ways: write {plain} or {point}.")
-        return 0.0
-    try:
-        value = float(form[name].replace(",", ".") or 0)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no number.")
-        return 0.0
-    return value
-
-
-def whole(form: Form, name: str) -> int:
-    """The whole number in a field; an empty one is 0."""
-    text = form[name] or "0"
-    if not (text.isascii() and text.removeprefix("-").isdigit()) or len(text) > 12:
-        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no whole number.")
-        return 1
-    return int(text)
-
-
 def _order(setting: Setting) -> dict[str, str]:
     opens, due, closes = setting.opens_at, setting.due_at, setting.closes_at
     found: dict[str, str] = {}
@@ -162,14 +85,6 @@ def _order(setting: Setting) -> dict[str, str]:
     if due is None and opens is not None and closes is not None and opens >= closes:
         found["closes_at"] = "It has to close after it opens."
     return found
-
-
-def _counts(form: Form) -> Counts:
-    try:
-        return Counts(form["counts"])
-    except ValueError:
-        form.mistake("counts", "Say which submission counts.")
-        return Counts.BEST
 
 
 def _plain(value: Any) -> Any:

@@ -13,9 +13,8 @@ from kernels.exercise import ExerciseError, read_exercise, schema
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.exercises import Content, installed_content, keep, kept_content
-from server.courses.locking import hold_course
 from server.courses.models import Assignment, Exercise
-from server.courses.service import CourseError
+from server.courses.service import CourseError, hold_course
 from server.grading.attempts import given_back
 from server.grading.models import Job, Step, StepState, judged_alike
 from server.grading.turns import in_state

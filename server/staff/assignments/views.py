@@ -27,15 +27,8 @@ from server.staff.assignments.service import (
     set_exercise,
     wrong_terms,
 )
-from server.staff.assignments.setting import (
-    FIELDS,
-    Setting,
-    as_typed,
-    digest_of,
-    read_setting,
-    setting_of,
-    whole,
-)
+from server.staff.assignments.setting import FIELDS, Setting, digest_of, setting_of
+from server.staff.assignments.setting_form import as_typed, read_setting, whole
 from server.staff.assignments.updating import is_judged, is_outdated
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.local_time import zone_named

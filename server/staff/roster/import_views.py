@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from flask import Response, render_template, request
 
 from server.courses.access import Membership, instructor_of
-from server.courses.locking import hold_course
 from server.courses.models import Role
+from server.courses.service import hold_course
 from server.http.forms import Form, filled
 from server.http.site import site
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course

@@ -13,12 +13,10 @@ from sqlalchemy.orm import Session
 
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.models import Person
-from server.accounts.service import create_person, find_person
-from server.accounts.visits import was_here
+from server.accounts.service import create_person, find_person, was_here
 from server.audit.service import note
-from server.courses.locking import hold_course
 from server.courses.models import Assignment, Course, Membership, Role
-from server.courses.service import CourseError
+from server.courses.service import CourseError, hold_course
 from server.enrolment.codes import new_code
 from server.enrolment.proving import before_reaching_further
 from server.staff.cells import written

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from server.accounts import entering
+from server.accounts.access import own_path
 from server.accounts.models import BrowserSession, Person
-from server.accounts.returning import own_path
 from server.accounts.service import disable, set_password
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal

@@ -1,0 +1,95 @@
+"""The form in which an assignment is set: read, and filled."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from server.courses.models import Counts
+from server.http.forms import Form
+from server.staff.assignments.setting import MOMENTS, Setting, mistakes
+from server.staff.local_time import MomentError, read_moment, typed
+from server.staff.roster.csv_file import one_line
+
+_LONGEST_NUMBER = 40
+_THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
+
+
+def read_setting(form: Form, zone: ZoneInfo, was: Setting) -> Setting:
+    """What a form says; its mistakes are noted in the form."""
+    given: dict[str, Any] = {
+        "title": one_line(form["title"]),
+        "points": number(form, "points"),
+        "late_percent_per_day": number(form, "late_percent_per_day"),
+        "attempts": whole(form, "attempts") if form["attempts"] else None,
+        "min_interval_seconds": whole(form, "min_interval_seconds"),
+        "checks_per_hour": whole(form, "checks_per_hour"),
+        "counts": _counts(form),
+        "listed": form.checked("listed"),
+    }
+    for name in MOMENTS:
+        given[name] = moment(form, name, zone, getattr(was, name))
+    setting = Setting(**given)
+    for name, text in mistakes(setting).items():
+        form.mistake(name, text)
+    return setting
+
+
+def as_typed(setting: Setting, zone: ZoneInfo) -> dict[str, str]:
+    """As a form holds it."""
+    return {
+        "title": setting.title,
+        "points": f"{setting.points:g}",
+        "late_percent_per_day": f"{setting.late_percent_per_day:g}",
+        "attempts": "" if setting.attempts is None else str(setting.attempts),
+        "min_interval_seconds": str(setting.min_interval_seconds),
+        "checks_per_hour": str(setting.checks_per_hour),
+        "counts": setting.counts.value,
+        "listed": "yes" if setting.listed else "",
+        **{name: typed(getattr(setting, name), zone) for name in MOMENTS},
+    }
+
+
+def moment(form: Form, name: str, zone: ZoneInfo, was: datetime | None) -> datetime | None:
+    """The moment in a field; what is wrong with it is noted in the form."""
+    try:
+        return read_moment(form[name], zone, was)
+    except MomentError as error:
+        form.mistake(name, str(error))
+        return None
+
+
+def number(form: Form, name: str) -> float:
+    """The number in a field; an empty one is 0. A comma is read as a point, unless it may stand for thousands."""
+    if _THOUSANDS.fullmatch(form[name]):
+        plain, point = form[name].replace(",", ""), form[name].replace(",", ".")
+        form.mistake(name, f"This can be read in two ways: write {plain} or {point}.")
+        return 0.0
+    try:
+        value = float(form[name].replace(",", ".") or 0)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no number.")
+        return 0.0
+    return value
+
+
+def whole(form: Form, name: str) -> int:
+    """The whole number in a field; an empty one is 0."""
+    text = form[name] or "0"
+    if not (text.isascii() and text.removeprefix("-").isdigit()) or len(text) > 12:
+        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no whole number.")
+        return 1
+    return int(text)
+
+
+def _counts(form: Form) -> Counts:
+    try:
+        return Counts(form["counts"])
+    except ValueError:
+        form.mistake("counts", "Say which submission counts.")
+        return Counts.BEST
