@@ -175,12 +175,12 @@ def _why_not(
         return "It was stopped."
     if judged is None:
         return ""
-    if entry.mode is Mode.CHECK:
-        return "It was checked only. Hand it in, then it can stand on the board."
     if judged.verdict is Verdict.SYSTEM_ERROR:
         return "Tilelab could not grade it. That is our fault; it counts as no attempt."
     if judged.verdict is not Verdict.ACCEPTED:
-        return "Only a right kernel is ranked."
+        return "Only an accepted kernel is ranked."
+    if entry.mode is Mode.CHECK:
+        return "This was a check. Hand the kernel in to rank it."
     if judged.judged_by != assignment.exercise.digest:
         return "The exercise was changed since. Your course’s staff can have this graded again."
     if boards.live.get(judged.device_class) == judged.job:

@@ -133,7 +133,7 @@ def test_an_invitation_works_once(page, portal, newcomer, complaints):
     set_password(page)
     page.wait_for_url("**/?notice=password-set")
     page.goto(address)
-    expect(page.get_by_role("heading", level=1)).to_have_text("This link works no more")
+    expect(page.get_by_role("heading", level=1)).to_have_text("This link no longer works")
     page.goto(f"{portal.url}/account")
     expect(page.locator("main")).to_contain_text(newcomer)
 

@@ -67,7 +67,8 @@ def _shown(form: Form, link: OneTimeLink) -> Response:
 
 def _over() -> Refused:
     return Refused(
-        404, "link_over", "This link works no more",
-        "It was used already, it has expired, or a newer one took its place. If you have set your password, sign in "
-        "with it; if not, ask your course's staff for another link.",
+        404, "link_over", "This link no longer works",
+        "It was used, it expired, a newer link replaced it, or another course added you since. If you have a password, "
+        "sign in with it. If not, ask your course's staff for a new link; if you are in several courses, ask those who "
+        "run this server.",
     )  # fmt: skip

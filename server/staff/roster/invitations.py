@@ -74,7 +74,7 @@ def _why_not(session: Session, actor: Person | None, person: Person) -> str:
 
 _REASONS: Mapping[Barrier, str] = {
     Barrier.ADMIN: "{name} runs this server, so course staff can’t make a link for this account. ",
-    Barrier.ELSEWHERE: "{name} is also in a course that you don’t run, and a link would open that course too. ",
+    Barrier.ELSEWHERE: "{name} is or was in a course that you don’t run, and a link would open that course too. ",
     Barrier.EARLIER: "{name} used this account before your course took them in. ",
 }
 _INSTEAD = "{name} signs in as before. For a new password, {name} asks those who run this server."

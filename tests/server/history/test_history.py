@@ -52,15 +52,18 @@ def test_every_attempt_says_what_became_of_it_and_why_it_is_not_ranked(portal):
     flagged = measure(course, job, 900_000.0, ranked=False, remarks=("faster than the device can be",))
     record(course.sessions, flagged)
     course.job("ada", source=b"// 6", now=later(60))
+    race = course.job("ada", source=b"// 7", mode=Mode.CHECK, now=later(70))
+    checked(course, race, Verdict.DATA_RACE)
     found = rows(client_of(portal, "ada").page(HISTORY))
-    assert [row.split()[0] for row in found] == ["6", "5", "4", "3", "2", "1"]
+    assert [row.split()[0] for row in found] == ["7", "6", "5", "4", "3", "2", "1"]
+    assert found.pop(0).endswith("Only an accepted kernel is ranked.")
     assert "being graded" in found[0]
     assert found[1].endswith("Faster than the device can be.")
     assert found[2].endswith("Another kernel of yours is faster, and stands on the board.")
     assert "check only" in found[3]
-    assert "Hand it in" in found[3]
+    assert "This was a check." in found[3]
     assert "data race" in found[4]
-    assert "Only a right kernel is ranked." in found[4]
+    assert "Only an accepted kernel is ranked." in found[4]
     assert "700 GFLOPS" in found[5]
     assert "on the board" in found[5]
 
