@@ -8,7 +8,6 @@ from typing import Any
 
 from flask import Blueprint, Response, request, url_for
 from sqlalchemy.orm import Session
-from werkzeug.exceptions import HTTPException
 
 from server.accounts.access import viewer
 from server.accounts.models import Person
@@ -16,8 +15,6 @@ from server.courses.access import Membership
 from server.courses.frame import Link
 from server.courses.models import Course
 from server.http.forms import Form
-from server.http.problems import Problem, problem_response
-from server.staff.roster.csv_file import MOST_BYTES
 
 staff = Blueprint("staff", __name__, url_prefix="/staff/<slug>", template_folder="templates")
 
@@ -86,10 +83,3 @@ def looked_for(given: Mapping[str, str], *names: str) -> Form:
 def printable(text: str) -> str:
     """What can be looked for: one line, without what no database keeps in a text."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
-
-
-@staff.errorhandler(413)
-def too_large(_error: HTTPException) -> Response:
-    """What is too large here is a roster."""
-    detail = f"A roster has at most {MOST_BYTES:,} bytes. Go back, and import it in parts."
-    return problem_response(Problem(413, "too_large", "That is too large", detail))

@@ -13,9 +13,9 @@ from kernels.rendering.page.listing.marks import marks, title_of
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from server.grading.models import Result, Source
+from server.grading.report_reading import read_report
 from server.grading.reports import ReportError, unpack
 from server.submissions.models import Submission
-from server.submissions.result.report_reading import read_report
 
 _MOST_TOLD = 8
 
