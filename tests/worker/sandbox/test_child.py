@@ -27,8 +27,10 @@ pytestmark = linux
 
 ROOT = Path(__file__).resolve().parents[3]
 LIMITS = Limits(wall_seconds=10, cpu_seconds=5, memory_bytes=2**30)
-WITHOUT_CALLS = "from worker.sandbox import calls; calls.install = lambda: False; "
-WITHOUT_LANDLOCK = "from worker.sandbox import landlock; landlock.give_up_everything = lambda: 0; "
+WITHOUT_CALLS = "from worker.sandbox.confinement import calls; calls.install = lambda: False; "
+WITHOUT_LANDLOCK = (
+    "from worker.sandbox.confinement import landlock; landlock.give_up_everything = lambda: 0; "
+)
 
 
 class ProbeChild(Child):
