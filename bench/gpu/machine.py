@@ -19,8 +19,7 @@ from kernels.report import Report
 from kernels.source.names import Evaluated
 from kernels.verdict import CaseCheck, CaseStatus, Finding
 from worker.bench.backlog import encoded, text_of
-from worker.contract.digest import digest
-from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare, digest
 from worker.contract.messages import CheckWork
 from worker.gpu.judge.code import preparation
 from worker.gpu.nvml import NoGPU, gpus

@@ -21,7 +21,7 @@ from kernels.exercise import Layout
 from kernels.judging.inputs import make_inputs
 from kernels.judging.judge import arguments, buffers
 from kernels.judging.plan import CasePlan, MatrixPlan, Plan
-from kernels.phases.cells import PADDING, cell_place
+from kernels.phases.views import PADDING, cell_place
 
 _MOST_TERMS = 8
 _FIRST_TERMS = 4

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.source import LARGEST_SOURCE
-from kernels.source.loops import loop_line, name_loops
-from kernels.source.named_lines import point_at_names
+from kernels.source.loops import loop_line, name_loops, point_at_names
 from kernels.verdict import Finding, Severity, Verdict
 
 NESTED = """__global__ void K(float* P, int n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.analysis.theory_sums import contiguous, interleaved
+from kernels.analysis.theory import contiguous, interleaved
 from kernels.evidence import TheoryRow
 from kernels.exercise import find_exercise
 from tests.kernels.analysed import analysed, solution

@@ -8,6 +8,7 @@ checking the launch that has just ended, `inputs` for making those of the next o
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,7 +16,11 @@ from kernels.compile.diagnostics import Resources
 from kernels.judging.plan import CasePlan, Plan
 from kernels.measurement import Environment, Measurement
 from kernels.verdict import CaseCheck, Finding
-from worker.contract.digest import digest
+
+
+def digest(ptx: str) -> str:
+    """SHA-256 of a PTX text: what was checked must be what is measured."""
+    return hashlib.sha256(ptx.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

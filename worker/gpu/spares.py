@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import threading
 from collections import deque
@@ -12,10 +13,65 @@ from typing import Self
 
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, Prepare, Prepared
-from worker.gpu.device_child import DeviceChild
 from worker.gpu.timing.quiet import quiet_file
-from worker.sandbox.limits import Failure, Isolation, SandboxFailure
-from worker.sandbox.process import START_SECONDS
+from worker.sandbox.limits import DeviceIsolation, Failure, Isolation, Limits, SandboxFailure
+from worker.sandbox.process import START_SECONDS, Child
+from worker.sandbox.starting import ENVIRONMENT
+
+# What the driver is found by, where it is set.
+_PASSED_ON = ("LD_LIBRARY_PATH", "CUDA_PATH")
+# CPU time also goes to the start, and to the driver's own threads.
+_START_CPU_SECONDS = 120
+_THREADS = 4
+_MEMORY_BYTES = 2**50
+_RESPONSE_BYTES = 8 * 2**20
+
+
+class DeviceChild(Child):
+    """A process that drives one device, which nothing but the end of the process gives back."""
+
+    module = "worker.gpu.device_process"
+    # The libraries of a GPU are looked for among the site packages.
+    options = ("-I",)
+    report = DeviceIsolation
+
+    def __init__(
+        self, device: int | None, compiler: str, wall_seconds: float, quiet: int | None = None
+    ) -> None:
+        """Start it and return at once.
+
+        device: its number by its place on the bus; None for the CPU device
+        wall_seconds: for its job
+        quiet: descriptor of the file that keeps starts away from what is timed
+        """
+        self.environment = environment_for(device)
+        cpu_seconds = _START_CPU_SECONDS + int(_THREADS * wall_seconds)
+        limits = Limits(wall_seconds, cpu_seconds, _MEMORY_BYTES, _RESPONSE_BYTES)
+        self.inherited = () if quiet is None else (quiet,)
+        kind = "cpu" if device is None else "gpu"
+        super().__init__(f"{kind} {compiler} {'' if quiet is None else quiet}", limits)
+
+
+def environment_for(device: int | None) -> dict[str, str]:
+    """What the process sees: nothing of ours but where the driver is."""
+    if device is None:
+        return dict(ENVIRONMENT)
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return {
+        **ENVIRONMENT,
+        **passed_on,
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": str(device),
+        # One queue of work is all that is used; the eight of the default make contexts twice as long to begin and to
+        # end, and three times where several begin at once.
+        "CUDA_DEVICE_MAX_CONNECTIONS": "1",
+        # nothing is compiled there, and nothing is to be kept in a home folder
+        "CUDA_CACHE_DISABLE": "1",
+        "CUPY_CACHE_IN_MEMORY": "1",
+        # CuPy makes the folder for its cache at once unless it is there, as the working folder is
+        "CUPY_CACHE_DIR": ".",
+    }
+
 
 WALL_SECONDS = 30.0
 """For one measure request. Every launch has a limit of its own; this one is for a process that hangs."""

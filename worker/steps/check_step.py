@@ -14,9 +14,8 @@ from kernels.judging.plan import CasePlan, Plan
 from kernels.launch import Launch
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
 from kernels.wire import from_plain, to_plain
-from worker.contract.digest import digest
-from worker.sandbox.child import load_judge
-from worker.sandbox.telling import tell
+from worker.contract.measure_work import digest
+from worker.sandbox.child import load_judge, tell
 from worker.steps.modules import Loaded, Module
 
 if TYPE_CHECKING:

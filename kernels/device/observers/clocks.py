@@ -14,9 +14,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Times, too_often
+from kernels.device.observers.knowledge import NOTHING, Ids, Knowledge, Moment, Times, too_often
 from kernels.device.observers.locations import Location, Locations, offsets_of
-from kernels.device.observers.moments import Moment
 from kernels.device.state.accesses import Access, Kind, Strength
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.device.observers.entries import Entries
-from kernels.device.observers.knowledge import Ids, Knowledge
-from kernels.device.observers.moments import Moment
+from kernels.device.observers.knowledge import Ids, Knowledge, Moment
 from kernels.device.state.accesses import Kind, Strength, Where
 from kernels.device.state.geometry import WARP
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.device.observers.moments import Moment
+from kernels.device.observers.knowledge import Moment
 from kernels.device.observers.suspects import Flags
 from kernels.device.state.accesses import NEVER, Access
 from kernels.device.state.machine import Machine

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kernels.device.observers.clocks import Clocks, Groups
 from kernels.device.observers.conflicts import Index, Order
 from kernels.device.observers.entries import ENTRY, LANE_BITS, Entries, Noted, cell_of
-from kernels.device.observers.moments import Moment
+from kernels.device.observers.knowledge import Moment
 from kernels.device.observers.race_report import Party, Race, RaceReport
 from kernels.device.observers.suspects import Flags, Suspects
 from kernels.device.ptx.module import Unsupported

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kernels.analysis.model import Analysis
@@ -13,7 +14,58 @@ from kernels.rendering.page.listing.marks import marks
 from kernels.rendering.page.phases_view import phases_view
 from kernels.rendering.page.summary import facts, figures, ran_text
 from kernels.rendering.page.totals import groups
-from kernels.rendering.page.views import VIEWS
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One of the margin's views.
+
+    columns: the headings of its numbers, three at most
+    """
+
+    key: str
+    title: str
+    columns: tuple[str, ...]
+    meaning: str
+
+
+VIEWS = (
+    View(
+        "cost",
+        "Cost",
+        ("share", "what stands out"),
+        "Each line's share of the kernel's cost, by a rough model: instructions, sectors and passes, in cycles of "
+        "one multiprocessor.",
+    ),
+    View(
+        "global",
+        "Global memory",
+        ("requests", "sectors each", "used"),
+        "Requests of warps to global memory, the sectors of 32 bytes that each touches (the mark shows how few would "
+        "do), and how much of what is moved is used.",
+    ),
+    View(
+        "shared",
+        "Shared memory",
+        ("requests", "passes each", "conflict"),
+        "Requests of warps to shared memory, the passes that each takes, and how many times as many that is as "
+        "without bank conflicts.",
+    ),
+    View(
+        "branches",
+        "Divergence",
+        ("warps", "split", "share"),
+        "Warps that came to the line's branches, and how many of them went both ways.",
+    ),
+    View(
+        "work",
+        "Instructions",
+        ("of warps", "flops", "at work"),
+        "Instructions that warps executed, floating-point operations, and the share of a warp's 32 threads that was "
+        "at work.",
+    ),
+)
+
 
 _STATES = {
     State.YES: ("good", "✓", "yes"),

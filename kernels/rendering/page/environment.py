@@ -9,8 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kernels.rendering.page import numbers
-from kernels.rendering.page.formula import typeset
-from kernels.rendering.page.linked import linked
+from kernels.rendering.page.linked import linked, typeset
 from kernels.rendering.page.listing.marks import count_of, title_of
 from kernels.rendering.text_safety import safe
 

@@ -1,4 +1,7 @@
-"""Sentences whose `line 12` leads to that line of the listing, and whose pieces of code look like code."""
+"""Sentences and formulas as markup.
+
+`line 12` in a sentence leads to that line of the listing, and pieces of code look like code.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,19 @@ import re
 from markupsafe import Markup, escape
 
 from kernels.rendering.text_safety import safe
+
+_POWER = re.compile(r"\^(\d+|\w)")
+_PRODUCT = re.compile(r"(?<=[\w)]) x (?=[\w(])")
+_MINUS = re.compile(r" - ")
+
+
+def typeset(formula: str) -> Markup:
+    """The formula with powers raised and signs of their own."""
+    text = str(escape(safe(formula)))
+    text = _PRODUCT.sub(" × ", text)
+    text = _MINUS.sub(" − ", text)  # noqa: RUF001 - a minus sign is meant
+    return Markup(_POWER.sub(r"<sup>\1</sup>", text))  # noqa: S704 - escaped above, only sup is added
+
 
 _CODE = re.compile(r"`([^`]{1,200})`")
 _TIMES = re.compile(r"(?<=\d) x (?=\d)")

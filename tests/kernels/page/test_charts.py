@@ -9,8 +9,7 @@ from kernels.rendering.page import numbers
 from kernels.rendering.page.charts import svg
 from kernels.rendering.page.charts.occupancy import occupancy_chart
 from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
-from kernels.rendering.page.formula import typeset
-from kernels.rendering.page.linked import linked
+from kernels.rendering.page.linked import linked, typeset
 from kernels.rendering.page.listing.coloured import coloured
 from kernels.rendering.page.listing.margin import listing
 from tests.kernels.page.reading import read

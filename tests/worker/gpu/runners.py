@@ -12,7 +12,7 @@ from kernels.exercise import Operation
 from kernels.judging.plan import Plan
 from kernels.verdict import Severity
 from worker.contract.measure_work import MeasureRequest, Prepare, WireCode
-from worker.gpu import device_child
+from worker.gpu import spares
 
 ROOT = Path(__file__).resolve().parents[3]
 PREPARE = Prepare(WireCode("", ""), "13.5")
@@ -28,15 +28,15 @@ DRIVER_THREAD = (
 
 def put_before(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Have every runner run some code first."""
-    command = device_child.DeviceChild._command
+    command = spares.DeviceChild._command
 
-    def changed(self: device_child.DeviceChild, step: str, answers: int) -> list[str]:
+    def changed(self: spares.DeviceChild, step: str, answers: int) -> list[str]:
         words = command(self, step, answers)
         place = words.index("-c") + 1
         words[place] = code + words[place]
         return words
 
-    monkeypatch.setattr(device_child.DeviceChild, "_command", changed)
+    monkeypatch.setattr(spares.DeviceChild, "_command", changed)
 
 
 def request(action: str, *arguments: object) -> MeasureRequest:

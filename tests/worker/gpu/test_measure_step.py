@@ -11,8 +11,7 @@ from kernels.verdict import CaseStatus, Verdict, decide
 from kernels.wire import from_plain, to_plain
 from tests.marks import linux
 from tests.worker.gpu.measuring import RANKING, Scripted, kernel, measured, request_for
-from worker.contract.digest import digest
-from worker.contract.measure_work import MeasureRequest, MeasureResponse
+from worker.contract.measure_work import MeasureRequest, MeasureResponse, digest
 from worker.gpu.backend import DeviceFault, FaultKind
 from worker.gpu.cpu_backend import CpuBackend
 

@@ -14,7 +14,7 @@ import pytest
 from tests.marks import linux
 from tests.worker.gpu import runners
 from tests.worker.gpu.runners import gone, request
-from worker.gpu import device_child
+from worker.gpu import spares
 from worker.gpu.spares import Runner, Spares
 from worker.sandbox import process
 from worker.sandbox.limits import Failure, SandboxFailure
@@ -164,13 +164,13 @@ def test_one_that_died_while_it_waited_is_never_handed_out():
 
 def test_processes_that_end_at_once_are_tried_twice(monkeypatch):
     started = []
-    command = device_child.DeviceChild._command
+    command = spares.DeviceChild._command
 
     def counted(self, *given):
         started.append(self)
         return command(self, *given)
 
-    monkeypatch.setattr(device_child.DeviceChild, "_command", counted)
+    monkeypatch.setattr(spares.DeviceChild, "_command", counted)
     runners.put_before(monkeypatch, "import os; os._exit(3); ")
     with Spares(None, runners.PREPARE, ahead=1) as waiting:
         with pytest.raises(SandboxFailure, match="exit 3") as raised:
@@ -229,7 +229,7 @@ def test_what_the_driver_is_found_by_is_passed_on_and_the_device_is_chosen(monke
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/driver")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     monkeypatch.delenv("CUDA_PATH", raising=False)
-    found = device_child.environment_for(3)
+    found = spares.environment_for(3)
 
     assert found["LD_LIBRARY_PATH"] == "/opt/driver"
     assert found["CUDA_VISIBLE_DEVICES"] == "3"

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from kernels.evidence import BlockPhase, PhaseTable
-from kernels.phases.cells import cell_place
-from kernels.phases.views import block_phase, course_place, operands, shared_arrays
+from kernels.phases.views import block_phase, cell_place, course_place, operands, shared_arrays
 
 Coordinates = tuple[int, int, int]
 Place = tuple[int, int]
