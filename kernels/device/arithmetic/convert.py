@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels.device.arithmetic.edges import canonical16, canonical32, clamped, flushed
 from kernels.device.arithmetic.opcode import NUMPY_TYPES, Array, Family, Function, Opcode, Operation, optional
-from kernels.device.arithmetic.rounding import Mode, step, two_sum
+from kernels.device.arithmetic.rounding.error_terms import Mode, step, two_sum
 
 _INTEGERS = ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64")
 _FLOATS = ("f16", "f32", "f64")

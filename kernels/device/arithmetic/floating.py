@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from kernels.device.arithmetic import directed, fused
 from kernels.device.arithmetic.edges import NO_FACTORS, Factors, finished32
 from kernels.device.arithmetic.opcode import (
     Array,
@@ -16,6 +15,7 @@ from kernels.device.arithmetic.opcode import (
     Operation,
     optional,
 )  # fmt: skip
+from kernels.device.arithmetic.rounding import directed, fused
 
 _MODES = ("rn", "rz", "rm", "rp")
 

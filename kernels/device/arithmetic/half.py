@@ -14,7 +14,7 @@ import numpy as np
 from kernels.device.arithmetic.edges import CANONICAL16, canonical16, clamped
 from kernels.device.arithmetic.floating import ordered
 from kernels.device.arithmetic.opcode import Array, Family, Function, Opcode, Operation, optional
-from kernels.device.arithmetic.rounding import narrowed, odd_sum
+from kernels.device.arithmetic.rounding.error_terms import narrowed, odd_sum
 
 _SMALLEST_NORMAL16 = 2.0**-14
 _LOW = np.uint32(0xFFFF)

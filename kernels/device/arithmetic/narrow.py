@@ -10,7 +10,7 @@ from kernels.device.arithmetic.convert import directed, integer_from_float
 from kernels.device.arithmetic.edges import CANONICAL16, CANONICAL32, canonical16
 from kernels.device.arithmetic.half import from_bfloat, joined, to_bfloat
 from kernels.device.arithmetic.opcode import Array, Family, Function, Opcode, Operation, optional
-from kernels.device.arithmetic.rounding import odd_sum
+from kernels.device.arithmetic.rounding.error_terms import odd_sum
 
 _INTEGERS = ("u16", "u32", "u64", "s16", "s32", "s64")
 _TO_INTEGRAL = ("rni", "rzi", "rmi", "rpi")

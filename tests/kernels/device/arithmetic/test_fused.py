@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.device.arithmetic import exactness, fused, operation
+from kernels.device.arithmetic import operation
+from kernels.device.arithmetic.rounding import exactness, fused
 from tests.kernels.device.arithmetic import libm
 from tests.kernels.device.arithmetic.patterns import arrays, differences, run
 

@@ -6,10 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from kernels.device.arithmetic import exact
-from kernels.device.arithmetic.exactness import INEXACT, UNDERFLOW, clear, raised
 from kernels.device.arithmetic.opcode import Array
-from kernels.device.arithmetic.rounding import (
+from kernels.device.arithmetic.rounding import exact
+from kernels.device.arithmetic.rounding.error_terms import (
     Mode,
     narrowed,
     odd_sum,
@@ -19,6 +18,7 @@ from kernels.device.arithmetic.rounding import (
     two_product,
     two_sum,
 )  # fmt: skip
+from kernels.device.arithmetic.rounding.exactness import INEXACT, UNDERFLOW, clear, raised
 
 _MIDPOINT = np.iinfo(np.int64).min
 _SMALLEST_NORMAL = np.float32(2.0**-126)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from kernels.device.arithmetic.opcode import Array
-from kernels.device.arithmetic.rounding import Mode
+from kernels.device.arithmetic.rounding.error_terms import Mode
 
 
 def rounded(value: Fraction, mode: Mode) -> float:

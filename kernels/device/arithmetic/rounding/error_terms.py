@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.device.arithmetic.exactness import INEXACT, clear, raised
 from kernels.device.arithmetic.opcode import Array
+from kernels.device.arithmetic.rounding.exactness import INEXACT, clear, raised
 
 Mode = str  # one of MODES
 MODES: tuple[Mode, ...] = ("rn", "rz", "rm", "rp")

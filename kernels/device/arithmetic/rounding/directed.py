@@ -9,10 +9,9 @@ from functools import partial
 
 import numpy as np
 
-from kernels.device.arithmetic import exact
-from kernels.device.arithmetic.fused import fma64_directed
 from kernels.device.arithmetic.opcode import Array
-from kernels.device.arithmetic.rounding import (
+from kernels.device.arithmetic.rounding import exact
+from kernels.device.arithmetic.rounding.error_terms import (
     Mode,
     narrowed,
     product_is_safe,
@@ -21,6 +20,7 @@ from kernels.device.arithmetic.rounding import (
     two_product,
     two_sum,
 )  # fmt: skip
+from kernels.device.arithmetic.rounding.fused import fma64_directed
 
 
 def add32(mode: Mode, a: Array, b: Array) -> Array:

@@ -1,0 +1,1 @@
+"""Roundings that numpy does not have, exact to the bit."""
