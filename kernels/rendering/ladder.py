@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from kernels.ladder.table import Ladder, Place, Step, place
 from kernels.measurement import Measurement
-from kernels.rendering.measured_numbers import speed_text
+from kernels.rendering.measured_numbers import one_size, speed_text
 
 
 def standing(ladder: Ladder | None, found: Measurement | None) -> tuple[str, ...]:
@@ -16,7 +14,7 @@ def standing(ladder: Ladder | None, found: Measurement | None) -> tuple[str, ...
     """
     if ladder is None or found is None or not found.ranked or found.gflops is None:
         return ()
-    size = _size(found.sizes)
+    size = one_size(found.sizes)
     if size is None:
         return ()
     stands = place(ladder, found.environment.device_class, found.gflops, size)
@@ -43,9 +41,3 @@ def _where(stands: Place) -> str:
 
 def _named(step: Step) -> str:
     return f"rung {step.rung.number} ({step.rung.title}: {speed_text(step.gflops)})"
-
-
-def _size(sizes: Mapping[str, int]) -> int | None:
-    """The one size of a case; None where there are several that differ."""
-    different = set(sizes.values())
-    return different.pop() if len(different) == 1 else None

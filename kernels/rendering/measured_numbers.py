@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from kernels.measurement.model import Speed
+from kernels.measurement.model import Clocks, Measurement, Speed
 
+MS = "ms"
 UNITS: Mapping[str, str] = {"gflops": "GFLOPS", "gbps": "GB/s"}
 """The unit of each metric that is a speed; `time` is in ms."""
 
@@ -55,3 +56,29 @@ def interval_of(speed: Speed, metric: str) -> tuple[float, float] | None:
     if value is None or short <= 0 or long <= 0:
         return None
     return value * speed.ms_median / long, value * speed.ms_median / short
+
+
+def ranked_value(found: Measurement) -> tuple[float, str]:
+    """The value that counts, with its unit; the time where a metric has no value."""
+    value, unit = value_of(found, found.metric), UNITS.get(found.metric)
+    return (found.ms_median, MS) if value is None or unit is None else (value, unit)
+
+
+def value_text(value: float, unit: str) -> str:
+    """A value that counts, without its unit."""
+    return ms_text(value) if unit == MS else speed_text(value)
+
+
+def held_down_text(clocks: Clocks) -> str:
+    """Why the device was slower than it can be; "" where nothing was in its way. Its words are the driver's."""
+    if not clocks.held_down:
+        return ""
+    at = f" at {clocks.sm_mhz:,} MHz" if clocks.sm_mhz else ""
+    at += f" of {clocks.max_sm_mhz:,}" if at and clocks.max_sm_mhz > clocks.sm_mhz else ""
+    return f"The device was held down{at} by: {', '.join(clocks.held_down)}."
+
+
+def one_size(sizes: Mapping[str, int]) -> int | None:
+    """The one size of a case; None where there are several that differ."""
+    different = set(sizes.values())
+    return next(iter(different)) if len(different) == 1 and min(different) > 0 else None

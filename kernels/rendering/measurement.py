@@ -12,13 +12,17 @@ from kernels.evidence import Light, State
 from kernels.measurement.median import FEWEST
 from kernels.measurement.model import Clocks, Measurement, Speed
 from kernels.rendering.measured_numbers import (
+    MS,
     UNITS,
+    held_down_text,
     interval_of,
     ms_text,
+    ranked_value,
     share_text,
     sizes_named,
     speed_text,
     value_of,
+    value_text,
 )
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import cut, safe, width
@@ -30,7 +34,6 @@ from kernels.wording import plural
 _BOLD, _DIM, _YELLOW = "1", "2", "33;1"
 _MOST_REMARKS = 8
 _LEAST_BAR, _MOST_BAR = 8, 20
-_MS = "ms"
 
 
 def measurement_text(
@@ -76,9 +79,9 @@ def device_text(report: Report) -> str:
 
 
 def _headline(found: Measurement, style: Style) -> list[str]:
-    value, unit = _ranked_by(found)
+    value, unit = ranked_value(found)
     where = f"Measured on {safe(found.environment.device)}"
-    text = f"{_number(value, unit)} {unit} at {sizes_named(found.sizes)}"
+    text = f"{value_text(value, unit)} {unit} at {sizes_named(found.sizes)}"
     if found.cublas_share is not None:
         text += f", {share_text(found.cublas_share)} of cuBLAS"
     lines = style.wrap(f"{where}: {text}.", "", "  ")
@@ -87,42 +90,23 @@ def _headline(found: Measurement, style: Style) -> list[str]:
     return lines
 
 
-def _ranked_by(found: Measurement) -> tuple[float, str]:
-    """The value that counts, with its unit; the time where a metric has no value."""
-    value, unit = value_of(found, found.metric), UNITS.get(found.metric)
-    return (found.ms_median, _MS) if value is None or unit is None else (value, unit)
-
-
-def _number(value: float, unit: str) -> str:
-    return ms_text(value) if unit == _MS else speed_text(value)
-
-
 def _reliability(found: Measurement, style: Style) -> list[str]:
     """How far the number can be relied on: its interval, and what kept the device from its best."""
-    held = _held_down(found.clocks)
-    return [*style.wrap(_repeats(found), "  "), *(style.wrap(held, "  ") if held else [])]
+    held = held_down_text(found.clocks)
+    return [*style.wrap(_repeats(found), "  "), *(style.wrap(safe(held), "  ") if held else [])]
 
 
 def _repeats(found: Measurement) -> str:
     """What the median rests on; of too few repeats for an interval, their range."""
-    unit = _ranked_by(found)[1]
-    ms = "" if unit == _MS else f": {ms_text(found.ms_median)} ms"
+    unit = ranked_value(found)[1]
+    ms = "" if unit == MS else f": {ms_text(found.ms_median)} ms"
     if found.repeats <= 1:
         return f"A single repeat{ms}. It took all the time that there is for repeats."
-    ends = found.ci if unit == _MS else interval_of(found, found.metric)
+    ends = found.ci if unit == MS else interval_of(found, found.metric)
     what = "95 % interval" if found.repeats >= FEWEST else "all of them"
-    interval = f"; {what} {'-'.join(_number(end, unit) for end in ends)} {unit}" if ends else ""
+    interval = f"; {what} {'-'.join(value_text(end, unit) for end in ends)} {unit}" if ends else ""
     doubt = "" if found.settled else " That is not yet within 0.5 % of the median."
     return f"Median of {plural(found.repeats, 'repeat')}{ms}{interval}.{doubt}"
-
-
-def _held_down(clocks: Clocks) -> str:
-    """Why the device was slower than it can be; "" where nothing was in its way."""
-    if not clocks.held_down:
-        return ""
-    at = f" at {clocks.sm_mhz:,} MHz" if clocks.sm_mhz else ""
-    at += f" of {clocks.max_sm_mhz:,}" if at and clocks.max_sm_mhz > clocks.sm_mhz else ""
-    return f"The device was held down{at} by: {', '.join(map(safe, clocks.held_down))}."
 
 
 def _remarks(found: Measurement, style: Style) -> list[str]:
@@ -212,7 +196,6 @@ def _state(clocks: Clocks) -> str:
 
 
 def _joined(parts: Sequence[list[str]]) -> list[str]:
-    """The parts with an empty line between them."""
     out: list[str] = []
     for part in filter(None, parts):
         out += [*([""] if out else []), *part]

@@ -8,10 +8,20 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from kernels.ladder import Ladder
-from kernels.measurement import Clocks, Measurement, Speed
+from kernels.measurement import Measurement, Speed
 from kernels.measurement.median import FEWEST
 from kernels.rendering.ladder import standing
-from kernels.rendering.measured_numbers import UNITS, interval_of, ms_text, share_text, speed_text, value_of
+from kernels.rendering.measured_numbers import (
+    MS,
+    held_down_text,
+    interval_of,
+    ms_text,
+    one_size,
+    ranked_value,
+    share_text,
+    value_of,
+    value_text,
+)
 from kernels.rendering.page import numbers
 from kernels.rendering.page.charts.curve import Curve, curve_chart
 from kernels.rendering.page.summary import Fact, Figure
@@ -19,7 +29,6 @@ from kernels.report import Report
 
 _MOST_REMARKS = 8
 _MOST_RUNGS = 12
-_MS = "ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +71,12 @@ def measured_figures(report: Report) -> tuple[Figure, ...]:
     found = report.measurement
     figures = []
     if found is not None:
-        value, unit = _ranked_by(found)
+        value, unit = ranked_value(found)
         note = f"at {_sizes(found.sizes)}"
         figures.append(
-            Figure(_TITLES[unit], f"{_number(value, unit)}{numbers.SPACE}{unit}", note, "measured")
+            Figure(_TITLES[unit], f"{value_text(value, unit)}{numbers.SPACE}{unit}", note, "measured")
         )
-        if unit != _MS:
+        if unit != MS:
             least, most = (f"{ms_text(end)}" for end in found.ci)
             note = f"median, {least} to {most} ms"
             figures.append(Figure("Time", f"{ms_text(found.ms_median)}{numbers.SPACE}ms", note, "measured"))
@@ -86,11 +95,11 @@ def measured_view(report: Report, ladder: Ladder | None = None) -> MeasuredView 
     found = report.measurement
     if found is None:
         return None
-    unit = _ranked_by(found)[1]
+    unit = ranked_value(found)[1]
     speeds = found.curve or (found,)
     return MeasuredView(
         device=found.environment.device,
-        sentences=tuple(filter(None, (_repeats(found), _held_down(found.clocks)))),
+        sentences=tuple(filter(None, (_repeats(found), held_down_text(found.clocks)))),
         remarks=found.remarks[:_MOST_REMARKS],
         ranked=found.ranked,
         standing=standing(ladder, found),
@@ -102,25 +111,15 @@ def measured_view(report: Report, ladder: Ladder | None = None) -> MeasuredView 
     )
 
 
-_TITLES = {"GFLOPS": "Speed", "GB/s": "Bandwidth", _MS: "Time"}
-
-
-def _ranked_by(found: Measurement) -> tuple[float, str]:
-    """The value that counts, with its unit; the time where a metric has no value."""
-    value, unit = value_of(found, found.metric), UNITS.get(found.metric)
-    return (found.ms_median, _MS) if value is None or unit is None else (value, unit)
-
-
-def _number(value: float, unit: str) -> str:
-    return ms_text(value) if unit == _MS else speed_text(value)
+_TITLES = {"GFLOPS": "Speed", "GB/s": "Bandwidth", MS: "Time"}
 
 
 def _repeats(found: Measurement) -> str:
     """What the median rests on; of too few repeats for an interval, their range."""
     if found.repeats <= 1:
         return "A single launch: it took all the time that there is for repeats."
-    unit = _ranked_by(found)[1]
-    ends = found.ci if unit == _MS else interval_of(found, found.metric)
+    unit = ranked_value(found)[1]
+    ends = found.ci if unit == MS else interval_of(found, found.metric)
     doubt = (
         ""
         if found.settled
@@ -129,26 +128,17 @@ def _repeats(found: Measurement) -> str:
     if ends is None:
         return f"Median of {found.repeats:,} launches.{doubt}"
     what = "its 95 % interval goes" if found.repeats >= FEWEST else "all of them lie"
-    low, high = (_number(end, unit) for end in ends)
+    low, high = (value_text(end, unit) for end in ends)
     return f"Median of {found.repeats:,} launches; {what} from {low} to {high} {unit}.{doubt}"
 
 
-def _held_down(clocks: Clocks) -> str:
-    """Why the device was slower than it can be; "" where nothing was in its way."""
-    if not clocks.held_down:
-        return ""
-    at = f" at {clocks.sm_mhz:,} MHz" if clocks.sm_mhz else ""
-    at += f" of {clocks.max_sm_mhz:,}" if at and clocks.max_sm_mhz > clocks.sm_mhz else ""
-    return f"The device was held down{at} by: {', '.join(clocks.held_down)}."
-
-
 def _row(speed: Speed, found: Measurement, unit: str) -> Row:
-    value = speed.ms_median if unit == _MS else value_of(speed, found.metric)
-    ends = interval_of(speed, found.metric) if unit != _MS else speed.ci
+    value = speed.ms_median if unit == MS else value_of(speed, found.metric)
+    ends = interval_of(speed, found.metric) if unit != MS else speed.ci
     return Row(
         size=_sizes(speed.sizes),
-        value="–" if value is None else _number(value, unit),
-        interval=" – ".join(_number(end, unit) for end in ends) if ends and speed.repeats > 1 else "–",
+        value="–" if value is None else value_text(value, unit),
+        interval=" – ".join(value_text(end, unit) for end in ends) if ends and speed.repeats > 1 else "–",
         share="–" if speed.cublas_share is None else share_text(speed.cublas_share),
         time=ms_text(speed.ms_median),
         repeats=f"{speed.repeats:,}",
@@ -161,7 +151,6 @@ def _sizes(sizes: Mapping[str, int]) -> str:
 
 
 def _facts(found: Measurement) -> tuple[Fact, ...]:
-    """What it was measured with."""
     env, clocks = found.environment, found.clocks
     most = f" of {clocks.max_sm_mhz:,}" if clocks.max_sm_mhz > clocks.sm_mhz else ""
     said = (
@@ -185,7 +174,7 @@ def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
     cublas = {
         size: speed.gflops / speed.cublas_share
         for speed in found.curve
-        if (size := _one(speed.sizes)) and speed.gflops is not None and speed.cublas_share
+        if (size := one_size(speed.sizes)) and speed.gflops is not None and speed.cublas_share
     }
     curves = [Curve("this kernel", own, "own")]
     if len(cublas) >= 2:
@@ -195,7 +184,7 @@ def _chart(found: Measurement, ladder: Ladder | None) -> Markup | None:
 
 
 def _own(speeds: tuple[Speed, ...]) -> dict[int, float]:
-    sized = ((_one(speed.sizes), speed.gflops) for speed in speeds)
+    sized = ((one_size(speed.sizes), speed.gflops) for speed in speeds)
     return {size: gflops for size, gflops in sized if size and gflops is not None and gflops > 0}
 
 
@@ -212,9 +201,3 @@ def _rungs(ladder: Ladder | None, device_class: str, low: int, high: int) -> lis
         if within:
             curves.append(Curve(f"{rung.number}. {rung.title}", within, "rung"))
     return curves
-
-
-def _one(sizes: Mapping[str, int]) -> int | None:
-    """The one size of a case; None where there are several that differ."""
-    different = set(sizes.values())
-    return next(iter(different)) if len(different) == 1 and min(different) > 0 else None
