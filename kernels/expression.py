@@ -84,7 +84,6 @@ def _no_floats(whole: str) -> str:
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    """Split into (kind, text) pairs."""
     tokens: list[tuple[str, str]] = []
     position = 0
     end = len(text.rstrip())
@@ -114,13 +113,11 @@ class _Parser:
         return self.tokens[self.position] if self.position < len(self.tokens) else ("end", "")
 
     def take(self) -> tuple[str, str]:
-        """The next token, stepping over it."""
         token = self.peek()
         self.position += 1
         return token
 
     def expect(self, text: str) -> None:
-        """Step over one operator."""
         found = self.take()[1]
         if found != text:
             raise ExpressionError(f"`{text}` was expected, but {f'`{found}`' if found else 'the end'} found")
@@ -205,7 +202,6 @@ def _value(node: _Node, env: Mapping[str, int], *, exact: bool) -> Fraction:
 
 
 def _combine(operator: str, left: Fraction, right: Fraction, *, exact: bool) -> Fraction:
-    """One binary operation."""
     if operator == "+":
         return left + right
     if operator == "-":

@@ -38,18 +38,6 @@ def coalesced(subject: Subject) -> Totals:
     return replace(totals, **better)
 
 
-def without_conflicts(subject: Subject) -> Totals:
-    """No two lanes of a pass meet in a bank."""
-    totals = subject.totals
-    return replace(
-        totals,
-        shared_load_wavefronts=totals.shared_load_wavefronts - totals.shared_load_conflicts,
-        shared_store_wavefronts=totals.shared_store_wavefronts - totals.shared_store_conflicts,
-        shared_load_conflicts=0,
-        shared_store_conflicts=0,
-    )
-
-
 def undivided(subject: Subject) -> Totals:
     """Every warp instruction works for 32 threads."""
     totals = subject.totals

@@ -102,8 +102,6 @@ class Sass:
 
 
 class _Line:
-    """Gathers what belongs to one line."""
-
     def __init__(self) -> None:
         self.instructions = self.barriers = 0
         self.accesses: list[MachineAccess] = []
@@ -137,7 +135,6 @@ def read_sass(text: str, entry: str, source_name: str = "kernel.cu") -> Sass:
 
 
 def _instructions(text: str, entry: str, source_name: str) -> Iterator[tuple[int | None, re.Match[str]]]:
-    """The kernel's instructions, each with its line."""
     others = {match[1] for match in map(_ENTRY.match, text.split("\n")) if match} - {entry}
     wanted = False
     line: int | None = None

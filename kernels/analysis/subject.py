@@ -65,10 +65,6 @@ class Subject:
         return self.launch.threads * self.launch.blocks
 
     @property
-    def warps_per_block(self) -> int:
-        return math.ceil(self.launch.threads / WARP)
-
-    @property
     def input_elements(self) -> int:
         return sum(operand.rows * operand.columns for operand in self.inputs)
 

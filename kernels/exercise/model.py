@@ -274,7 +274,6 @@ class Exercise:
         return InputKind.of(self.operation)[0]
 
     def operand(self, name: str) -> Operand:
-        """The operand of that name."""
         return next(operand for operand in self.operands if operand.name == name)
 
     def names(

@@ -78,7 +78,6 @@ class Table:
         return names
 
     def boolean(self, key: str, *, default: bool) -> bool:
-        """true or false."""
         value = self._get(key, default)
         if not isinstance(value, bool):
             raise self.error(key, "expected true or false")
@@ -93,7 +92,6 @@ class Table:
         return self.integer(key) if self.has(key) else None
 
     def has(self, key: str) -> bool:
-        """Whether the field is given."""
         self._asked.add(key)
         return key in self._data
 
@@ -109,10 +107,6 @@ class Table:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_COUNTED:
             raise self.error(key, "expected a number from 0 up or an expression in a string")
         return float(value)
-
-    def integers_by_name(self) -> dict[str, int]:
-        """This whole table as numbers under identifiers."""
-        return {field: self.integer(field) for field in self.fields()}
 
     def integer_of_each(self, names: Sequence[str]) -> dict[str, int]:
         """This whole table as a number for each of the names."""
@@ -133,7 +127,6 @@ class Table:
         return self._table(key, self._get(key, {} if optional else None))
 
     def tables(self, key: str, *, may_be_empty: bool = False) -> list[Table]:
-        """A list of tables."""
         value = self._list(key, may_be_empty=may_be_empty)
         return [self._table(f"{key}[{index}]", item) for index, item in enumerate(value)]
 

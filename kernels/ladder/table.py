@@ -64,7 +64,6 @@ class Rung:
 
     @property
     def source(self) -> str:
-        """The kernel's source."""
         return self.file.read_text("utf-8")
 
 

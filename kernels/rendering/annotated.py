@@ -106,7 +106,6 @@ def _predicated(line: LineEvidence) -> bool:
 
 
 def _bad(line: LineEvidence | None) -> bool:
-    """Whether the line is one to look at."""
     if line is None:
         return False
     return any(

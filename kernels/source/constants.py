@@ -49,7 +49,6 @@ class Macro:
 
     @property
     def names(self) -> set[str]:
-        """The names in its body."""
         return {token.text for token in self.body if token.kind is Kind.NAME}
 
 

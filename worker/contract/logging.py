@@ -97,7 +97,6 @@ class TextLines(logging.Formatter):
     """For people: time, level, what it is about, text. What follows an exception stands on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, or more."""
         named = " ".join(f"{name}={value}" for name, value in context().items())
         said = _said(record).replace("\n", "\n    ")
         trace = _trace(record)
@@ -109,7 +108,6 @@ class JsonLines(logging.Formatter):
     """For programs: an object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
         line: dict[str, object] = {
             "at": _time(record), "level": record.levelname.lower(), "logger": record.name, "text": _said(record),
             **context(),

@@ -128,7 +128,6 @@ class CpuBackend:
         return memory
 
     def guards(self, memory: Memory) -> tuple[Memory, Memory]:
-        """The guard zones of guarded memory."""
         return self._guarded[memory.place]
 
     def release(self) -> None:
@@ -138,7 +137,6 @@ class CpuBackend:
         self._guarded.clear()
 
     def fill(self, memory: Memory, word: int) -> None:
-        """Set every word."""
         self._words(memory)[:] = word & 0xFFFF_FFFF
 
     def write(self, memory: Memory, values: NDArray[Any]) -> None:
@@ -147,7 +145,6 @@ class CpuBackend:
         self._words(memory)[: given.size] = given
 
     def read(self, memory: Memory) -> NDArray[Any]:
-        """All words, as uint32."""
         self.wait()
         return self._words(memory).copy()
 

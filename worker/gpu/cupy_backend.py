@@ -134,7 +134,6 @@ class CupyBackend:
         return Memory(place, words)
 
     def guards(self, memory: Memory) -> tuple[Memory, Memory]:
-        """The words in front and behind."""
         return (
             Memory(memory.place - 4 * GUARD_WORDS, GUARD_WORDS),
             Memory(memory.place + 4 * memory.words, GUARD_WORDS),
@@ -148,12 +147,10 @@ class CupyBackend:
         self._more.clear()
 
     def fill(self, memory: Memory, word: int) -> None:
-        """Set every word."""
         self._start()
         self._driver.fill(memory.place, word, memory.words)
 
     def write(self, memory: Memory, values: NDArray[Any]) -> None:
-        """Copy to the device."""
         given = np.ascontiguousarray(values)
         assert given.nbytes <= 4 * memory.words
         self._start()
@@ -178,11 +175,9 @@ class CupyBackend:
         return Kernel(entry, _Handle(module, _asked(lambda: driver.moduleGetFunction(module, entry))))
 
     def variable(self, kernel: Kernel, name: str) -> Memory:
-        """A variable of the kernel's module."""
         return self._driver.variable(kernel.handle.module, name)
 
     def used(self, kernel: Kernel) -> Used:
-        """What the loaded function takes."""
         function = kernel.handle.function
         return Used(
             *(
@@ -237,7 +232,6 @@ class CupyBackend:
     # -- time ----------------------------------------------------------------------------------------------------------
 
     def wait(self) -> None:
-        """Until all is done."""
         _asked(lambda: runtime.eventRecord(self._end, _STREAM))
         self._settle(self._end, seconds=60.0)
 

@@ -96,7 +96,6 @@ class _Job:
 
     @property
     def failed(self) -> bool:
-        """Whether something is wrong with the kernel."""
         return any(finding.severity is Severity.ERROR for finding in self._findings)
 
     # -- what is only judged -------------------------------------------------------------------------------------------
@@ -271,7 +270,6 @@ class _Job:
         self._left_out.append(f"{size_text(case)}: {reason}")
 
     def response(self) -> MeasureResponse:
-        """All that was found."""
         return MeasureResponse(
             findings=tuple(sorted(self._findings, key=finding_order)),
             checks=tuple(self._checks.values()),

@@ -67,7 +67,6 @@ class Operands:
         return tuple(matrix for matrix in self.case.matrices if matrix.role is Role.OUTPUT)
 
     def of(self, matrix: MatrixPlan) -> Memory:
-        """The matrix's memory."""
         return self.memories[matrix.name]
 
 

@@ -140,7 +140,6 @@ class Child:
         return self.isolation
 
     def alive(self) -> bool:
-        """Whether the process still runs."""
         if self._process.returncode is not None:
             return False
         try:

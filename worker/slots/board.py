@@ -38,7 +38,6 @@ class Board:
         self._thread = threading.Thread(target=self._run, name="board", daemon=True)
 
     def start(self) -> None:
-        """Begin to tell."""
         self._thread.start()
 
     def changed(self) -> None:

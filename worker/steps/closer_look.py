@@ -52,7 +52,6 @@ class Look:
     made: list[tuple[CompileRequest, Made]] = field(default_factory=list)
 
     def request(self, plan: Plan) -> CompileRequest:
-        """The compilation for a plan."""
         return compile_request(self.exercise, self.source, plan, self.arch, self.cache)
 
     def compile(self, stages: Stages, plan: Plan) -> Made:

@@ -28,7 +28,6 @@ class PartOutput:
         self._lock = threading.Lock()
 
     def line(self, part: str, line: str) -> None:
-        """A line that a part wrote."""
         if self._as_json:
             self._write(line if _is_object(line) else _record(part, line, "info"))
         else:

@@ -102,7 +102,6 @@ class PartProcess:
         return found is not None
 
     def terminate(self) -> None:
-        """Ask the process to end."""
         os.kill(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:

@@ -68,13 +68,11 @@ class CpuWorkplace:
         return _bounded(carried_out(message, worker, lambda: self._check(message, progress)))
 
     def abort(self) -> None:
-        """End the processes of the step in work."""
         with self._changing:
             if self._at_work is not None:
                 self._at_work.abort()
 
     def close(self) -> None:
-        """End all processes."""
         self.abort()
         if self._ahead is not None:
             self._ahead.close()

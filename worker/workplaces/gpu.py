@@ -92,7 +92,6 @@ class GpuWorkplace:
                 self._in_work = False
 
     def abort(self) -> None:
-        """End the process of the step in work."""
         with self._changing:
             self._aborted = self._in_work
             runner = self._at_work

@@ -248,7 +248,6 @@ class Counting:
     # -- sums ---------------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Ends the chunk."""
         self._add_up()
         self._start(slice(0, 0), np.ones((1, 1), np.bool_))
 
@@ -281,7 +280,6 @@ class Counting:
         return self._work[line]
 
     def _add_work(self, pcs: range, values: Numbers) -> None:
-        """The instructions of a code block, line by line."""
         for pc in pcs:
             total = self._line(pc)[:, self._columns]
             total[:2] += values

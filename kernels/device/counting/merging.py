@@ -91,7 +91,6 @@ class _Open:
         group.places.setdefault(address.offset, pc)
 
     def ended(self) -> Iterator[_Group]:
-        """All of them."""
         for bases in self._sorts.values():
             yield from _taken(bases)
 

@@ -255,7 +255,6 @@ class _Launch:
         races: Unwatched,
         followed: frozenset[str],
     ) -> None:
-        """Runs it to its end."""
         self._layout.place(arguments, buffers, symbols, state, followed)
         if 0 < self._program.most_threads < self._launch.threads:
             self._report_bounds()

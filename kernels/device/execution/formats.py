@@ -73,7 +73,6 @@ class _Arguments:
         return int.from_bytes(self._next(size), "little", signed=signed)
 
     def convert(self, match: re.Match[str]) -> str:
-        """One conversion."""
         kind = match["kind"]
         if kind == "%":
             return "%"

@@ -43,7 +43,6 @@ def print_step(pc: int, line: int | None, passed: tuple[str, ...], returned: tup
 
 
 def _printed(machine: Machine, site: Site, passed: tuple[str, ...], lane: int) -> str:
-    """What one thread prints."""
     view = ThreadView(machine, site, lane)
     template, arguments = (_pointer(machine, name, lane) for name in passed)
     text = view.text(template)

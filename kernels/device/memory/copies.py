@@ -22,7 +22,6 @@ _COPY = re.compile(r"cp\.async\.(?:ca|cg)\.shared(?:::cta)?\.global(?:\.L2::\w+)
 def _issue(
     machine: Machine, site: Site, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_]
 ) -> None:
-    """Starts a copy of `data` to the places of `part`."""
     groups = _groups(machine)[part.lanes]
     access = _under_way(machine, site, part)
     machine.copies.append(PendingCopy(part, data, valid, groups, access, np.ones(len(groups), np.bool_)))

@@ -82,7 +82,6 @@ class ThreadView:
         return (allocation, offset) if inside else None
 
     def _report(self, address: int, size: int) -> None:
-        """Says what is wrong with an address."""
         one = np.zeros((self._machine.shape.threads, self._machine.shape.blocks), np.bool_)
         one.reshape(-1)[self._lane] = True
         list(split(self._machine, replace(self._site, size=size), uniform(address, 64), 0, Mask(one, 1)))

@@ -53,7 +53,6 @@ class Clocks:
         self.seen = False
 
     def start(self, machine: Machine) -> None:
-        """Begins a chunk of blocks."""
         self._machine = machine
         self._blocks = machine.geometry.numbers
         self._threads, self._columns = machine.shape.threads, machine.shape.blocks
@@ -69,7 +68,6 @@ class Clocks:
         self._when: Moment | None = None
 
     def now(self) -> Moment:
-        """The clocks as they are."""
         if self._when is None:
             pending = dict(self._pending)
             self._when = Moment(self._blocks, self._interval, self._time, self._rows, self._others, pending)

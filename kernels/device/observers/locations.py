@@ -22,11 +22,9 @@ class Locations:
         self._global: dict[str, Table] = {}
 
     def start(self) -> None:
-        """Begins a chunk of blocks."""
         self._shared.clear()
 
     def of(self, access: Access) -> Table:
-        """The locations of the variable that is accessed."""
         tables = self._shared if access.allocation.space == "shared" else self._global
         return tables.setdefault(access.allocation.name, {})
 

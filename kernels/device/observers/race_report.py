@@ -62,7 +62,6 @@ class RaceReport:
         return bool(self._races)
 
     def write(self, machine: Machine, findings: Findings) -> None:
-        """Adds the findings."""
         block_barrier = machine.shape.threads <= WARP or not all(race.near for race in self._races.values())
         for race in self._races.values():
             findings.add(

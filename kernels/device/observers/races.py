@@ -72,7 +72,6 @@ class RaceObserver(Unwatched):
         self._report = RaceReport()
 
     def start(self, machine: Machine) -> None:
-        """Begins a chunk of blocks."""
         self._machine = machine
         self._clocks.start(machine)
         self._fresh: set[object] = set()
@@ -146,7 +145,6 @@ class RaceObserver(Unwatched):
             raise
 
     def landed(self, access: Access, chosen: NDArray[np.bool_]) -> None:
-        """Threads have waited for their asynchronous copies."""
         assert access.flight is not None
         assert access.lanes is not None
         self._event += 1
@@ -157,32 +155,26 @@ class RaceObserver(Unwatched):
         flight.event[chosen] = self._event
 
     def barrier(self, blocks: NDArray[np.bool_] | None) -> None:
-        """All threads of the given blocks (None: of all) met."""
         self._clocks.barrier(blocks)
         if blocks is None:
             self._look()
 
     def met(self, groups: Groups) -> None:
-        """Threads of one block with the same number, 0 or more, met."""
         self._clocks.met(groups)
 
     def arrive(self, key: Hashable, mask: Mask | None) -> None:
-        """Threads arrived at an object of their block."""
         self._clocks.arrive(key, mask)
 
     def wait(self, key: Hashable, mask: Mask | None) -> None:
-        """Threads have seen that an object of their block is complete."""
         self._clocks.wait(key, mask)
 
     def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
-        """Threads executed a fence, which may have one side only."""
         if acquires:
             self._clocks.acquire(mask, scope)
         if releases:
             self._clocks.release(mask, scope)
 
     def finish(self) -> None:
-        """The chunk of blocks is at its end."""
         self.barrier(None)
         self._block.clear()
         self._rows = self._rows[:0]
@@ -199,13 +191,11 @@ class RaceObserver(Unwatched):
                 raise reason
 
     def end(self, findings: Findings) -> None:
-        """The launch is at its end."""
         self._compare_kept()
         self._report.write(self._machine, findings)
 
     @property
     def races(self) -> bool:
-        """Whether there were any."""
         return bool(self._report)
 
     @property
@@ -214,7 +204,6 @@ class RaceObserver(Unwatched):
         return self._clocks.seen
 
     def _compare_kept(self) -> None:
-        """Looks at what several blocks touched."""
         if self._kept:
             self._since = 0
             entries = _sorted(np.concatenate(self._kept))

@@ -123,7 +123,6 @@ class SuspectFinder(Unwatched):
         self.suspects = Suspects()
 
     def start(self, machine: Machine) -> None:
-        """Begins a chunk of blocks."""
         self._machine = machine
         self._block.clear()
         self._seen.clear()
@@ -131,7 +130,6 @@ class SuspectFinder(Unwatched):
     # -- what happens -------------------------------------------------------------------------------------------------
 
     def record(self, access: Access) -> None:
-        """Notes an access."""
         if access.where.size < _WORD:
             self.suspects.fine.add(access.allocation.name)
         if access.where.pc in self._polls:
@@ -172,13 +170,11 @@ class SuspectFinder(Unwatched):
             self.record(access)
 
     def finish(self) -> None:
-        """The chunk is at its end."""
         self._copies = []
         self.barrier(None)
         self._passed += self._machine.shape.blocks
 
     def result(self) -> Suspects:
-        """All suspects of the launch."""
         threads = self._machine.shape.threads if self._grid else 1
         for name, meeting in self._grid.items():
             found = meeting.suspects()

@@ -160,7 +160,6 @@ class Function:
 
     @property
     def signature(self) -> Signature:
-        """What the function returns and takes."""
         return sizes(self.returns), sizes(self.parameters)
 
 

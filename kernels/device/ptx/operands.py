@@ -31,14 +31,12 @@ class Scopes:
         self._registers: set[str] = set()
 
     def open(self) -> None:
-        """Braces open."""
         if len(self._scopes) >= MAX_SCOPES:
             raise Malformed("braces nested too deeply")
         self._count += 1
         self._scopes.append({})
 
     def close(self) -> None:
-        """Braces close."""
         self._scopes.pop()
 
     def declare(self, name: str, *, register: bool = False) -> str:

@@ -64,7 +64,6 @@ class _ModuleReader:
         return name
 
     def module(self) -> Module:
-        """Reads to the end of the text."""
         while self._tokens.left:
             self._declaration()
         return self._module
@@ -139,8 +138,6 @@ def _fill_lines(function: Function) -> None:
 
 
 class _FunctionReader:
-    """Reads one function."""
-
     def __init__(self, tokens: Tokens, own_files: frozenset[int]) -> None:
         self._tokens = tokens
         self._own_files = own_files

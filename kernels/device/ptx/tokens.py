@@ -45,7 +45,6 @@ class Tokens:
         return self._tokens[self._at][0] if self.left else ""
 
     def next(self) -> str:
-        """Takes the next token."""
         if not self.left:
             raise Malformed("the text ends in the middle of a declaration")
         self._at += 1
@@ -58,7 +57,6 @@ class Tokens:
             raise Malformed(f"expected {mark!r}, found {found[:40]!r}")
 
     def accept(self, mark: str) -> bool:
-        """Takes the next token if it is this one."""
         if self.peek() == mark and self.kind() != "string":
             self._at += 1
             return True

@@ -30,7 +30,6 @@ def uses_atomic_results(program: Program) -> bool:
 
 
 def _target(program: Program, item: Instruction) -> int | None:
-    """Where a branch goes."""
     label = item.operands[0] if item.opcode.startswith("bra") and item.operands else None
     return program.targets.get(label.name) if isinstance(label, Symbol) else None
 

@@ -43,7 +43,6 @@ class Findings:
             self._found[key] = _Counted(example, message, count)
 
     def has(self, kind: Verdict) -> bool:
-        """Whether anything of that kind was found."""
         return any(found == kind for found, _, _, _ in self._found)
 
     def result(self) -> tuple[Finding, ...]:

@@ -23,7 +23,6 @@ class Geometry:
     numbers: NDArray[np.int64]
 
     def thread(self, number: int) -> Coordinates:
-        """The coordinates of a thread in its block."""
         return _coordinates(number, self.launch.block)
 
     def block(self, column: int) -> Coordinates:

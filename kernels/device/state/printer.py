@@ -27,6 +27,5 @@ class Printer:
         self._left -= len(text)
 
     def text(self) -> str:
-        """All that was printed."""
         ending = f"\n... and {self.dropped:,} more calls of printf" if self.dropped else ""
         return "".join(self._pieces) + ending

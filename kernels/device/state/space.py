@@ -89,7 +89,6 @@ class Allocation:
         return self.origins
 
     def write_by(self, pc: int) -> None:
-        """Notes that an instruction writes to it."""
         self.writers.add(pc)
         if not self.followed:
             self.followed = True

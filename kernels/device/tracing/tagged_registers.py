@@ -26,7 +26,6 @@ class TaggedRegisters:
         self._tags.clear()
 
     def any(self, numbers: Sequence[int]) -> bool:
-        """Whether any thread has a tag in one of the registers."""
         return any(self._tags.get(number) for number in numbers)
 
     def number(self, operand: Operand | None) -> int:
@@ -44,12 +43,10 @@ class TaggedRegisters:
         return (self.number(operand),)
 
     def get(self, number: int, lane: int) -> Tag | None:
-        """The tag that a thread's register has."""
         held = self._tags.get(number)
         return held.get(lane) if held else None
 
     def set(self, number: int, lane: int, tag: Tag | None) -> None:
-        """Gives a thread's register a tag, or none."""
         if tag is None:
             self._tags.get(number, {}).pop(lane, None)
         elif number >= 0:

@@ -85,8 +85,6 @@ def trace(
 
 
 class _Tracer:
-    """Follows one run."""
-
     def __init__(self, program: Program, operands: frozenset[str]) -> None:
         self._program = program
         self._tags = TaggedRegisters(program)

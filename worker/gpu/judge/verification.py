@@ -224,7 +224,6 @@ def _oriented(case: CasePlan, recipes: Mapping[str, Recipe]) -> tuple[View, View
 
 
 def _right(case: CasePlan, recipes: Mapping[str, Recipe], row: int, column: int) -> float:
-    """One element of the right output."""
     if case.operation is Operation.MATMUL:
         left, right = (recipes[matrix.name] for matrix in factors(case))
         terms = np.arange(left.columns)

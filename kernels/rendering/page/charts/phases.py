@@ -100,7 +100,6 @@ def _title(table: PhaseTable, phase: int, block: Coordinates) -> str:
 
 
 def _description(work: BlockPhase) -> str:
-    """The picture in words."""
     arrays: dict[str, list[str]] = {}
     for fetch in work.fetches:
         arrays.setdefault(cell_place(fetch.cell)[0], []).append(fetch.element)
