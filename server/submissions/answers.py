@@ -13,14 +13,14 @@ from sqlalchemy.orm import Session
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.courses.service import is_staff, role_in
-from server.grading.models import Job, JobState, Result, Step, StepState
-from server.grading.queue import place_of
+from server.grading.models import JobState, Result, StepState
+from server.grading.queue import Place
 from server.grading.reports import unpack
 from server.http.operation import Reads
 from server.submissions.models import Mode
-from server.submissions.progress.phases import PhaseState
+from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses
+from server.submissions.progress.phases import PhaseState, Progress
 from server.submissions.queries import visible_submission
-from server.submissions.service import latest_job
 from worker.contract.messages import StepKind
 
 _NOT_RUN = "not_run"
@@ -127,22 +127,44 @@ class ProgressAnswer:
     phases: tuple[ProgressPhaseAnswer, ...]
 
 
-def step_answers(job: Job, report: Mapping[str, Any] | None) -> tuple[StepAnswer, ...]:
+def wait_answer(place: Place | None) -> WaitAnswer | None:
+    """The wait of a place in the queue."""
+    return None if place is None else WaitAnswer(place.seconds, place.reason)
+
+
+def progress_answer(progress: Progress) -> ProgressAnswer:
+    """The progress as an event holds it."""
+    status = progress.status
+    return ProgressAnswer(
+        state=status.state,
+        verdict=status.verdict,
+        final=status.over,
+        headline=progress.headline,
+        position=status.position,
+        wait=wait_answer(status.place),
+        attempt=0 if status.open_step is None else status.open_step.attempt,
+        phases=tuple(
+            ProgressPhaseAnswer(phase.key, phase.state, phase.seconds, phase.detail)
+            for phase in progress.phases
+        ),
+    )
+
+
+def step_answers(status: SubmissionStatus, report: Mapping[str, Any] | None) -> tuple[StepAnswer, ...]:
     """All steps of a job, also those that are still to come.
 
     A worker compiles and checks in one step; the report tells how long each took.
     """
-    steps = {step.kind: step for step in job.steps}
     seconds = (report or {}).get("seconds", {})
-    check = steps.get(StepKind.CHECK)
+    check = status.step(StepKind.CHECK)
     answers = [] if check is None else [_part_of_check(name, check, report, seconds) for name in _CHECK_STEPS]
-    if job.device_class:
-        answers.append(_measure(steps.get(StepKind.MEASURE), over=job.ended_at is not None))
+    if status.device_class:
+        answers.append(_measure(status.step(StepKind.MEASURE), over=status.over))
     return tuple(answers)
 
 
 def _part_of_check(
-    name: str, step: Step, report: Mapping[str, Any] | None, seconds: Mapping[str, float]
+    name: str, step: StepStatus, report: Mapping[str, Any] | None, seconds: Mapping[str, float]
 ) -> StepAnswer:
     state = str(step.state)
     if step.state is StepState.DONE and report is not None and name not in seconds:
@@ -150,7 +172,7 @@ def _part_of_check(
     return StepAnswer(name, state, seconds.get(name), step.attempt)
 
 
-def _measure(step: Step | None, *, over: bool) -> StepAnswer:
+def _measure(step: StepStatus | None, *, over: bool) -> StepAnswer:
     if step is None:
         return StepAnswer("measure", _NOT_RUN if over else str(StepState.QUEUED), None, 0)
     return StepAnswer("measure", str(step.state), step.seconds, step.attempt)
@@ -163,29 +185,27 @@ def read_submission(
     submission = visible_submission(session, person_id, public_id)
     if submission is None:
         return None
-    job = latest_job(session, submission.id)
-    judged = submission.judged_job
+    status = read_statuses(session, [submission.id], now)[submission.id]
     assignment = submission.assignment
     sees_seed = is_staff(role_in(session, person_id, assignment.course_id))
-    report = None if judged is None else _report(session, judged, sees_seed=sees_seed)
-    place = place_of(session, job, now)
+    report = _report(session, submission.judged_job_id, sees_seed=sees_seed)
     return SubmissionAnswer(
         id=submission.public_id,
         assignment=f"{assignment.course.slug}/{assignment.slug}",
         mode=submission.mode,
         device_class=submission.device_class,
-        state=job.state,
-        verdict=None if judged is None else judged.verdict,
-        position=place.position,
-        wait=None if place.position is None else WaitAnswer(place.seconds, place.reason),
-        steps=step_answers(job, report if job is judged else None),
+        state=status.state,
+        verdict=status.verdict,
+        position=status.position,
+        wait=wait_answer(status.place),
+        steps=step_answers(status, report if status.id == submission.judged_job_id else None),
         result=report,
     )
 
 
-def _report(session: Session, job: Job, *, sees_seed: bool) -> Mapping[str, Any] | None:
+def _report(session: Session, job: int | None, *, sees_seed: bool) -> Mapping[str, Any] | None:
     """The report as it was written. From the seed all numbers of the judge can be made again: it is for staff."""
-    packed = session.scalar(select(Result.report).where(Result.job_id == job.id))
+    packed = session.scalar(select(Result.report).where(Result.job_id == job))
     if packed is None:
         return None
     return unpack(packed) if sees_seed else {**unpack(packed), "seed": ""}

@@ -161,9 +161,9 @@ def events(public_id: str) -> Response:
         found = watched(session, person, public_id, datetime.now(UTC))
     if found is None:
         raise _no_submission()
-    number, job = found
+    number, status = found
     may_see = may_still_see(site().readers, partial(_token_of, token_shown()), public_id)
-    return stream_for_programs(number, person, job, may_see)
+    return stream_for_programs(number, person, status, may_see)
 
 
 @submissions.get("/submissions/<public_id>/source")

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.database.engine import Sessions
-from server.submissions.progress.jobs import JobSeen, seen
+from server.submissions.progress.jobs import SubmissionStatus, read_statuses
 from server.submissions.progress.listener import Listener
 from server.submissions.progress.phases import Progress, Trail, follow, progress_of
 from worker.contract.hints import Hint
@@ -54,21 +54,20 @@ class _Channel:
     """
 
     changed: threading.Condition
-    job: JobSeen
     progress: Progress
     trails: dict[StepKind, Trail] = field(default_factory=dict)
     written: dict[Form, str] = field(default_factory=dict)
     streams: int = 0
     until: float = 0.0
 
-    def update(self, job: JobSeen) -> None:
+    def update(self, status: SubmissionStatus) -> None:
         """Take over what is known now; nothing where more was known before, which others may have read meanwhile."""
-        if job.id < self.job.id or (job.id == self.job.id and self.job.over and not job.over):
+        known = self.progress.status
+        if status.id < known.id or (status.id == known.id and known.over and not status.over):
             return
-        if job.id != self.job.id:
+        if status.id != known.id:
             self.trails.clear()
-        self.job = job
-        progress = progress_of(job, self.trails)
+        progress = progress_of(status, self.trails)
         if progress != self.progress:
             self.progress = progress
             self.written.clear()
@@ -99,7 +98,7 @@ class Watch:
             if self._hub.closing or not self._is_new(form):
                 return None
             self._told = self._channel.text(form)
-            return self._told, self._channel.progress.final
+            return self._told, self._channel.progress.status.over
 
     def close(self) -> None:
         """Give the place back. Safe to call twice, from any thread."""
@@ -147,24 +146,24 @@ class Hub:
         """Close once that is true: when the process is told to stop, its streams must not hold it up."""
         self._ends_when = over
 
-    def watch(self, submission: int, person: int, job: JobSeen) -> Watch:
-        """A place for a page that wants to know at once. job: as the page found it. Raises TooMany."""
+    def watch(self, submission: int, person: int, status: SubmissionStatus) -> Watch:
+        """A place for a page that wants to know at once. status: as the page found it. Raises TooMany."""
         with self._lock:
             if self._people[person] >= self._most_of_one:
                 raise TooMany(of_person=True)
             if self.closing or self.streams >= self._most:
                 raise TooMany(of_person=False)
-            channel = self._channel(submission, job)
-            channel.update(job)
+            channel = self._channel(submission, status)
+            channel.update(status)
             channel.streams += 1
             self._people[person] += 1
             return Watch(self, channel, person)
 
-    def look(self, submission: int, job: JobSeen) -> Progress:
+    def look(self, submission: int, status: SubmissionStatus) -> Progress:
         """The progress for a page that asks now and then; from now on hints about it are listened to."""
         with self._lock:
-            channel = self._channel(submission, job)
-            channel.update(job)
+            channel = self._channel(submission, status)
+            channel.update(status)
             return channel.progress
 
     def left(self, channel: _Channel, person: int) -> None:
@@ -189,11 +188,11 @@ class Hub:
             for channel in self._channels.values():
                 channel.changed.notify_all()
 
-    def _channel(self, submission: int, job: JobSeen) -> _Channel:
+    def _channel(self, submission: int, status: SubmissionStatus) -> _Channel:
         channel = self._channels.get(submission)
         if channel is None:
             made = threading.Condition(self._lock)
-            channel = self._channels[submission] = _Channel(made, job, progress_of(job, {}))
+            channel = self._channels[submission] = _Channel(made, progress_of(status, {}))
         channel.until = time.monotonic() + self._linger
         if self._thread is None and not self.closing:
             self._thread = threading.Thread(target=self._run, name="hub", daemon=True)
@@ -237,16 +236,16 @@ class Hub:
 
     def _ask(self) -> None:
         with self._lock:
-            numbers = [number for number, each in self._channels.items() if not each.progress.final]
+            numbers = [number for number, each in self._channels.items() if not each.progress.status.over]
         if not numbers:
             return
         try:
             with self._readers.begin() as session:
-                found = seen(session, numbers, datetime.now(UTC))
+                found = read_statuses(session, numbers, datetime.now(UTC))
             with self._lock:
-                for number, job in found.items():
+                for number, status in found.items():
                     if number in self._channels:
-                        self._channels[number].update(job)
+                        self._channels[number].update(status)
         except SQLAlchemyError as error:
             if not self._failing:
                 logger.warning(
@@ -263,7 +262,8 @@ class Hub:
     def _heard(self, hint: Hint) -> None:
         with self._lock:
             for channel in self._channels.values():
-                if channel.job.id == hint.job:
+                status = channel.progress.status
+                if status.id == hint.job:
                     follow(channel.trails, hint, datetime.now(UTC))
-                    channel.update(channel.job)
+                    channel.update(status)
                     return

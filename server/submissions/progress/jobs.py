@@ -22,7 +22,7 @@ _OPEN = frozenset({StepState.QUEUED, StepState.SENT, StepState.RUNNING})
 
 
 @dataclass(frozen=True, slots=True)
-class StepSeen:
+class StepStatus:
     """A step; the fields are those of its row."""
 
     id: int
@@ -37,8 +37,8 @@ class StepSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class JobSeen:
-    """The last job of a submission.
+class SubmissionStatus:
+    """How far a submission is: the state of its last job, whose number this has, and the verdict that counts.
 
     verdict: of the submission, which may be from an earlier job
     place: in the queue, of the step that is open; None where none is
@@ -49,7 +49,7 @@ class JobSeen:
     state: JobState
     verdict: Verdict | None
     device_class: str
-    steps: tuple[StepSeen, ...]
+    steps: tuple[StepStatus, ...]
     place: Place | None = None
 
     @property
@@ -57,18 +57,25 @@ class JobSeen:
         """Whether nothing more will happen to it."""
         return self.state in {JobState.DONE, JobState.CANCELLED}
 
-    def step(self, kind: StepKind) -> StepSeen | None:
+    def step(self, kind: StepKind) -> StepStatus | None:
         """Its step of that kind, None before there is one."""
         return next((step for step in self.steps if step.kind is kind), None)
 
     @property
-    def open_step(self) -> StepSeen | None:
+    def position(self) -> int | None:
+        """In the queue, 0 once it is at work; None where it is over."""
+        return None if self.place is None else self.place.position
+
+    @property
+    def open_step(self) -> StepStatus | None:
         """The one that waits or is at work."""
         return next((step for step in self.steps if step.state in _OPEN), None)
 
 
-def seen(session: Session, submissions: Collection[int], now: datetime) -> Mapping[int, JobSeen]:
-    """The last job of each submission, by the submission's number; one that is gone is left out."""
+def read_statuses(
+    session: Session, submissions: Collection[int], now: datetime
+) -> Mapping[int, SubmissionStatus]:
+    """The status of each submission, by its number; one that is gone is left out."""
     rows: dict[int, list[Row[*tuple[Any, ...]]]] = defaultdict(list)
     for row in session.execute(_ROWS.where(Submission.id.in_(submissions))):
         rows[row.submission_id].append(row)
@@ -93,10 +100,10 @@ _ROWS = (
 )  # fmt: skip
 
 
-def _job(rows: list[Row[*tuple[Any, ...]]]) -> JobSeen:
+def _job(rows: list[Row[*tuple[Any, ...]]]) -> SubmissionStatus:
     first = rows[0]
     steps = tuple(
-        StepSeen(
+        StepStatus(
             row.id,
             row.kind,
             row.state,
@@ -109,10 +116,12 @@ def _job(rows: list[Row[*tuple[Any, ...]]]) -> JobSeen:
         )
         for row in rows
     )
-    return JobSeen(first.job_id, first.job_kind, first.job_state, first.verdict, first.device_class, steps)
+    return SubmissionStatus(
+        first.job_id, first.job_kind, first.job_state, first.verdict, first.device_class, steps
+    )
 
 
-def _placed(job: JobSeen, found: Mapping[int, Place]) -> JobSeen:
+def _placed(job: SubmissionStatus, found: Mapping[int, Place]) -> SubmissionStatus:
     step = job.open_step
     place = None if job.over or step is None else found.get(step.id)
     return replace(job, place=place)

@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
-from kernels.verdict import Verdict
-from server.grading.models import MAX_ATTEMPTS, JobKind, JobState, StepState
+from server.grading.models import MAX_ATTEMPTS, JobState, StepState
 from server.grading.queue import Place
-from server.submissions.progress.jobs import JobSeen, StepSeen
+from server.submissions.progress.jobs import StepStatus, SubmissionStatus
 from worker.contract.hints import Hint
 from worker.contract.messages import StepKind
 
@@ -47,26 +45,17 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """All of it.
+    """A submission's status in words.
 
     headline: what happens now, in a few words; explanation: what is to be known about it
     note: what went wrong on the way, which is not the kernel's doing; "" mostly
     """
 
-    state: JobState
-    verdict: Verdict | None
-    regrade: bool
+    status: SubmissionStatus
     headline: str
     explanation: str
     note: str
     phases: tuple[Phase, ...]
-    place: Place | None
-    attempt: int
-
-    @property
-    def final(self) -> bool:
-        """Whether nothing more will happen."""
-        return self.state in {JobState.DONE, JobState.CANCELLED}
 
 
 @dataclass(slots=True)
@@ -83,7 +72,7 @@ class Trail:
     begun: dict[str, datetime] = field(default_factory=dict)
     worked: dict[str, float] = field(default_factory=dict)
 
-    def fits(self, step: StepSeen) -> bool:
+    def fits(self, step: StepStatus) -> bool:
         """Whether it is about that step's present attempt."""
         return step.kind is self.step and step.attempt == self.attempt
 
@@ -103,29 +92,25 @@ def follow(trails: dict[StepKind, Trail], hint: Hint, now: datetime) -> None:
     trail.worked.setdefault(hint.phase, hint.at)
 
 
-def progress_of(job: JobSeen, trails: Trails) -> Progress:
-    """The progress of a submission's last job."""
-    check, measure = job.step(StepKind.CHECK), job.step(StepKind.MEASURE)
-    phases = [*_checking(job, check, trails.get(StepKind.CHECK))]
-    if job.device_class:
-        phases.append(_measuring(job, measure, trails.get(StepKind.MEASURE)))
-    step = job.open_step
+def progress_of(status: SubmissionStatus, trails: Trails) -> Progress:
+    """The progress of a submission that stands so."""
+    check, measure = status.step(StepKind.CHECK), status.step(StepKind.MEASURE)
+    phases = [*_checking(status, check, trails.get(StepKind.CHECK))]
+    if status.device_class:
+        phases.append(_measuring(status, measure, trails.get(StepKind.MEASURE)))
+    step = status.open_step
     waits = step is not None and not _begun(step, _followed(step, trails.get(step.kind)))
-    headline, explanation = _words(job, phases, waits=waits)
+    headline, explanation = _words(status, phases, waits=waits)
     return Progress(
-        state=job.state,
-        verdict=job.verdict,
-        regrade=job.kind is JobKind.REGRADE,
+        status=status,
         headline=headline,
         explanation=explanation,
         note=_note(step),
         phases=tuple(phases),
-        place=job.place,
-        attempt=0 if step is None else step.attempt,
     )
 
 
-def _checking(job: JobSeen, step: StepSeen | None, trail: Trail | None) -> list[Phase]:
+def _checking(status: SubmissionStatus, step: StepStatus | None, trail: Trail | None) -> list[Phase]:
     """Queued, compiling, checking: one step of one worker."""
     titles = {"queued": "Queued", "compiling": "Compiling", "checking": "Checking"}
     if step is None or step.state is StepState.CANCELLED:
@@ -133,7 +118,7 @@ def _checking(job: JobSeen, step: StepSeen | None, trail: Trail | None) -> list[
     followed = _followed(step, trail)
     if not _begun(step, followed):
         now, *rest = titles.items()
-        detail = "" if job.place is None else _place_text(job.place)
+        detail = "" if status.place is None else _place_text(status.place)
         return [
             Phase(*now, PhaseState.NOW, began=step.queued_at, detail=detail),
             *(Phase(*each, PhaseState.WAITING) for each in rest),
@@ -168,13 +153,13 @@ def _checking(job: JobSeen, step: StepSeen | None, trail: Trail | None) -> list[
     ]
 
 
-def _measuring(job: JobSeen, step: StepSeen | None, trail: Trail | None) -> Phase:
+def _measuring(status: SubmissionStatus, step: StepStatus | None, trail: Trail | None) -> Phase:
     key, title = "measuring", "Measuring"
     if step is None or step.state is StepState.CANCELLED:
-        return Phase(key, title, PhaseState.LEFT_OUT if job.over or step else PhaseState.WAITING)
+        return Phase(key, title, PhaseState.LEFT_OUT if status.over or step else PhaseState.WAITING)
     followed = _followed(step, trail)
     if not _begun(step, followed):
-        place = "" if job.place is None else _place_text(job.place)
+        place = "" if status.place is None else _place_text(status.place)
         return Phase(key, title, PhaseState.NOW, began=step.queued_at, detail=place)
     if step.state in {StepState.DONE, StepState.FAILED}:
         return Phase(key, title, PhaseState.DONE, step.seconds)
@@ -182,22 +167,22 @@ def _measuring(job: JobSeen, step: StepSeen | None, trail: Trail | None) -> Phas
     return Phase(key, title, PhaseState.NOW, began=step.started_at, detail=detail)
 
 
-def _followed(step: StepSeen, trail: Trail | None) -> Trail | None:
+def _followed(step: StepStatus, trail: Trail | None) -> Trail | None:
     """The trail, where it is about the present attempt."""
     return trail if trail is not None and trail.fits(step) else None
 
 
-def _begun(step: StepSeen, trail: Trail | None) -> bool:
+def _begun(step: StepStatus, trail: Trail | None) -> bool:
     """Whether a worker is at it, or was. A hint may come before the database knows."""
     if step.state in {StepState.QUEUED, StepState.SENT}:
         return step.state is StepState.SENT and trail is not None
     return True
 
 
-def _words(job: JobSeen, phases: Sequence[Phase], *, waits: bool) -> tuple[str, str]:
-    if job.state is JobState.DONE:
+def _words(status: SubmissionStatus, phases: Sequence[Phase], *, waits: bool) -> tuple[str, str]:
+    if status.state is JobState.DONE:
         return "Done", ""
-    if job.state is JobState.CANCELLED:
+    if status.state is JobState.CANCELLED:
         return "Stopped", "It was not graded to the end, and counts for nothing."
     present = [phase for phase in phases if phase.state is PhaseState.NOW]
     if not present:
@@ -205,9 +190,9 @@ def _words(job: JobSeen, phases: Sequence[Phase], *, waits: bool) -> tuple[str, 
     if len(present) > 1:
         return "At work", "A worker compiles and checks it."
     now = present[0]
-    if waits and job.place is not None:
-        where = f"for a GPU of class {job.device_class}" if now.key == "measuring" else "to be checked"
-        return f"Waiting {where}", _wait_text(job.place)
+    if waits and status.place is not None:
+        where = f"for a GPU of class {status.device_class}" if now.key == "measuring" else "to be checked"
+        return f"Waiting {where}", _wait_text(status.place)
     return _HEADLINES[now.key], now.detail
 
 
@@ -242,7 +227,7 @@ def _about(seconds: float) -> str:
     return f"{minutes} minutes" if minutes < 120 else f"{round(minutes / 60)} hours"
 
 
-def _note(step: StepSeen | None) -> str:
+def _note(step: StepStatus | None) -> str:
     if step is None:
         return ""
     if step.state is StepState.QUEUED and step.attempt > 0:
@@ -269,21 +254,3 @@ def _spent(trail: Trail, phase: str, following: str) -> float | None:
     """What a phase took, by the worker's clock."""
     first, then = trail.worked.get(phase), trail.worked.get(following)
     return None if first is None or then is None else max(0.0, then - first)
-
-
-def for_programs(progress: Progress) -> dict[str, Any]:
-    """The progress as a program reads it; `final` says that nothing more comes."""
-    place = progress.place
-    return {
-        "state": progress.state.value,
-        "verdict": None if progress.verdict is None else progress.verdict.value,
-        "final": progress.final,
-        "headline": progress.headline,
-        "position": None if place is None else place.position,
-        "wait": None if place is None else {"seconds": place.seconds, "reason": place.reason},
-        "attempt": progress.attempt,
-        "phases": [
-            {"name": phase.key, "state": phase.state.value, "seconds": phase.seconds, "detail": phase.detail}
-            for phase in progress.phases
-        ],
-    }

@@ -12,15 +12,16 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from flask import Flask, Response, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.http.problems import Refused
+from server.submissions.answers import progress_answer
 from server.submissions.progress.hub import Form, Hub, TooMany, Watch
-from server.submissions.progress.jobs import JobSeen
-from server.submissions.progress.phases import Progress, for_programs
+from server.submissions.progress.jobs import SubmissionStatus
+from server.submissions.progress.phases import Progress
 
 BEAT_SECONDS = 15.0
 LIFETIME_SECONDS = 480.0
@@ -62,18 +63,20 @@ def the_hub() -> Hub:
     return hub_of(current_app)
 
 
-def stream_for_programs(submission: int, person: int, job: JobSeen, may_see: MaySee) -> Response:
-    """The answer to a program that may see this submission: each event an object, see `for_programs`.
+def stream_for_programs(submission: int, person: int, status: SubmissionStatus, may_see: MaySee) -> Response:
+    """The answer to a program that may see this submission: each event an object, see `ProgressAnswer`.
 
     raise (Refused): 429 or 503 where no further stream is given; then the submission itself is to be asked for
     """
-    return event_stream(submission, person, job, Telling(_as_json, lambda text, _final: text), may_see)
+    return event_stream(submission, person, status, Telling(_as_json, lambda text, _final: text), may_see)
 
 
-def event_stream(submission: int, person: int, job: JobSeen, telling: Telling, may_see: MaySee) -> Response:
-    """The answer whose body goes on until the submission is graded. job: as it was just read."""
+def event_stream(
+    submission: int, person: int, status: SubmissionStatus, telling: Telling, may_see: MaySee
+) -> Response:
+    """The answer whose body goes on until the submission is graded. status: as it was just read."""
     try:
-        watch = the_hub().watch(submission, person, job)
+        watch = the_hub().watch(submission, person, status)
     except TooMany as error:
         raise _refused(error) from error
     body = _Events(watch, the_hub(), telling, may_see)
@@ -138,7 +141,7 @@ def _event(name: str, data: str) -> str:
 
 
 def _as_json(progress: Progress) -> str:
-    return json.dumps(for_programs(progress))
+    return json.dumps(asdict(progress_answer(progress)))
 
 
 def _refused(error: TooMany) -> Refused:

@@ -14,7 +14,7 @@ from server.courses.service import is_staff, role_in
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.submissions.assignment.form import form_of
 from server.submissions.models import Mode, Submission
-from server.submissions.progress.jobs import JobSeen, seen
+from server.submissions.progress.jobs import SubmissionStatus, read_statuses
 from server.submissions.queries import visible_submission
 from worker.contract.messages import StepKind
 
@@ -56,7 +56,7 @@ class SubmissionPage:
     limited: whether there are only so many like it, so that one that was begun costs one of them
     own: whether the reader handed it in; staff: whether the reader sees everybody's
     form: the key of the form that the reader sent it from; "" for none
-    job: the last one; judged: what its verdict is from, None before there is one
+    status: how far it is; judged: what its verdict is from, None before there is one
     """
 
     number: int
@@ -77,7 +77,7 @@ class SubmissionPage:
     created_at: datetime
     form: str
     source: str
-    job: JobSeen
+    status: SubmissionStatus
     judged: Judged | None
 
     @property
@@ -88,7 +88,7 @@ class SubmissionPage:
     @property
     def waits(self) -> bool:
         """Whether its page goes on by itself."""
-        return not self.job.over
+        return not self.status.over
 
     @property
     def graded_again(self) -> bool:
@@ -98,23 +98,23 @@ class SubmissionPage:
     @property
     def taken_back(self) -> bool:
         """Whether it was cancelled before there was a verdict."""
-        return self.job.state is JobState.CANCELLED and self.judged is None
+        return self.status.state is JobState.CANCELLED and self.judged is None
 
     @property
     def begun(self) -> bool:
         """Whether a worker was at it, so that it costs as much as any other; never so where staff ended it."""
-        return any(step.started_at is not None for step in self.job.steps)
+        return any(step.started_at is not None for step in self.status.steps)
 
     @property
     def may_cancel(self) -> bool:
         """What staff have graded again is theirs to end."""
-        return self.waits and (self.staff or (self.own and self.job.kind is JobKind.SUBMISSION))
+        return self.waits and (self.staff or (self.own and self.status.kind is JobKind.SUBMISSION))
 
     @property
     def may_retry(self) -> bool:
         """A fault of ours may be over by now."""
         ours = self.judged is not None and self.judged.verdict is Verdict.SYSTEM_ERROR
-        return ours and self.job.over and not self.archived and (self.own or self.staff)
+        return ours and self.status.over and not self.archived and (self.own or self.staff)
 
 
 def read_page(session: Session, person: int, public_id: str, now: datetime) -> SubmissionPage | None:
@@ -143,15 +143,17 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
         created_at=found.created_at,
         form=form_of(found.idempotency_key) if found.person_id == person else "",
         source=found.source.content.decode("utf-8", "replace"),
-        job=seen(session, [found.id], now)[found.id],
+        status=read_statuses(session, [found.id], now)[found.id],
         judged=_judged(session, found),
     )
 
 
-def watched(session: Session, person: int, public_id: str, now: datetime) -> tuple[int, JobSeen] | None:
+def watched(
+    session: Session, person: int, public_id: str, now: datetime
+) -> tuple[int, SubmissionStatus] | None:
     """The number of a submission and how far it is; None for who may not see it."""
     found = visible_submission(session, person, public_id)
-    return None if found is None else (found.id, seen(session, [found.id], now)[found.id])
+    return None if found is None else (found.id, read_statuses(session, [found.id], now)[found.id])
 
 
 def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tuple[Duration, ...]:

@@ -20,7 +20,7 @@ from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.cancelling import revoke, take_back
 from server.submissions.changes import NotPossible, cancel, retry
-from server.submissions.progress.jobs import JobSeen
+from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
 from server.submissions.progress.phases import progress_of
 from server.submissions.progress.streams import Telling, event_stream, the_hub
@@ -41,7 +41,7 @@ def show(public_id: str) -> str:
     """The page: progress as long as it is graded, then the result."""
     page = _page(public_id)
     # what its workers hinted at while others, or this reader a moment ago, looked
-    progress = the_hub().look(page.number, page.job) if page.waits else progress_of(page.job, {})
+    progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
     kept = _kept(page)
     return render_template(
         "submissions/submission.html",
@@ -58,18 +58,18 @@ def show(public_id: str) -> str:
 @submissions_pages.get("/<public_id>/state")
 def state(public_id: str) -> Response:
     """The live part, for a page that asks now and then."""
-    number, job = _watched(public_id)
-    progress = the_hub().look(number, job)
-    return Response(envelope(live_part()(progress), progress.final), mimetype="application/json")
+    number, status = _watched(public_id)
+    progress = the_hub().look(number, status)
+    return Response(envelope(live_part()(progress), progress.status.over), mimetype="application/json")
 
 
 @submissions_pages.get("/<public_id>/events")
 def events(public_id: str) -> Response:
     """The live part, as often as it changes."""
     who = viewer()
-    number, job = _watched(public_id)
+    number, status = _watched(public_id)
     may_see = may_still_see(site().readers, partial(_signed_in, session_token()), public_id)
-    return event_stream(number, who.id, job, Telling(live_part(), envelope), may_see)
+    return event_stream(number, who.id, status, Telling(live_part(), envelope), may_see)
 
 
 @submissions_pages.get("/<public_id>/source.cu")
@@ -151,7 +151,7 @@ def again(public_id: str) -> Response:
         ) from error  # fmt: skip
     try:
         with site().sessions.begin() as session:
-            retry(session, page.job.id, session.get_one(Person, who.id))
+            retry(session, page.status.id, session.get_one(Person, who.id))
     except NotPossible:
         return _back(public_id, "already-over")
     return _back(public_id, "tried-again")
@@ -166,7 +166,7 @@ def _page(public_id: str) -> SubmissionPage:
     return page
 
 
-def _watched(public_id: str) -> tuple[int, JobSeen]:
+def _watched(public_id: str) -> tuple[int, SubmissionStatus]:
     who = viewer()
     with site().readers.begin() as session:
         found = watched(session, who.id, public_id, datetime.now(UTC))

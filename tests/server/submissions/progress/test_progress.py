@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,21 +8,22 @@ import pytest
 from kernels.verdict import Verdict
 from server.grading.models import JobKind, JobState, StepState
 from server.grading.queue import Place
-from server.submissions.progress.jobs import JobSeen, StepSeen
-from server.submissions.progress.phases import PhaseState, Progress, Trail, follow, for_programs, progress_of
+from server.submissions.answers import progress_answer
+from server.submissions.progress.jobs import StepStatus, SubmissionStatus
+from server.submissions.progress.phases import PhaseState, Progress, Trail, follow, progress_of
 from worker.contract.hints import Hint
 from worker.contract.messages import StepKind
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 FIRST = Place(1, 0.0)
-CHECK = StepSeen(1, StepKind.CHECK, StepState.QUEUED, "cpu", 0, NOW, None, None, None)
-MEASURE = StepSeen(2, StepKind.MEASURE, StepState.QUEUED, "gpu.h200", 0, NOW, None, None, None)
-JOB = JobSeen(7, JobKind.SUBMISSION, JobState.QUEUED, None, "h200", (CHECK,), FIRST)
+CHECK = StepStatus(1, StepKind.CHECK, StepState.QUEUED, "cpu", 0, NOW, None, None, None)
+MEASURE = StepStatus(2, StepKind.MEASURE, StepState.QUEUED, "gpu.h200", 0, NOW, None, None, None)
+JOB = SubmissionStatus(7, JobKind.SUBMISSION, JobState.QUEUED, None, "h200", (CHECK,), FIRST)
 RUNNING = replace(CHECK, state=StepState.RUNNING, attempt=1, started_at=NOW + timedelta(seconds=4))
 CHECKED = replace(RUNNING, state=StepState.DONE, seconds=5.0)
 
 
-def at_work(step: StepSeen, **more: object) -> JobSeen:
+def at_work(step: StepStatus, **more: object) -> SubmissionStatus:
     return replace(JOB, state=JobState.RUNNING, steps=(step,), place=Place(0, 0.0), **more)  # type: ignore[arg-type]
 
 
@@ -130,9 +131,9 @@ def test_measuring_is_told_launch_by_launch():
 def test_done_is_final_and_says_what_was_left_out():
     job = replace(JOB, state=JobState.DONE, verdict=Verdict.DATA_RACE, steps=(CHECKED,), place=None)
     progress = progress_of(job, {})
-    assert progress.final
+    assert progress.status.over
     assert phase(progress, "measuring").state is PhaseState.LEFT_OUT
-    told = for_programs(progress)
+    told = asdict(progress_answer(progress))
     assert told["final"] is True
     assert told["verdict"] == "data_race"
     assert told["position"] is None
@@ -141,5 +142,5 @@ def test_done_is_final_and_says_what_was_left_out():
 def test_cancelled_is_final():
     gone = replace(CHECK, state=StepState.CANCELLED)
     progress = progress_of(replace(JOB, state=JobState.CANCELLED, steps=(gone,), place=None), {})
-    assert progress.final
+    assert progress.status.over
     assert progress.headline == "Stopped"

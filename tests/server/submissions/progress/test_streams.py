@@ -18,7 +18,7 @@ from server.submissions.models import Submission
 from server.submissions.progress import hub as hub_module
 from server.submissions.progress import streams
 from server.submissions.progress.hub import Hub, TooMany
-from server.submissions.progress.jobs import seen
+from server.submissions.progress.jobs import read_statuses
 from server.submissions.progress.phases import Progress
 from server.submissions.progress.streams import hub_of
 from tests.server.course import NOW, later, step_of
@@ -140,9 +140,9 @@ def test_a_database_that_is_away_for_a_while_costs_nothing_but_that(portal, ada,
         if away.is_set():
             asked.release()
             raise OperationalError("SELECT", {}, Exception("away"))
-        return seen(*args)
+        return read_statuses(*args)
 
-    monkeypatch.setattr(hub_module, "seen", sometimes)
+    monkeypatch.setattr(hub_module, "read_statuses", sometimes)
     with opened(ada, name) as stream:
         stream.next()
         away.set()
@@ -165,7 +165,7 @@ def test_hints_of_workers_are_told_and_redis_may_come_later(portal, redis_url):
     site = portal.app.extensions["tilelab"]
     hub = Hub(site.readers, redis_url)
     with site.readers.begin() as session:
-        found = seen(session, [number], datetime.now(UTC))[number]
+        found = read_statuses(session, [number], datetime.now(UTC))[number]
     watch = hub.watch(number, 1, found)
     try:
         assert watch.next(written, 1) == ("A worker compiles and checks it.", False)
@@ -190,7 +190,7 @@ def test_a_hub_that_is_closed_gives_no_stream(portal):
     hub.stop()
     with site.readers.begin() as session:
         number = session.scalars(select(Submission.id)).one()
-        found = seen(session, [number], datetime.now(UTC))[number]
+        found = read_statuses(session, [number], datetime.now(UTC))[number]
     with pytest.raises(TooMany):
         hub.watch(number, 1, found)
 
@@ -216,9 +216,9 @@ def test_many_are_asked_for_in_as_many_queries_as_one(portal):
     with site.readers.begin() as session:
         numbers = list(session.scalars(select(Submission.id)))
         with counted(site.engine) as few:
-            seen(session, numbers[:1], NOW)
+            read_statuses(session, numbers[:1], NOW)
         with counted(site.engine) as many:
-            found = seen(session, numbers, NOW)
+            found = read_statuses(session, numbers, NOW)
     assert len(found) == 30
     assert len(many) <= len(few) + 3
 

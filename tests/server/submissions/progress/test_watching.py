@@ -14,12 +14,13 @@ from server.accounts import browser_sessions
 from server.accounts.models import Person
 from server.accounts.service import revoke_tokens
 from server.courses.models import Membership
+from server.grading.models import JobKind
 from server.submissions.changes import retry
 from server.submissions.models import Submission
 from server.submissions.progress import hub as hub_module
 from server.submissions.progress import streams
 from server.submissions.progress.hub import Hub
-from server.submissions.progress.jobs import JobSeen, seen
+from server.submissions.progress.jobs import SubmissionStatus, read_statuses
 from server.submissions.progress.phases import Progress
 from server.submissions.progress.streams import hub_of
 from tests.server.databases import ON_SQLITE
@@ -74,20 +75,20 @@ def test_who_read_an_earlier_state_takes_no_later_one_back(portal: Portal) -> No
     number, waits = found(portal)
     graded(portal.course, job, verdict=Verdict.WRONG_ANSWER)
     hub.look(number, found(portal)[1])
-    assert hub.look(number, waits).final
+    assert hub.look(number, waits).status.over
     graded_again(portal, job)
     _, again = found(portal)
-    assert not hub.look(number, again).final
+    assert not hub.look(number, again).status.over
     hub.watch(number, 1, waits).close()
-    assert hub.look(number, waits).regrade
+    assert hub.look(number, waits).status.kind is JobKind.REGRADE
     hub.stop()
 
 
-def found(portal: Portal) -> tuple[int, JobSeen]:
+def found(portal: Portal) -> tuple[int, SubmissionStatus]:
     """The only submission, as a request would have read it."""
     with portal.course.sessions.begin() as session:
         number = session.scalars(select(Submission.id)).one()
-        return number, seen(session, [number], datetime.now(UTC))[number]
+        return number, read_statuses(session, [number], datetime.now(UTC))[number]
 
 
 def test_events_give_the_verdict_that_counts_as_everything_else_does(portal: Portal) -> None:
@@ -161,9 +162,9 @@ def test_a_fault_of_any_kind_ends_no_watching(
         if odd.is_set():
             asked.release()
             raise LookupError("a word that no version knows")
-        return seen(*args)  # type: ignore[arg-type]
+        return read_statuses(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(hub_module, "seen", sometimes)
+    monkeypatch.setattr(hub_module, "read_statuses", sometimes)
     with opened(ada, name) as stream:
         stream.next()
         odd.set()
@@ -197,4 +198,4 @@ def test_a_thread_that_ended_is_begun_anew(portal: Portal, monkeypatch: pytest.M
 
 
 def _state(progress: Progress) -> str:
-    return progress.state.value
+    return progress.status.state.value
