@@ -16,6 +16,7 @@ from sqlalchemy import (
     LargeBinary,
     SmallInteger,
     String,
+    Text,
     UniqueConstraint,
     select,
     text,
@@ -148,7 +149,8 @@ class Step(Base):
     attempt: how often it was given to a worker with a token of its own; a message sent anew with the same token
         counts once
     token: of the present attempt; a result with another is dropped
-    work: what a worker needs beyond the job itself: for measure steps, worker.contract.messages.encode(MeasureWork)
+    work: what a worker needs beyond the job itself: for measure steps, `packed` of worker.contract.messages.PackedWork
+    digests: of the PTX that was checked and is to be measured, with spaces between
     not_before: until when it stays queued, after a fault
     fault: why the last attempt failed, in words for staff
     """
@@ -183,6 +185,7 @@ class Step(Base):
     token: Mapped[str | None] = mapped_column(String(32), unique=True)
     worker: Mapped[str | None] = mapped_column(String(100))
     work: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
+    digests: Mapped[str | None] = mapped_column(Text)
     queued_at: Mapped[datetime]
     not_before: Mapped[datetime | None]
     sent_at: Mapped[datetime | None]

@@ -221,7 +221,7 @@ def _strip(session: Session, jobs: Sequence[int], done: Erased) -> None:
             done.reports += 1
     steps = select(Step.id).where(Step.job_id.in_(jobs))
     session.execute(update(Step).where(Step.job_id.in_(jobs), Step.fault.is_not(None)).values(fault=_REMOVED))
-    session.execute(update(Step).where(Step.job_id.in_(jobs)).values(work=None))
+    session.execute(update(Step).where(Step.job_id.in_(jobs)).values(work=None, digests=None))
     session.execute(
         update(Attempt).where(Attempt.step_id.in_(steps), Attempt.fault.is_not(None)).values(fault=_REMOVED)
     )

@@ -32,15 +32,13 @@ from server.recording.refusal import Refusal, check_result
 from server.standings.service import stand
 from worker.contract.logging import about
 from worker.contract.messages import (
-    MeasureWork,
-    MessageError,
     OtherVersionError,
+    PackedWork,
     StepKind,
     StepResult,
     Ticket,
     UnreadableError,
     decode,
-    encode,
     gpu_queue,
 )
 
@@ -120,36 +118,26 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
         given_back(session, step, now, pause)
         return Recorded.AGAIN
     try:
-        report = check_result(step, result)
+        found = check_result(step, result)
     except Refusal as refusal:
         over = failed(session, step, AttemptOutcome.FAULT, str(refusal), now, result.worker)
         return Recorded.GIVEN_UP if over else Recorded.AGAIN
-    work = None
-    if result.measure is not None:
-        try:
-            work = _packed(result.measure)
-        except MessageError as error:
-            hopeless(session, step, f"what is to be measured cannot be sent: {error}", now, result.worker)
-            return Recorded.GIVEN_UP
+    if isinstance(found, PackedWork) and len(found.packed) > WORK_BYTES:
+        size = f"it has {len(found.packed):,} bytes, {WORK_BYTES:,} are allowed"
+        hopeless(session, step, f"what is to be measured cannot be sent: {size}", now, result.worker)
+        return Recorded.GIVEN_UP
     completed(session, step, result.worker, _seconds(result.seconds), now)
     job = locked_job(session, step.job_id)
-    if work is None:
-        written = finish(session, job, report, now)
-        session.flush()
-        stand(session, job, written)
-        return Recorded.FINAL
-    _queue_measure(session, job, work, now)
-    return Recorded.GOES_ON
+    if isinstance(found, PackedWork):
+        _queue_measure(session, job, found, now)
+        return Recorded.GOES_ON
+    written = finish(session, job, found, now)
+    session.flush()
+    stand(session, job, written)
+    return Recorded.FINAL
 
 
-def _packed(work: MeasureWork) -> bytes:
-    packed = encode(work).encode()
-    if len(packed) > WORK_BYTES:
-        raise MessageError(f"it has {len(packed):,} bytes, {WORK_BYTES:,} are allowed")
-    return packed
-
-
-def _queue_measure(session: Session, job: Job, work: bytes, now: datetime) -> None:
+def _queue_measure(session: Session, job: Job, work: PackedWork, now: datetime) -> None:
     queue = gpu_queue(job.device_class)
     measure = Step(
         job_id=job.id,
@@ -158,7 +146,8 @@ def _queue_measure(session: Session, job: Job, work: bytes, now: datetime) -> No
         person_id=job.person_id,
         priority=job.priority,
         turn=Turns(session, queue, job.priority).next(job.person_id),
-        work=work,
+        work=work.packed.encode(),
+        digests=" ".join(work.digests),
         queued_at=now,
     )
     session.add(measure)

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 from kernels.report import Report, to_json
 from kernels.verdict import Verdict
 from server.grading.metric import metric_of
 from server.grading.models import Job, Step
-from worker.contract.messages import MeasureWork, MessageError, StepKind, StepResult, decode
+from worker.contract.messages import PackedWork, StepKind, StepResult
 
 # With an instruction that the CPU device does not know, a GPU goes on alone.
 _GOES_ON = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class Refusal(ValueError):
     """The attempt ended in no report that can be kept; the text says why, to staff."""
 
 
-def check_result(step: Step, result: StepResult) -> Report:
-    """The report of a result that belongs to the step's job and is none of a fault; raises Refusal."""
+def check_result(step: Step, result: StepResult) -> Report | PackedWork:
+    """The report of a result that belongs to the step's job, or what it leaves to a GPU; raises Refusal."""
     job = step.job
     report = result.report
+    if not result.fault and result.measure is not None:
+        _goes_on(step, job, result.measure, report)
+        return result.measure
     if result.fault or report is None:
         raise Refusal(result.fault or "the worker sent neither a report nor a fault")
     if report.verdict is Verdict.SYSTEM_ERROR:
         raise Refusal(report.message or "the worker's report is of a fault of its own")
     _agrees(job, report)
-    if result.measure is not None:
-        _goes_on(step, job, result.measure, report)
     if report.measurement is not None:
         _measured(step, job, report)
     _finite(report)
@@ -53,12 +56,16 @@ def _agrees(job: Job, report: Report) -> None:
             raise Refusal(f"the worker's report is about another job: {name} {told[name]!r}, not {value!r}")
 
 
-def _goes_on(step: Step, job: Job, work: MeasureWork, report: Report) -> None:
+def _goes_on(step: Step, job: Job, work: PackedWork, report: Report | None) -> None:
+    """Whether a GPU is to go on. What is packed is for its worker to read, and its report must agree with the job."""
     if step.kind is not StepKind.CHECK or not job.device_class:
         raise Refusal("the worker asks for a measurement that nobody wanted")
-    if report.verdict not in _GOES_ON or work.report.verdict is not report.verdict:
-        raise Refusal(f"the worker asks for a measurement of a kernel that is {report.verdict.value}")
-    _agrees(job, work.report)
+    if work.verdict not in _GOES_ON:
+        raise Refusal(f"the worker asks for a measurement of a kernel that is {work.verdict.value}")
+    if report is not None:
+        raise Refusal("the worker asks for a measurement of a kernel that has a final report")
+    if not work.packed.isascii() or not all(map(_DIGEST.fullmatch, work.digests)):
+        raise Refusal("the worker asks for a measurement that cannot be stored")
 
 
 def _measured(step: Step, job: Job, report: Report) -> None:
@@ -75,13 +82,5 @@ def _measured(step: Step, job: Job, report: Report) -> None:
         raise Refusal("the worker measured no time that there could be")
     if measured.metric != metric_of(job.exercise):
         raise Refusal(f"measured by {measured.metric!r}, which this exercise is not ranked by")
-    if measured.ptx_digest and measured.ptx_digest not in _checked(step):
+    if measured.ptx_digest and measured.ptx_digest not in (step.digests or "").split():
         raise Refusal("the worker measured other code than was checked")
-
-
-def _checked(step: Step) -> tuple[str, ...]:
-    """The digests of what the check step passed on."""
-    try:
-        return decode(MeasureWork, (step.work or b"").decode()).digests
-    except (MessageError, UnicodeDecodeError) as error:
-        raise Refusal(f"the work of the measure step cannot be read: {error}") from error

@@ -24,7 +24,14 @@ from server.grading.models import Job, Result, Step
 from server.submissions.models import Mode, Submission
 from server.submissions.service import Accepted, HandedIn, accept
 from worker.contract.measure_work import MeasureRequest
-from worker.contract.messages import CPU_QUEUE, MeasureWork, StepKind, StepResult
+from worker.contract.messages import (
+    CPU_QUEUE,
+    MeasureWork,
+    PackedWork,
+    StepKind,
+    StepResult,
+    pack_work,
+)
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 AFTER_ANY_PAUSE = datetime(2100, 1, 1, tzinfo=UTC)
@@ -134,10 +141,10 @@ def measured(gflops: float, device_class: str = "h200", **more: Any) -> Measurem
     return Measurement(**(given | more))
 
 
-def measure_work(job: Job, report: Report) -> MeasureWork:
+def measure_work(job: Job, report: Report) -> PackedWork:
     plan = make_plan(find_exercise(job.exercise.name), None, job.tile, job.seed)
     request = MeasureRequest(plan, (), None, (), "gflops")
-    return MeasureWork(request, report, (DIGEST,), compared=True)
+    return pack_work(MeasureWork(request, report, (DIGEST,), compared=True))
 
 
 def check_result(session: Session, job: int, verdict: Verdict = Verdict.ACCEPTED, **more: Any) -> StepResult:
@@ -145,8 +152,10 @@ def check_result(session: Session, job: int, verdict: Verdict = Verdict.ACCEPTED
     step = step_of(session, job)
     report = report_for(step.job, verdict)
     goes_on = step.job.device_class and verdict is Verdict.ACCEPTED
-    measure = measure_work(step.job, report) if goes_on else None
-    return replace(StepResult(ticket_of(step), WORKER, report, measure, seconds=2.0), **more)
+    result = StepResult(ticket_of(step), WORKER, report, seconds=2.0)
+    if goes_on:
+        result = replace(result, report=None, measure=measure_work(step.job, report))
+    return replace(result, **more)
 
 
 def measure_result(session: Session, job: int, gflops: float, **more: Any) -> StepResult:

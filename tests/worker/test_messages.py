@@ -7,6 +7,7 @@ import json
 import random
 import tracemalloc
 import zlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from kernels.verdict import Verdict
 from kernels.wire import to_plain
 from tests.marks import linux
-from tests.worker.workplaces import check_message, measure_message
+from tests.worker.workplaces import check_message, left_open, measure_message
 from worker.contract import messages
 from worker.contract.messages import (
     MESSAGE_BYTES,
@@ -24,12 +25,14 @@ from worker.contract.messages import (
     CheckWork,
     MeasureWork,
     MessageError,
+    OtherVersionError,
     StepMessage,
     StepResult,
     UnreadableError,
     decode,
     encode,
     gpu_queue,
+    pack_work,
 )
 from worker.workplaces.cpu import CpuWorkplace
 
@@ -55,10 +58,11 @@ def squeezed(data: bytes) -> str:
 
 
 def test_an_accepted_kernel_comes_back_whole_with_its_evidence(accepted):
-    assert accepted.report is not None
-    assert accepted.report.verdict is Verdict.ACCEPTED
-    assert accepted.report.evidence.totals is not None
-    assert accepted.report.evidence.lines
+    assert accepted.report is None
+    report = left_open(accepted).report
+    assert report.verdict is Verdict.ACCEPTED
+    assert report.evidence.totals is not None
+    assert report.evidence.lines
     text = encode(accepted)
     assert decode(StepResult, text) == accepted
     assert len(text) < 200_000
@@ -70,7 +74,8 @@ def test_every_kind_of_message_comes_back_whole(accepted):
     assert accepted.measure is not None
     again = measure_message(accepted.measure)
     assert decode(StepMessage, encode(again)) == again
-    assert decode(MeasureWork, encode(accepted.measure)) == accepted.measure
+    work = left_open(accepted)
+    assert decode(MeasureWork, pack_work(work).packed) == work
     assert sent.check is not None
     assert decode(CheckWork, encode(sent.check)) == sent.check
     fault = StepResult(sent.ticket, "a worker", None, fault="für „staff“ \ud800\0", seconds=1.5)
@@ -140,9 +145,10 @@ def test_a_bomb_of_small_values_takes_little_memory(value):
 
 
 def test_a_result_stays_far_within_the_bounds(accepted):
-    plain = json.dumps(to_plain(accepted))
-    assert sum(plain.count(mark) for mark in ",[{") < PLAIN_MARKS / 20
-    assert len(plain) < PLAIN_BYTES / 20
+    for message in (accepted, left_open(accepted)):
+        plain = json.dumps(to_plain(message))
+        assert sum(plain.count(mark) for mark in ",[{") < PLAIN_MARKS / 20
+        assert len(plain) < PLAIN_BYTES / 20
 
 
 def test_bounds_hold_at_both_ends(monkeypatch):
@@ -202,6 +208,15 @@ def test_fields_that_do_not_fit_are_refused(change):
         decode(StepMessage, packed(to_plain(check_message()) | change))
 
 
+def test_what_an_earlier_version_left_to_a_gpu_is_of_another_version(accepted):
+    """Until version 2 the work stood unpacked in a result, beside a second copy of its report."""
+    work = to_plain(left_open(accepted))
+    earlier = to_plain(accepted) | {"version": 1, "report": work["report"], "measure": work}
+    with pytest.raises(OtherVersionError, match="version 1 came") as raised:
+        decode(StepResult, packed(earlier))
+    assert raised.value.ticket == accepted.ticket
+
+
 def test_one_message_is_not_taken_for_another(accepted):
     with pytest.raises(MessageError):
         decode(StepMessage, encode(accepted))
@@ -211,22 +226,25 @@ def test_one_message_is_not_taken_for_another(accepted):
 
 def test_whatever_is_changed_within_it_is_read_or_refused(accepted):
     """A worker that was taken over may answer anything."""
-    chance = random.Random(5)
-    whole = to_plain(accepted)
-    ours = decode(StepResult, packed(whole))
-    refused = 0
-    for _ in range(150):
-        plain = json.loads(json.dumps(whole))
-        _spoil(plain, chance)
-        try:
-            read = decode(StepResult, packed(plain))
-        except MessageError:
-            refused += 1
-        else:
-            assert isinstance(read, StepResult)
-            assert decode(StepResult, encode(read)) == read or "NaN" in json.dumps(plain)
-    assert ours == accepted
-    assert refused > 50
+    work = left_open(accepted)
+    final = replace(accepted, report=work.report, measure=None)
+    for message in (final, work):
+        chance = random.Random(5)
+        whole = to_plain(message)
+        ours = decode(type(message), packed(whole))
+        refused = 0
+        for _ in range(150):
+            plain = json.loads(json.dumps(whole))
+            _spoil(plain, chance)
+            try:
+                read = decode(type(message), packed(plain))
+            except MessageError:
+                refused += 1
+            else:
+                assert isinstance(read, type(message))
+                assert decode(type(message), encode(read)) == read or "NaN" in json.dumps(plain)
+        assert ours == message
+        assert refused > 50
 
 
 def _spoil(plain: Any, chance: random.Random) -> None:

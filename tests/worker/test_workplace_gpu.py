@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,11 +24,12 @@ from tests.worker.workplaces import (
     check_message,
     children,
     gone,
+    left_open,
     measure_message,
     small,
     wait_until,
 )
-from worker.contract.messages import MeasureWork, StepMessage, StepResult, decode, encode
+from worker.contract.messages import StepMessage, StepResult, decode, encode, pack_work
 from worker.gpu.judge.code import judge_code
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.grading import Job, grade
@@ -80,11 +82,14 @@ def probe(monkeypatch) -> None:
     runners.put_before(monkeypatch, runners.PROBE)
 
 
-def probing(checked: StepResult, *order: object, digests: tuple[str, ...] = ()) -> StepMessage:
-    """A step that makes the probe do something."""
-    assert checked.report is not None
+def probing(
+    checked: StepResult, *order: object, digests: tuple[str, ...] = (), **changes: Any
+) -> StepMessage:
+    """A step that makes the probe do something, after a check whose report is changed so."""
+    work = left_open(checked)
+    report = replace(work.report, **changes)
     request = runners.request(str(order[0]), *order[1:])
-    return measure_message(MeasureWork(request, checked.report, digests, compared=True))
+    return measure_message(pack_work(replace(work, report=report, request=request, digests=digests)))
 
 
 def done(place: GpuWorkplace, message: StepMessage) -> StepResult:
@@ -188,7 +193,7 @@ def test_judge_kernels_that_cannot_be_made_are_a_fault_and_no_crash(place, check
     ],
 )
 def test_what_is_not_to_be_measured_here_is_a_fault(place, checked, changes, words):
-    message = probing(replace(checked, report=replace(checked.report, **changes)), *NOTHING)
+    message = probing(checked, *NOTHING, **changes)
     assert words in done(place, message).fault
 
 
@@ -202,7 +207,7 @@ def test_what_does_not_hold_the_process_with_the_gpu_is_told_beside_the_rest(
     monkeypatch.setattr(
         "worker.sandbox.limits.DeviceIsolation.missing", lambda _: ("it reads files", "a gap")
     )
-    message = probing(replace(checked, report=replace(checked.report, isolation=("a gap",))), *NOTHING)
+    message = probing(checked, *NOTHING, isolation=("a gap",))
     report = done(place, message).report
     assert report is not None
     assert report.isolation == ("a gap", "it reads files")
@@ -266,3 +271,9 @@ def test_nothing_is_left_of_a_workplace_that_is_closed_at_work(cache, checked, p
     place.prepare()
     place.close()
     assert children() <= before
+
+
+@pytest.mark.parametrize("work", ["", "####", encode(check_message())])
+def test_work_that_cannot_be_read_is_a_fault(place, checked, work):
+    message = replace(probing(checked, *NOTHING), measure=work)
+    assert "the work of the measure step cannot be read here" in done(place, message).fault

@@ -12,7 +12,17 @@ from typing import Any
 
 from kernels.exercise import Exercise, find_exercise, read_exercise
 from kernels.exercise.schema import DEFINITION
-from worker.contract.messages import CheckWork, ExerciseText, MeasureWork, StepKind, StepMessage, Ticket
+from worker.contract.messages import (
+    CheckWork,
+    ExerciseText,
+    MeasureWork,
+    PackedWork,
+    StepKind,
+    StepMessage,
+    StepResult,
+    Ticket,
+    decode,
+)
 
 TILED = find_exercise("tiled")
 SOLUTION = TILED.solution.read_text("utf-8")
@@ -51,8 +61,16 @@ def check_message(text: str | bytes = SOLUTION, **changes: Any) -> StepMessage:
     )
 
 
-def measure_message(work: MeasureWork) -> StepMessage:
-    return StepMessage(Ticket(7, StepKind.MEASURE, "another token"), 1, lease_seconds=10.0, measure=work)
+def measure_message(work: PackedWork) -> StepMessage:
+    return StepMessage(
+        Ticket(7, StepKind.MEASURE, "another token"), 1, lease_seconds=10.0, measure=work.packed
+    )
+
+
+def left_open(result: StepResult) -> MeasureWork:
+    """What a check left to a GPU, unpacked."""
+    assert result.measure is not None
+    return decode(MeasureWork, result.measure.packed)
 
 
 def gone(pid: int) -> bool:

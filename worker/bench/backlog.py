@@ -157,7 +157,7 @@ def _collected(
         if step.result.measure is not None:
             begun[which] = step
             ticket = Ticket(which, StepKind.MEASURE, "")
-            measuring.put((which, StepMessage(ticket, 1, 0.0, measure=step.result.measure)))
+            measuring.put((which, StepMessage(ticket, 1, 0.0, measure=step.result.measure.packed)))
             continue
         steps = (begun.pop(which), step) if which in begun else (step,)
         graded[which] = Graded(which, steps)

@@ -15,17 +15,21 @@ from enum import StrEnum
 from typing import TypeVar
 
 from kernels.report import Report
+from kernels.verdict import Verdict
 from kernels.wire import WireError, from_plain, to_plain
 from worker.contract.measure_work import MeasureRequest
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
 """Of the messages. A worker refuses another; raise it when a field changes."""
 
 MESSAGE_BYTES = 16 * 2**20
 PLAIN_BYTES = 16 * 2**20
 """When unpacked."""
+
+WORK_BYTES = 15 * 2**20
+"""Of packed measure work: a message holds more than that."""
 
 PLAIN_MARKS = 500_000
 """Commas and opening brackets, counted before anything is read: a value of JSON takes one of them, and up to 150 bytes
@@ -114,10 +118,24 @@ class MeasureWork:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedWork:
+    """What a check leaves to a GPU. Only the worker that measures unpacks it.
+
+    verdict: of the check; digests: of the PTX that was checked, by module
+    packed: encode(MeasureWork), which holds the report of the check
+    """
+
+    verdict: Verdict
+    digests: tuple[str, ...]
+    packed: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepMessage:
     """One attempt at a step, with all that it takes. One of `check` and `measure` is there, by the ticket's kind.
 
     attempt: from 1
+    measure: `packed` of PackedWork
     lease_seconds: a worker that has not beaten for so long has lost the step
     """
 
@@ -125,17 +143,17 @@ class StepMessage:
     attempt: int
     lease_seconds: float
     check: CheckWork | None = None
-    measure: MeasureWork | None = None
+    measure: str | None = None
     version: int = VERSION
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How an attempt ended: with a report, or with a fault that is not the submission's.
+    """How an attempt ended: with a report, with work for a GPU, or with a fault that is not the submission's.
 
-    report: of all that was done so far; final unless `measure` is there
-    measure: what is open: the kernel passed, and a GPU has to go on
-    fault: why there is no report, in words for staff; "" where there is one
+    report: final
+    measure: the kernel passed its check, and a GPU has to go on
+    fault: why there is neither, in words for staff; "" where there is one
     given_back: nothing is wrong, the worker stops: the step is to be done elsewhere, and this attempt does not count
     worker: who says so
     seconds: that the step took; busy_ms: how long a GPU was at work for it
@@ -144,12 +162,20 @@ class StepResult:
     ticket: Ticket
     worker: str
     report: Report | None
-    measure: MeasureWork | None = None
+    measure: PackedWork | None = None
     fault: str = ""
     given_back: bool = False
     seconds: float = 0.0
     busy_ms: float = 0.0
     version: int = VERSION
+
+
+def pack_work(work: MeasureWork) -> PackedWork:
+    """The work as it is sent and stored; raises MessageError where it is too large."""
+    packed = encode(work)
+    if len(packed) > WORK_BYTES:
+        raise MessageError(f"the measure work has {len(packed):,} bytes, {WORK_BYTES:,} are allowed")
+    return PackedWork(work.report.verdict, work.digests, packed)
 
 
 def encode(message: object) -> str:

@@ -21,7 +21,7 @@ from worker.contract.messages import (
     StepKind,
     StepMessage,
     StepResult,
-    encode,
+    pack_work,
 )
 from worker.steps.checking import Checked, Job, Progress, check_and_count
 from worker.steps.stages import SandboxedStages
@@ -65,7 +65,7 @@ class CpuWorkplace:
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         """Compile, judge and count; says what a GPU has to go on with."""
-        return _bounded(carried_out(message, worker, lambda: self._check(message, progress)))
+        return carried_out(message, worker, lambda: self._check(message, progress))
 
     def abort(self) -> None:
         with self._changing:
@@ -99,7 +99,7 @@ class CpuWorkplace:
         # to what waited for it, a process that was killed is one that the submission brought down
         if stages.aborted:
             raise StepFault(ABORTED)
-        return Done(report, _measure(report, checked))
+        return _done(report, checked)
 
     def _take(self) -> SandboxedStages:
         """What was started ahead, or else what can be started now; raises SandboxFailure."""
@@ -148,22 +148,15 @@ def _job(work: CheckWork, cache: Path) -> Job:
     )
 
 
-def _measure(report: Report, checked: Checked | None) -> MeasureWork | None:
-    """What is left to a GPU."""
+def _done(report: Report, checked: Checked | None) -> Done:
+    """The report, or what is left to a GPU. What is too large for that comes of what was compiled."""
     if checked is None or checked.asked is None:
-        return None
-    return MeasureWork(checked.asked, report, checked.digests, checked.compared)
-
-
-def _bounded(result: StepResult) -> StepResult:
-    """The result, or what is said in its place where it is too large to be sent: that comes of what was compiled."""
+        return Done(report)
+    work = MeasureWork(checked.asked, report, checked.digests, checked.compared)
     try:
-        encode(result)
-    except MessageError as error:
-        if result.report is None or result.measure is None:
-            return replace(result, report=None, measure=None, fault=f"the report cannot be sent: {error}")
-        return replace(result, report=_too_large(result.report, result.measure), measure=None)
-    return result
+        return Done(None, pack_work(work))
+    except MessageError:
+        return Done(_too_large(report, work))
 
 
 def _too_large(report: Report, work: MeasureWork) -> Report:

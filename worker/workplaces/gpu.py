@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernels.report import Report
 from worker.contract.measure_work import MeasureRequest, MeasureResponse
-from worker.contract.messages import MeasureWork, StepKind, StepMessage, StepResult
+from worker.contract.messages import MeasureWork, MessageError, StepKind, StepMessage, StepResult, decode
 from worker.gpu.judge.code import preparation
 from worker.gpu.spares import WALL_SECONDS, Runner, Spares
 from worker.sandbox.limits import SandboxFailure
@@ -107,7 +107,7 @@ class GpuWorkplace:
     def _measure(self, message: StepMessage, progress: Progress) -> Done:
         if message.measure is None:
             raise StepFault(f"this slot measures; a step of the kind {message.ticket.kind} came to it")
-        work = self._checked(message.measure)
+        work = self._unpacked(message.measure)
         runner = self._take()
         clock = Clock()
         progress("measuring")
@@ -130,8 +130,12 @@ class GpuWorkplace:
         clock.lap("measure")
         return Done(self._report(work, answer, runner, clock), busy_ms=answer.busy_ms)
 
-    def _checked(self, work: MeasureWork) -> MeasureWork:
+    def _unpacked(self, packed: str) -> MeasureWork:
         """The work, if it can be done here; raises StepFault."""
+        try:
+            work = decode(MeasureWork, packed)
+        except MessageError as error:
+            raise StepFault(f"the work of the measure step cannot be read here: {error}") from error
         if not remains_open(work.report):
             raise StepFault(f"the check ended with {work.report.verdict}, so nothing is left to measure")
         if work.report.arch != self._arch:

@@ -11,7 +11,7 @@ from typing import Protocol
 from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.exercise import ExerciseError
 from kernels.report import Report
-from worker.contract.messages import MeasureWork, StepKind, StepMessage, StepResult
+from worker.contract.messages import PackedWork, StepKind, StepMessage, StepResult
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.checking import FAILURES, Progress
 from worker.steps.compiling import HeadersUnavailable
@@ -70,8 +70,8 @@ class StepFault(RuntimeError):
 class Done:
     """A step that came to an end; the fields are those of worker.contract.messages.StepResult."""
 
-    report: Report
-    measure: MeasureWork | None = None
+    report: Report | None
+    measure: PackedWork | None = None
     busy_ms: float = 0.0
 
 

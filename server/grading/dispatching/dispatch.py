@@ -16,15 +16,7 @@ from server.grading.attempts import begin, ticket_of
 from server.grading.dispatching.choosing import choose
 from server.grading.models import Step, StepState
 from server.grading.turns import IN_FLIGHT, QUEUED, advance
-from worker.contract.messages import (
-    CheckWork,
-    ExerciseText,
-    MeasureWork,
-    MessageError,
-    StepKind,
-    StepMessage,
-    decode,
-)
+from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage
 
 WITHOUT_WORKERS = 2
 """Messages that lie in a queue for which no worker is known: one may be there whose record is lost."""
@@ -93,10 +85,10 @@ def _check_work(step: Step) -> CheckWork:
     )
 
 
-def _measure_work(step: Step) -> MeasureWork:
+def _measure_work(step: Step) -> str:
     if step.work is None:
         raise Unsendable("there is no work for the measure step")
     try:
-        return decode(MeasureWork, step.work.decode())
-    except (MessageError, UnicodeDecodeError) as error:
+        return step.work.decode()
+    except UnicodeDecodeError as error:
         raise Unsendable(f"the work of the measure step cannot be read: {error}") from error

@@ -12,7 +12,15 @@ from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.server.course import DIGEST, measured
 from worker.contract.measure_work import MeasureRequest
-from worker.contract.messages import CheckWork, MeasureWork, StepKind, StepMessage, StepResult
+from worker.contract.messages import (
+    CheckWork,
+    MeasureWork,
+    StepKind,
+    StepMessage,
+    StepResult,
+    decode,
+    pack_work,
+)
 from worker.workplaces.workplace import ABORTED, Progress
 
 
@@ -36,12 +44,12 @@ class Checks:
                 return StepResult(message.ticket, worker, None, fault=ABORTED)
             time.sleep(0.01)
         report = self._report(work, Verdict(verb) if verb in set(Verdict) else Verdict.ACCEPTED)
-        measure = None
         if work.device_class and report.verdict is Verdict.ACCEPTED:
             plan = make_plan(find_exercise(work.exercise.name), None, work.tile, work.seed)
             request = MeasureRequest(plan, (), None, (), "gflops")
-            measure = MeasureWork(request, report, (DIGEST,), compared=True)
-        return StepResult(message.ticket, worker, report, measure, seconds=0.1)
+            measure = pack_work(MeasureWork(request, report, (DIGEST,), compared=True))
+            return StepResult(message.ticket, worker, None, measure, seconds=0.1)
+        return StepResult(message.ticket, worker, report, seconds=0.1)
 
     def _report(self, work: CheckWork, verdict: Verdict) -> Report:
         return Report(verdict, "So it is.", work.exercise.name, "cpu", work.arch, 16, seed=work.seed)
@@ -63,7 +71,7 @@ class Measures:
 
     def do(self, message: StepMessage, worker: str, progress: Progress) -> StepResult:
         assert message.measure is not None
-        checked = message.measure.report
+        checked = decode(MeasureWork, message.measure).report
         report = Report(
             checked.verdict, checked.message, checked.exercise, "h200", checked.arch, checked.tile, seed=checked.seed,
             measurement=measured(5_000.0),

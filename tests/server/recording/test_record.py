@@ -189,6 +189,9 @@ def test_a_wrong_kernel_is_not_measured(course, made):
         row = session.get_one(Job, job)
         work = measure_work(row, report_for(row))
     assert record(made, told(course, job, Verdict.DATA_RACE, measure=work)) is Recorded.AGAIN
+    sent(made)
+    wrong = replace(work, verdict=Verdict.DATA_RACE)
+    assert record(made, told(course, job, measure=wrong)) is Recorded.AGAIN
 
 
 @pytest.mark.parametrize(

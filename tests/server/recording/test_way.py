@@ -30,7 +30,8 @@ def test_a_right_kernel_is_checked_and_measured_and_stands_on_the_board(made: Se
         (measure,) = take(session, "gpu.h200", slots=1, cap=4, now=later(4))
         message = decode(StepMessage, encode(message_of(measure, 20.0)))
         assert message.measure is not None
-        assert message.measure == passed.measure
+        assert passed.measure is not None
+        assert message.measure == passed.measure.packed
     with made.begin() as session:
         final = measure_result(session, job, 5_000.0)
     assert record(made, final, later(9)) is Recorded.FINAL

@@ -131,6 +131,13 @@ def test_faults_are_counted_until_a_step_ends_well(server, slot):
     assert (record.done, record.failed, record.failed_in_row) == (1, 3, 0)
 
 
+def test_a_report_that_is_too_large_to_be_sent_is_a_fault(server, slot):
+    ticket = server.send(message("big"))
+    result = server.record()
+    assert (result.ticket, result.report) == (ticket, None)
+    assert "cannot be sent" in result.fault
+
+
 def test_what_cannot_be_read_is_dropped_and_the_slot_goes_on(server, slot):
     bomb = base64.b64encode(zlib.compress(b"[" * (65 * 2**20))).decode()
     for body in ("", "nonsense", None, 7, {"a": 1}, bomb, encode(message("ok"))[:-9]):

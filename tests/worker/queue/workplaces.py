@@ -6,15 +6,23 @@ import base64
 import time
 from pathlib import Path
 
+from kernels.report import Report
+from kernels.verdict import Verdict
 from kernels.wire import to_plain
-from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage, StepResult, Ticket
+from worker.contract.messages import (
+    PLAIN_BYTES,
+    CheckWork,
+    ExerciseText,
+    StepKind,
+    StepMessage,
+    StepResult,
+    Ticket,
+)
 from worker.workplaces.workplace import ABORTED, Progress
-
-BIG = 2**21
 
 
 class Scripted:
-    """`wait PATH` ends when that file is there, `fault WHY` with a fault, `raise` in an error, `big` is long."""
+    """`wait PATH` ends once that file exists, `fault WHY` with a fault, `raise` in an error, `big` in a huge report."""
 
     kind = StepKind.CHECK
 
@@ -38,6 +46,9 @@ class Scripted:
                 fault = rest
             case "raise":
                 raise ZeroDivisionError(rest)
+            case "big":
+                report = Report(Verdict.ACCEPTED, "x" * PLAIN_BYTES, "tiled", "cpu", "sm_90", 16)
+                return StepResult(message.ticket, worker, report, seconds=0.5)
         return StepResult(message.ticket, worker, None, fault=fault, seconds=0.5, busy_ms=2.0)
 
     def abort(self) -> None:
