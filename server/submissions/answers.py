@@ -14,12 +14,11 @@ from kernels.report import Report
 from kernels.verdict import Verdict
 from server.courses.service import is_staff, role_in
 from server.grading.models import JobState, Result, StepState
-from server.grading.queue import Place
 from server.grading.reports import unpack
 from server.http.operation import Reads
 from server.submissions.models import Mode
+from server.submissions.progress.answer import WaitAnswer, wait_answer
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus, read_statuses
-from server.submissions.progress.phases import PhaseState, Progress
 from server.submissions.queries import visible_submission
 from worker.contract.messages import StepKind
 
@@ -38,14 +37,6 @@ class AcceptedAnswer:
     id: str
     url: str
     position: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class WaitAnswer:
-    """How long a submission waits for its turn. seconds: None where nobody can tell; reason: why not."""
-
-    seconds: float | None
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,64 +81,6 @@ class SubmissionAnswer:
     wait: WaitAnswer | None
     steps: tuple[StepAnswer, ...]
     result: Annotated[Mapping[str, Any] | None, Reads(Report | None)]
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressPhaseAnswer:
-    """A part of the way: queued, compiling, checking, and measuring where it is measured.
-
-    state: waiting, now, done, or left_out where the kernel did not come so far
-    seconds: that it took; None where it goes on, or nobody could tell
-    detail: how far it has come, in words
-    """
-
-    name: str
-    state: PhaseState
-    seconds: float | None
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressAnswer:
-    """How far a submission is, as an event tells it.
-
-    final: whether nothing more comes: then the submission itself has the result
-    headline: what happens now, in a few words
-    position, wait: as those of a submission
-    attempt: which it is, of the step that is open; 0 where none is
-    """
-
-    state: JobState
-    verdict: Verdict | None
-    final: bool
-    headline: str
-    position: int | None
-    wait: WaitAnswer | None
-    attempt: int
-    phases: tuple[ProgressPhaseAnswer, ...]
-
-
-def wait_answer(place: Place | None) -> WaitAnswer | None:
-    """The wait of a place in the queue."""
-    return None if place is None else WaitAnswer(place.seconds, place.reason)
-
-
-def progress_answer(progress: Progress) -> ProgressAnswer:
-    """The progress as an event holds it."""
-    status = progress.status
-    return ProgressAnswer(
-        state=status.state,
-        verdict=status.verdict,
-        final=status.over,
-        headline=progress.headline,
-        position=status.position,
-        wait=wait_answer(status.place),
-        attempt=0 if status.open_step is None else status.open_step.attempt,
-        phases=tuple(
-            ProgressPhaseAnswer(phase.key, phase.state, phase.seconds, phase.detail)
-            for phase in progress.phases
-        ),
-    )
 
 
 def step_answers(status: SubmissionStatus, report: Mapping[str, Any] | None) -> tuple[StepAnswer, ...]:

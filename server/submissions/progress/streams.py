@@ -18,7 +18,7 @@ from flask import Flask, Response, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.http.problems import Refused
-from server.submissions.answers import progress_answer
+from server.submissions.progress.answer import progress_answer
 from server.submissions.progress.hub import Form, Hub, TooMany, Watch
 from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.phases import Progress

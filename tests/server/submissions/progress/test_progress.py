@@ -8,7 +8,7 @@ import pytest
 from kernels.verdict import Verdict
 from server.grading.models import JobKind, JobState, StepState
 from server.grading.queue import Place
-from server.submissions.answers import progress_answer
+from server.submissions.progress.answer import progress_answer
 from server.submissions.progress.jobs import StepStatus, SubmissionStatus
 from server.submissions.progress.phases import PhaseState, Progress, Trail, follow, progress_of
 from worker.contract.hints import Hint
