@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
 from server.commands.asking import assignment_named, course_named, person_named
-from server.commands.database import database_in_use
+from server.commands.database import database_in_use, in_session
 from server.commands.moments import METAVAR, NONE, read_time
 from server.commands.own_exercise import check_solution, exercise_in, exercise_named
 from server.commands.setting_options import asked_for, setting_options, told, with_asked
@@ -22,9 +22,9 @@ from server.staff.assignments import service
 from server.staff.assignments.service import Grant
 from server.staff.assignments.setting import MOMENTS, Setting, setting_of
 from server.staff.assignments.updating import Updated, update_exercise
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.answer import Answer, answering
+from worker.commands.root import Exit, WrongUse
 
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _own_exercises = click.option(
     "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
 )
@@ -58,7 +58,7 @@ def assignment() -> None:
 @_own_exercises
 @_unchecked
 @setting_options
-@_as_json
+@answering()
 def set_exercise(
     course: str,
     exercise: str,
@@ -68,9 +68,8 @@ def set_exercise(
     tile: int | None,
     folder: Path | None,
     unchecked: bool,
-    as_json: bool,
     **given: Any,
-) -> None:
+) -> Answer:
     """Set EXERCISE in COURSE, as it is now; `tilelab exercises` shows which there are.
 
     EXERCISE is a name, or the path of a folder with an exercise of your own. The course keeps that with all its files.
@@ -101,15 +100,15 @@ def set_exercise(
             made = service.set_exercise(session, found, None, content, terms, setting)
             shown, more = _shown(made), told(asked, found)
     line = f"Set {course}/{made.slug}: {made.title}{'; ' if more else ''}{more}."
-    click.echo(json.dumps(shown) if as_json else line)
-    leave(Exit.ACCEPTED)
+    return Answer(shown, line)
 
 
 @assignment.command()
 @click.argument("name", metavar="COURSE/ASSIGNMENT")
 @setting_options
-@_as_json
-def change(name: str, as_json: bool, **given: Any) -> None:
+@answering()
+@in_session
+def change(session: Session, name: str, **given: Any) -> Answer:
     """Change how an assignment is set; what is not given stays.
 
     A time is written like 2026-03-01T23:59, on the course's clock unless it names a zone; `none` takes it away.
@@ -119,19 +118,17 @@ def change(name: str, as_json: bool, **given: Any) -> None:
       tilelab admin assignment change cs483/tiled --due 2026-03-02T23:59
       tilelab admin assignment change cs483/tiled --freeze none --attempts any
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = assignment_named(session, name)
-        asked = asked_for(given, found.course)
-        if not asked:
-            raise WrongUse("Say what to change; --help shows what can be.")
-        setting = with_asked(setting_of(found), asked)
-        changed = service.change_setting(session, found.course, found, None, setting)
-        shown, now = _shown(found), told(asked, found.course)
-    if as_json:
-        click.echo(json.dumps(shown | {"changed": sorted(changed)}))
-    else:
-        click.echo(f"{name} is set so {'now' if changed else 'already'}: {now}.")
-    leave(Exit.ACCEPTED)
+    found = assignment_named(session, name)
+    asked = asked_for(given, found.course)
+    if not asked:
+        raise WrongUse("Say what to change; --help shows what can be.")
+    setting = with_asked(setting_of(found), asked)
+    changed = service.change_setting(session, found.course, found, None, setting)
+    shown, now = _shown(found), told(asked, found.course)
+    return Answer(
+        shown | {"changed": sorted(changed)},
+        f"{name} is set so {'now' if changed else 'already'}: {now}.",
+    )
 
 
 @assignment.command()
@@ -142,7 +139,7 @@ def change(name: str, as_json: bool, **given: Any) -> None:
 @click.option("--attempts", "extra", type=int, default=0, show_default=True, help="Beside the assignment's.")
 @click.option("--reason", default="", help="For staff; it stays out of the audit.")
 @click.option("--withdraw", is_flag=True, help="Take the extension back.")
-@_as_json
+@answering()
 def extend(
     name: str,
     email: str,
@@ -151,8 +148,7 @@ def extend(
     extra: int,
     reason: str,
     withdraw: bool,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Let one student have more time or attempts than the others.
 
     \b
@@ -180,8 +176,7 @@ def extend(
             kept = {word: moment for word, moment in times.items() if moment is not None}
             more = kept | ({"attempts": f"{extra} more"} if extra else {})
             line = f"{email} has an extension for {name}: {told(more, found.course)}."
-    click.echo(json.dumps(shown) if as_json else line)
-    leave(Exit.ACCEPTED)
+    return Answer(shown, line)
 
 
 @assignment.command()
@@ -189,8 +184,8 @@ def extend(
 @click.option("--all", "everything", is_flag=True, help="All assignments of all courses.")
 @_own_exercises
 @_unchecked
-@_as_json
-def update(name: str | None, everything: bool, folder: Path | None, unchecked: bool, as_json: bool) -> None:
+@answering()
+def update(name: str | None, everything: bool, folder: Path | None, unchecked: bool) -> Answer:
     """Take the exercise as it is now, as after an upgrade: workers refuse what another judge set.
 
     One that comes with Tilelab is taken as it is installed. A course's own exercise stays what the course keeps of it,
@@ -218,18 +213,16 @@ def update(name: str | None, everything: bool, folder: Path | None, unchecked: b
                 _name(one) for course in courses(session) for one in assignments(session, course)
             ]  # fmt: skip
         done, refused = _updated(sessions, names, content)
-    if as_json:
-        lines = [
-            {"name": one, "changed": update is not None, "waiting": update.waiting if update else 0}
-            for one, update in done.items()
-        ]
-        click.echo(json.dumps({"assignments": lines, "refused": refused}))
-    else:
-        for one, update in done.items():
-            click.echo(f"{one}: {_update_line(one, update)}")
-    for one, why in refused.items():
-        WrongUse(f"{one}: {why}").show()
-    leave(Exit.WRONG_USE if refused else Exit.ACCEPTED)
+    lines = [
+        {"name": one, "changed": update is not None, "waiting": update.waiting if update else 0}
+        for one, update in done.items()
+    ]
+    return Answer(
+        {"assignments": lines, "refused": refused},
+        "\n".join(f"{one}: {_update_line(one, update)}" for one, update in done.items()),
+        Exit.WRONG_USE if refused else Exit.ACCEPTED,
+        [f"tilelab: {one}: {why}" for one, why in refused.items()],
+    )
 
 
 def _changed(sessions: Sessions, name: str, folder: Path, *, unchecked: bool) -> Content:

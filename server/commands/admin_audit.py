@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from zoneinfo import ZoneInfo
 
 import click
+from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.audit.models import AREAS
 from server.commands.asking import course_named, person_named
-from server.commands.database import database_in_use
+from server.commands.database import in_session
 from server.commands.moments import clock_text, zone_of
 from server.staff.deeds import Deed, deeds
 from server.staff.local_time import zone_named
-from worker.commands.root import Exit, leave
+from worker.commands.answer import Answer, answering
 
 
 @click.command()
@@ -29,16 +29,17 @@ from worker.commands.root import Exit, leave
 @click.option(
     "--before", default=0, type=click.IntRange(0, 2**63 - 1), help="Only before this number: the next page."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@answering()
+@in_session
 def audit(
+    session: Session,
     course: str | None,
     area: str | None,
     email: str | None,
     subject: str,
     limit: int,
     before: int,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Show what was done in COURSE, the latest first; without it, what concerns no single course.
 
     Times are on the course's clock, or in UTC without one.
@@ -48,23 +49,17 @@ def audit(
       tilelab admin audit --area worker
       tilelab admin audit cs483 --area assignment --by ada@university.edu
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        of = None if course is None else course_named(session, course)
-        zone = zone_named("UTC") if of is None else zone_of(of)
-        found = deeds(
-            session, None if of is None else of.id, area=area or "", subject=subject, before=before, limit=limit,
-            actor=None if email is None else person_named(session, email).id,
-        )  # fmt: skip
-    if as_json:
-        lines = [_plain(deed) for deed in found.rows]
-        click.echo(json.dumps({"deeds": lines, "next": found.before or None}))
-    elif found.rows:
-        click.echo("\n".join(_lines(found.rows, zone)))
-        if found.before:
-            click.echo(f"... and more: --before {found.before}")
-    else:
-        click.echo("Nothing of that kind was done.")
-    leave(Exit.ACCEPTED)
+    of = None if course is None else course_named(session, course)
+    zone = zone_named("UTC") if of is None else zone_of(of)
+    found = deeds(
+        session, None if of is None else of.id, area=area or "", subject=subject, before=before, limit=limit,
+        actor=None if email is None else person_named(session, email).id,
+    )  # fmt: skip
+    lines = _lines(found.rows, zone) if found.rows else ["Nothing of that kind was done."]
+    if found.before:
+        lines.append(f"... and more: --before {found.before}")
+    data = {"deeds": [_plain(deed) for deed in found.rows], "next": found.before or None}
+    return Answer(data, "\n".join(lines))
 
 
 def _plain(deed: Deed) -> dict[str, object]:

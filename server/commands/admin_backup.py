@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
 from server.commands.database import engine_in_use
+from worker.commands.answer import Answer, answering
 from worker.commands.progress import Progress
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.root import WrongUse
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--replace", is_flag=True, help="Replace FILE even if it is not a backup.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def backup(file: Path, replace: bool, as_json: bool) -> None:
+@answering()
+def backup(file: Path, replace: bool) -> Answer:
     """Write the whole database into FILE, as it is at this moment; the server may go on.
 
     The file holds everything, people and their work included: only its owner may read it; keep it so. It can be
@@ -51,10 +51,6 @@ def backup(file: Path, replace: bool, as_json: bool) -> None:
         except OSError as error:
             raise WrongUse(f"{file} cannot be written: {error.strerror or error}.") from error
     size = None if to_pipe else file.stat().st_size
-    if as_json:
-        shown = {"file": str(file), "rows": manifest.rows, "bytes": size, "revision": manifest.revision}
-        click.echo(json.dumps(shown), err=to_pipe)
-    else:
-        more = "" if size is None else f" into {file}, {size:,} bytes"
-        click.echo(f"Wrote {manifest.rows:,} rows{more}.", err=to_pipe)
-    leave(Exit.ACCEPTED)
+    shown = {"file": str(file), "rows": manifest.rows, "bytes": size, "revision": manifest.revision}
+    more = "" if size is None else f" into {file}, {size:,} bytes"
+    return Answer(shown, f"Wrote {manifest.rows:,} rows{more}.", err=to_pipe)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -13,15 +12,14 @@ from server.accounts.service import find_person
 from server.audit.service import note
 from server.commands.admin_assignment import set_exercise
 from server.commands.asking import course_named
-from server.commands.database import database_in_use
+from server.commands.database import database_in_use, in_session
 from server.commands.moments import time_text
 from server.courses import service
 from server.courses.models import Assignment, Course, Role
 from server.staff.course_settings import change_course
 from server.staff.roster import service as roster
-from worker.commands.root import Exit, WrongUse, leave
-
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
 
 
 @click.group()
@@ -41,20 +39,19 @@ def course() -> None:
 @course.command()
 @click.argument("slug")
 @click.argument("title")
-@_as_json
-def add(slug: str, title: str, as_json: bool) -> None:
+@answering()
+@in_session
+def add(session: Session, slug: str, title: str) -> Answer:
     """Make a course. SLUG is its name in addresses.
 
     \b
     Example:
       tilelab admin course add cs483 "Applied Parallel Programming"
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        made = service.create_course(session, slug, title)
-        note(session, None, "course.created", f"course {made.slug}", course_id=made.id)
-        shown = _settings(made)
-    click.echo(json.dumps(shown) if as_json else f"Made the course {shown['slug']}.")
-    leave(Exit.ACCEPTED)
+    made = service.create_course(session, slug, title)
+    note(session, None, "course.created", f"course {made.slug}", course_id=made.id)
+    shown = _settings(made)
+    return Answer(shown, f"Made the course {shown['slug']}.")
 
 
 @course.command()
@@ -62,8 +59,8 @@ def add(slug: str, title: str, as_json: bool) -> None:
 @click.option("--title", help="What people see above it.")
 @click.option("--zone", help="On whose clock its times are, such as Europe/Vienna.")
 @click.option("--archived/--open", "archived", default=None, help="Whether it is over; nothing is deleted.")
-@_as_json
-def change(slug: str, title: str | None, zone: str | None, archived: bool | None, as_json: bool) -> None:
+@answering()
+def change(slug: str, title: str | None, zone: str | None, archived: bool | None) -> Answer:
     """Change a course; what is not given stays.
 
     \b
@@ -81,68 +78,58 @@ def change(slug: str, title: str | None, zone: str | None, archived: bool | None
             archived=found.archived_at is not None if archived is None else archived,
         )  # fmt: skip
         shown = _settings(found)
-    if as_json:
-        click.echo(json.dumps(shown | {"changed": changed}))
-    else:
-        over = ", over" if shown["archived"] else ""
-        click.echo(
-            f"{slug} is {'now' if changed else 'already'}: {shown['title']} ({shown['time_zone']}{over})."
-        )
-    leave(Exit.ACCEPTED)
+    over = ", over" if shown["archived"] else ""
+    return Answer(
+        shown | {"changed": changed},
+        f"{slug} is {'now' if changed else 'already'}: {shown['title']} ({shown['time_zone']}{over}).",
+    )
 
 
 @course.command()
 @click.argument("slug")
-@_as_json
-def code(slug: str, as_json: bool) -> None:
+@answering()
+@in_session
+def code(session: Session, slug: str) -> Answer:
     """Make a code with which students enrol themselves, and print it. The one before works no more.
 
     \b
     Example:
       tilelab admin course code cs483
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        made = roster.make_code(session, course_named(session, slug), None)
-    click.echo(json.dumps({"slug": slug, "code": made}) if as_json else made)
-    leave(Exit.ACCEPTED)
+    made = roster.make_code(session, course_named(session, slug), None)
+    return Answer({"slug": slug, "code": made}, made)
 
 
 @course.command("no-code")
 @click.argument("slug")
-@_as_json
-def no_code(slug: str, as_json: bool) -> None:
+@answering()
+@in_session
+def no_code(session: Session, slug: str) -> Answer:
     """Withdraw the code: nobody enrols themselves any more.
 
     \b
     Example:
       tilelab admin course no-code cs483
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        roster.withdraw_code(session, course_named(session, slug), None)
-    click.echo(json.dumps({"slug": slug, "code": None}) if as_json else f"{slug} has no code for enrolling.")
-    leave(Exit.ACCEPTED)
+    roster.withdraw_code(session, course_named(session, slug), None)
+    return Answer({"slug": slug, "code": None}, f"{slug} has no code for enrolling.")
 
 
 @course.command("list")
 @click.argument("slug", required=False)
-@_as_json
-def list_courses(slug: str | None, as_json: bool) -> None:
+@answering()
+@in_session
+def list_courses(session: Session, slug: str | None) -> Answer:
     """List the courses with what is set in them; of one course also who is in it.
 
     \b
     Example:
       tilelab admin course list cs483 --json
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = service.courses(session) if slug is None else [course_named(session, slug)]
-        shown = [_shown(session, entry, with_members=slug is not None) for entry in found]
-        lines = [line for entry in found for line in _lines(session, entry, with_members=slug is not None)]
-    if as_json:
-        click.echo(json.dumps(shown if slug is None else shown[0]))
-    else:
-        for line in lines:
-            click.echo(line)
-    leave(Exit.ACCEPTED)
+    found = service.courses(session) if slug is None else [course_named(session, slug)]
+    shown = [_shown(session, entry, with_members=slug is not None) for entry in found]
+    lines = [line for entry in found for line in _lines(session, entry, with_members=slug is not None)]
+    return Answer(shown if slug is None else shown[0], "\n".join(lines))
 
 
 @course.command()
@@ -151,24 +138,23 @@ def list_courses(slug: str | None, as_json: bool) -> None:
 @click.option(
     "--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True
 )
-@_as_json
-def enrol(slug: str, emails: tuple[str, ...], role: str, as_json: bool) -> None:
+@answering()
+@in_session
+def enrol(session: Session, slug: str, emails: tuple[str, ...], role: str) -> Answer:
     """Take people into a course, or give those in it another role. All of them, or none.
 
     \b
     Example:
       tilelab admin course enrol cs483 ada@university.edu bob@university.edu
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = course_named(session, slug)
-        for email in emails:
-            person = find_person(session, email)
-            if person is None:
-                raise WrongUse(f"Nobody has the email {email}; tilelab admin user add makes someone.")
-            roster.enrol(session, found, None, person, Role(role))
+    found = course_named(session, slug)
+    for email in emails:
+        person = find_person(session, email)
+        if person is None:
+            raise WrongUse(f"Nobody has the email {email}; tilelab admin user add makes someone.")
+        roster.enrol(session, found, None, person, Role(role))
     told = {"slug": slug, "role": role, "enrolled": list(emails)}
-    click.echo(json.dumps(told) if as_json else f"Enrolled in {slug} as {role}: {len(emails)}.")
-    leave(Exit.ACCEPTED)
+    return Answer(told, f"Enrolled in {slug} as {role}: {len(emails)}.")
 
 
 course.add_command(set_exercise, "assign")

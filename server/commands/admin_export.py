@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
 from server.audit.service import note
 from server.commands.asking import course_named
-from server.commands.database import database_in_use
+from server.commands.database import in_session
 from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv
-from worker.commands.root import Exit, leave
+from worker.commands.answer import Answer, answering
 
 
 @click.group()
@@ -28,8 +28,9 @@ def export() -> None:
 @click.argument("course")
 @click.option("--section", default="", help="Only of this section.")
 @click.option("--dropped", is_flag=True, help="With those who dropped.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def grades(course: str, section: str, dropped: bool, as_json: bool) -> None:
+@answering()
+@in_session
+def grades(session: Session, course: str, section: str, dropped: bool) -> Answer:
     """Write the grades of COURSE to standard output: a row for each student, a column for each assignment.
 
     An empty cell is nothing that counts; 0 is something that is worth nothing.
@@ -38,19 +39,17 @@ def grades(course: str, section: str, dropped: bool, as_json: bool) -> None:
     Example:
       tilelab admin export grades cs483 > grades.csv
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = course_named(session, course)
-        book = gradebook(session, found.id, section, dropped=dropped)
-        note(
-            session,
-            None,
-            "grades.exported",
-            f"course {found.slug}",
-            course_id=found.id,
-            students=len(book.lines),
-        )
-    click.echo(json.dumps(_shown(book)) if as_json else grades_csv(book).replace("\r\n", "\n"), nl=as_json)
-    leave(Exit.ACCEPTED)
+    found = course_named(session, course)
+    book = gradebook(session, found.id, section, dropped=dropped)
+    note(
+        session,
+        None,
+        "grades.exported",
+        f"course {found.slug}",
+        course_id=found.id,
+        students=len(book.lines),
+    )
+    return Answer(_shown(book), grades_csv(book).replace("\r\n", "\n"))
 
 
 def _shown(book: Gradebook) -> list[dict[str, Any]]:

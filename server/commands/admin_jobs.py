@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,7 +13,7 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.commands.admin_jobs_text import lines_of, shown
 from server.commands.asking import assignment_named, person_named
-from server.commands.database import database_in_use
+from server.commands.database import database_in_use, in_session
 from server.commands.revoking import revoke
 from server.grading.models import Job, JobState
 from server.staff.jobs import Filter, whole_job
@@ -22,10 +21,10 @@ from server.staff.jobs import jobs as find_jobs
 from server.staff.submissions.queries import Asked
 from server.staff.submissions.regrading import begin, plan
 from server.submissions.changes import NotPossible, cancel, retry
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.answer import Answer, answering
+from worker.commands.root import Exit, WrongUse
 from worker.contract.messages import Ticket
 
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _NUMBER = click.IntRange(1, 2**63 - 1)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -48,7 +47,7 @@ def jobs() -> None:
 @click.option("--assignment", help="Only for COURSE/ASSIGNMENT.")
 @click.option("--older-than", help="Only those queued longer ago than this, such as 90s, 10m, 2h or 3d.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
-@_as_json
+@answering()
 def list_jobs(
     state: str | None,
     verdict: str | None,
@@ -56,8 +55,7 @@ def list_jobs(
     assignment: str | None,
     older_than: str | None,
     limit: int,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """List jobs, the latest first.
 
     \b
@@ -75,39 +73,32 @@ def list_jobs(
             older_than=None if older_than is None else _span(older_than),
         )
         found = find_jobs(session, wanted, limit, now)
-    if as_json:
-        lines = [asdict(line) | {"queued_at": line.queued_at.isoformat(timespec="seconds")} for line in found]
-        click.echo(json.dumps(lines))
-    elif found:
-        click.echo("\n".join(lines_of(found)))
-    else:
-        click.echo("There are no such jobs.")
-    leave(Exit.ACCEPTED)
+    data = [asdict(line) | {"queued_at": line.queued_at.isoformat(timespec="seconds")} for line in found]
+    return Answer(data, "\n".join(lines_of(found)) if found else "There are no such jobs.")
 
 
 @jobs.command()
 @click.argument("job", type=_NUMBER)
-@_as_json
-def show(job: int, as_json: bool) -> None:
+@answering()
+@in_session
+def show(session: Session, job: int) -> Answer:
     """Show one job with its steps and attempts.
 
     \b
     Example:
       tilelab admin jobs show 17
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = whole_job(session, job, datetime.now(UTC))
+    found = whole_job(session, job, datetime.now(UTC))
     if found is None:
         raise WrongUse(_no_job(job))
-    click.echo(json.dumps(found) if as_json else "\n".join(shown(found)))
-    leave(Exit.ACCEPTED)
+    return Answer(found, "\n".join(shown(found)))
 
 
 @jobs.command("retry")
 @click.argument("numbers", metavar="JOB...", nargs=-1, type=_NUMBER)
 @click.option("--assignment", help="Instead of jobs: grade all submissions to COURSE/ASSIGNMENT again.")
-@_as_json
-def retry_jobs(numbers: tuple[int, ...], assignment: str | None, as_json: bool) -> None:
+@answering()
+def retry_jobs(numbers: tuple[int, ...], assignment: str | None) -> Answer:
     """Grade again: each JOB as a new job, with attempts of its own.
 
     \b
@@ -127,14 +118,13 @@ def retry_jobs(numbers: tuple[int, ...], assignment: str | None, as_json: bool) 
             lines = [
                 f"Job {old} is graded again as job {new}." for old, new in zip(numbers, made, strict=True)
             ]
-    click.echo(json.dumps({"jobs": made}) if as_json else "\n".join(lines))
-    leave(Exit.ACCEPTED)
+    return Answer({"jobs": made}, "\n".join(lines))
 
 
 @jobs.command("cancel")
 @click.argument("numbers", metavar="JOB...", nargs=-1, required=True, type=_NUMBER)
-@_as_json
-def cancel_jobs(numbers: tuple[int, ...], as_json: bool) -> None:
+@answering()
+def cancel_jobs(numbers: tuple[int, ...]) -> Answer:
     """End each JOB without a verdict. A worker that is at it stops, where REDIS_URL says how to reach it.
 
     What cannot be cancelled is told, and keeps none of the others: the exit code is 2 then.
@@ -155,14 +145,13 @@ def cancel_jobs(numbers: tuple[int, ...], as_json: bool) -> None:
             else:
                 revoke(tickets)
                 done.append(number)
-    if as_json:
-        why = [{"job": number, "why": refused.message} for number, refused in others]
-        click.echo(json.dumps({"cancelled": done, "not_cancelled": why}))
-    elif done:
-        click.echo(f"Cancelled: {_numbers(done)}.")
-    for _, refused in others:
-        refused.show()
-    leave(Exit.WRONG_USE if others else Exit.ACCEPTED)
+    why = [{"job": number, "why": refused.message} for number, refused in others]
+    return Answer(
+        {"cancelled": done, "not_cancelled": why},
+        f"Cancelled: {', '.join(f'job {number}' for number in done)}." if done else "",
+        Exit.WRONG_USE if others else Exit.ACCEPTED,
+        [f"tilelab: {refused.message}" for _, refused in others],
+    )
 
 
 def _retried(session: Session, numbers: Sequence[int]) -> list[int]:
@@ -197,7 +186,3 @@ def _span(text: str) -> timedelta:
     if matched is None:
         raise WrongUse(f"--older-than is {text!r}; a number with s, m, h or d is needed, such as 10m.")
     return timedelta(seconds=int(matched[1]) * _UNITS[matched[2]])
-
-
-def _numbers(numbers: Sequence[int]) -> str:
-    return ", ".join(f"job {number}" for number in numbers)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from server.commands.database import engine_in_use
-from worker.commands.root import Exit, leave
+from worker.commands.answer import Answer, answering
 
 
 @click.command()
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; say whether the tables are right.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def migrate(only_check: bool, as_json: bool) -> None:
+@answering()
+def migrate(only_check: bool) -> Answer:
     """Make the tables in the database that DATABASE_URL names, or bring them up to this version.
 
     It can be called at any time, from several machines at once; all is done, or nothing. Stop the server before you
@@ -32,5 +30,4 @@ def migrate(only_check: bool, as_json: bool) -> None:
         else:
             changed = upgrade(engine)
     line = f"The tables are {'now' if changed else 'already'} of version {newest()}."
-    click.echo(json.dumps({"revision": newest(), "changed": changed}) if as_json else line)
-    leave(Exit.ACCEPTED)
+    return Answer({"revision": newest(), "changed": changed}, line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -12,7 +11,8 @@ from server.commands.database import database_in_use
 from server.commands.filtering import filter_options, filtered
 from server.staff.submissions.queries import Asked
 from server.staff.submissions.regrading import begin, plan, runs
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
 
 
 @click.command()
@@ -20,8 +20,8 @@ from worker.commands.root import Exit, WrongUse, leave
 @click.option("--submission", default="", metavar="ID", help="Only this one.")
 @filter_options
 @click.option("--dry-run", is_flag=True, help="Say how many, and grade none.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def regrade(assignment: str, submission: str, dry_run: bool, as_json: bool, **given: Any) -> None:
+@answering()
+def regrade(assignment: str, submission: str, dry_run: bool, **given: Any) -> Answer:
     """Grade submissions to an assignment again, as it is set now.
 
     It costs students nothing: they keep the verdict that they have until the new one is there, and what they hand in
@@ -46,13 +46,11 @@ def regrade(assignment: str, submission: str, dry_run: bool, as_json: bool, **gi
         if made:
             session.flush()
             number = runs(session, found.course_id, 1)[0].number
-    if as_json:
-        told = {"count": planned.count, "waiting": planned.waiting, "jobs": made, "regrade": number or None}
-        click.echo(json.dumps(told))
-    else:
-        waiting = f"; {planned.waiting:,} wait to be graded anyway" if planned.waiting else ""
-        done = "Would be queued" if dry_run else "Queued to be graded again"
-        course = assignment.partition("/")[0]
-        follow = f" `tilelab admin regrades show {course} {number}` says how far they are." if number else ""
-        click.echo(f"{done}: {planned.count:,}{waiting}.{follow}")
-    leave(Exit.ACCEPTED)
+    waiting = f"; {planned.waiting:,} wait to be graded anyway" if planned.waiting else ""
+    done = "Would be queued" if dry_run else "Queued to be graded again"
+    course = assignment.partition("/")[0]
+    follow = f" `tilelab admin regrades show {course} {number}` says how far they are." if number else ""
+    return Answer(
+        {"count": planned.count, "waiting": planned.waiting, "jobs": made, "regrade": number or None},
+        f"{done}: {planned.count:,}{waiting}.{follow}",
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,13 +12,13 @@ from sqlalchemy.orm import Session
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.commands.asking import course_named
-from server.commands.database import database_in_use
+from server.commands.database import database_in_use, in_session
 from server.commands.moments import clock_text, zone_of
 from server.commands.revoking import revoke
 from server.staff.submissions.regrading import Run, cancel_waiting, runs, turned
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
 
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _number = click.argument("number", type=click.IntRange(1, 2**63 - 1))
 
 
@@ -37,58 +36,49 @@ def regrades() -> None:
 @regrades.command("list")
 @click.argument("course")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1_000))
-@_as_json
-def list_runs(course: str, limit: int, as_json: bool) -> None:
+@answering()
+@in_session
+def list_runs(session: Session, course: str, limit: int) -> Answer:
     """List the last regrades in COURSE, the latest first.
 
     \b
     Example:
       tilelab admin regrades list cs483
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        of = course_named(session, course)
-        found, zone = runs(session, of.id, limit), zone_of(of)
-    if as_json:
-        click.echo(json.dumps([_shown(run) for run in found]))
-    elif found:
-        click.echo("\n".join(_lines(found, zone)))
-    else:
-        click.echo(f"Nothing was graded again in {course}.")
-    leave(Exit.ACCEPTED)
+    of = course_named(session, course)
+    found, zone = runs(session, of.id, limit), zone_of(of)
+    text = "\n".join(_lines(found, zone)) if found else f"Nothing was graded again in {course}."
+    return Answer([_shown(run) for run in found], text)
 
 
 @regrades.command()
 @click.argument("course")
 @_number
-@_as_json
-def show(course: str, number: int, as_json: bool) -> None:
+@answering()
+@in_session
+def show(session: Session, course: str, number: int) -> Answer:
     """Show how far the regrade NUMBER is, and which verdicts came out otherwise (the first hundred).
 
     \b
     Example:
       tilelab admin regrades show cs483 17
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        of = course_named(session, course)
-        found, zone = _run(session, of.id, number), zone_of(of)
-        otherwise = turned(session, found)
-    if as_json:
-        changed = [
-            {"submission": one.public_id, "was": one.was.value, "now": one.now.value} for one in otherwise
-        ]
-        click.echo(json.dumps(_shown(found) | {"turned": changed}))
-    else:
-        click.echo("\n".join(_lines([found], zone)))
-        for one in otherwise:
-            click.echo(f"    {one.public_id}  {safe(one.student)}: {one.was.value} is now {one.now.value}")
-    leave(Exit.ACCEPTED)
+    of = course_named(session, course)
+    found, zone = _run(session, of.id, number), zone_of(of)
+    otherwise = turned(session, found)
+    changed = [{"submission": one.public_id, "was": one.was.value, "now": one.now.value} for one in otherwise]
+    lines = [
+        f"    {one.public_id}  {safe(one.student)}: {one.was.value} is now {one.now.value}"
+        for one in otherwise
+    ]
+    return Answer(_shown(found) | {"turned": changed}, "\n".join([*_lines([found], zone), *lines]))
 
 
 @regrades.command()
 @click.argument("course")
 @_number
-@_as_json
-def cancel(course: str, number: int, as_json: bool) -> None:
+@answering()
+def cancel(course: str, number: int) -> Answer:
     """End what no worker has taken yet of the regrade NUMBER; it keeps the verdict that it had.
 
     \b
@@ -106,8 +96,7 @@ def cancel(course: str, number: int, as_json: bool) -> None:
             found = _run(session, course_id, number)
     ended = found.cancelled - before.cancelled
     more = f"; {found.waiting:,} still wait: call again" if found.waiting else ""
-    click.echo(json.dumps(_shown(found)) if as_json else f"Cancelled: {ended:,}{more}.")
-    leave(Exit.ACCEPTED)
+    return Answer(_shown(found), f"Cancelled: {ended:,}{more}.")
 
 
 def _run(session: Session, course_id: int, number: int) -> Run:

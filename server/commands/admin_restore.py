@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from server.commands.database import engine_in_use
+from worker.commands.answer import Answer, answering
 from worker.commands.progress import Progress
-from worker.commands.root import Exit, SystemFault, WrongUse, leave
+from worker.commands.root import SystemFault, WrongUse
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def restore(file: Path, as_json: bool) -> None:
+@answering()
+def restore(file: Path) -> Answer:
     """Read a backup into the empty database that DATABASE_URL names: all of it, or nothing.
 
     Tables are made where there are none. Erase those again whom you erased since the backup was made.
@@ -35,5 +35,4 @@ def restore(file: Path, as_json: bool) -> None:
             raise WrongUse(f"{file} cannot be read: {error.strerror or error}.") from error
     shown = {"file": str(file), "rows": manifest.rows, "made_at": manifest.made_at}
     line = f"Restored {manifest.rows:,} rows, of {manifest.made_at}."
-    click.echo(json.dumps(shown) if as_json else line)
-    leave(Exit.ACCEPTED)
+    return Answer(shown, line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from server.audit.service import note
 from server.commands.asking import course_named, person_named
-from server.commands.database import database_in_use
+from server.commands.database import database_in_use, in_session
 from server.courses.models import Course, Membership, Role
 from server.courses.service import hold_course
 from server.settings import read_public_url
@@ -24,9 +23,8 @@ from server.staff.roster.plan import Plan, carry_out, make_plan
 from server.staff.roster.service import Member, drop, membership_of, roster_csv, take_back
 from server.staff.roster.service import change as change_member
 from server.staff.roster.service import roster as read_members
-from worker.commands.root import Exit, WrongUse, leave
-
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+from worker.commands.answer import Answer, answering
+from worker.commands.root import Exit, WrongUse
 
 
 @click.group()
@@ -48,10 +46,8 @@ def roster() -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--drop-others", is_flag=True, help="Drop students who are not in the file; staff stay.")
 @click.option("--yes", is_flag=True, help="Do not ask before somebody is dropped.")
-@_as_json
-def import_roster(
-    course: str, file: Path, dry_run: bool, drop_others: bool, yes: bool, as_json: bool
-) -> None:
+@answering()
+def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, yes: bool) -> Answer:
     """Take the people in FILE into COURSE, all of them or none; `-` reads standard input.
 
     The first line names the columns: email,name,role,section, of which the last two may be left out. Nobody is
@@ -73,37 +69,32 @@ def import_roster(
         plan = _as_shown(make_plan(session, found, read, drop_others=drop_others), plan)
         if not plan.problems and not dry_run:
             carry_out(session, found, plan, None)
-    if as_json:
-        click.echo(json.dumps(_shown(plan, done=not plan.problems and not dry_run)))
-    elif not plan.problems:
-        _print(plan, dry_run=dry_run)
-    for problem in plan.problems:
-        where = f"line {problem.line}: " if problem.line else ""
-        click.echo(f"{where}{problem.text}", err=True)
-    leave(Exit.WRONG_USE if plan.problems else Exit.ACCEPTED)
+    return Answer(
+        _shown(plan, done=not plan.problems and not dry_run),
+        "" if plan.problems else _text(plan, dry_run=dry_run),
+        Exit.WRONG_USE if plan.problems else Exit.ACCEPTED,
+        [f"line {one.line}: {one.text}" if one.line else one.text for one in plan.problems],
+    )
 
 
 @roster.command("export")
 @click.argument("course")
-@_as_json
-def export_roster(course: str, as_json: bool) -> None:
+@answering()
+@in_session
+def export_roster(session: Session, course: str) -> Answer:
     """Write the roster of COURSE to standard output, as `import` reads it; without those who dropped.
 
     \b
     Example:
       tilelab admin roster export cs483 > roster.csv
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = course_named(session, course)
-        members = read_members(session, found.id)
-        note(
-            session, None, "roster.exported", f"course {found.slug}", course_id=found.id, people=len(members)
-        )
-    if as_json:
-        click.echo(json.dumps([_member(one) for one in members if one.dropped_at is None]))
-    else:
-        click.echo(roster_csv(members).replace("\r\n", "\n"), nl=False)
-    leave(Exit.ACCEPTED)
+    found = course_named(session, course)
+    members = read_members(session, found.id)
+    note(session, None, "roster.exported", f"course {found.slug}", course_id=found.id, people=len(members))
+    return Answer(
+        [_member(one) for one in members if one.dropped_at is None],
+        roster_csv(members).replace("\r\n", "\n"),
+    )
 
 
 @roster.command()
@@ -111,8 +102,8 @@ def export_roster(course: str, as_json: bool) -> None:
 @click.argument("email")
 @click.option("--role", type=click.Choice([role.value for role in Role]), help="[default: as it is]")
 @click.option("--section", help="An empty one takes them out of theirs.  [default: as it is]")
-@_as_json
-def change(course: str, email: str, role: str | None, section: str | None, as_json: bool) -> None:
+@answering()
+def change(course: str, email: str, role: str | None, section: str | None) -> Answer:
     """Give one member of COURSE another role or section.
 
     \b
@@ -129,46 +120,47 @@ def change(course: str, email: str, role: str | None, section: str | None, as_js
             section=member.section if section is None else section,
         )  # fmt: skip
         shown = _place(member)
-    if as_json:
-        click.echo(json.dumps(shown | {"changed": changed}))
-    else:
-        section = f", section {shown['section']}" if shown["section"] else ""
-        click.echo(f"{email} is {'now' if changed else 'already'} {shown['role']}{section} in {course}.")
-    leave(Exit.ACCEPTED)
+    within = f", section {shown['section']}" if shown["section"] else ""
+    return Answer(
+        shown | {"changed": changed},
+        f"{email} is {'now' if changed else 'already'} {shown['role']}{within} in {course}.",
+    )
 
 
 @roster.command("drop")
 @click.argument("course")
 @click.argument("email")
-@_as_json
-def drop_member(course: str, email: str, as_json: bool) -> None:
+@answering()
+@in_session
+def drop_member(session: Session, course: str, email: str) -> Answer:
     """Take one out of COURSE: all they did stays, and `back` takes them in again.
 
     \b
     Example:
       tilelab admin roster drop cs483 bob@university.edu
     """  # noqa: D301 - click reads the escape
-    _drop_or_not(course, email, drop, f"{email} is in {course} no more.", as_json=as_json)
+    return _drop_or_not(session, course, email, drop, f"{email} is in {course} no more.")
 
 
 @roster.command("back")
 @click.argument("course")
 @click.argument("email")
-@_as_json
-def take_member_back(course: str, email: str, as_json: bool) -> None:
+@answering()
+@in_session
+def take_member_back(session: Session, course: str, email: str) -> Answer:
     """Take one who dropped into COURSE again, as what they were.
 
     \b
     Example:
       tilelab admin roster back cs483 bob@university.edu
     """  # noqa: D301 - click reads the escape
-    _drop_or_not(course, email, take_back, f"{email} is in {course}.", as_json=as_json)
+    return _drop_or_not(session, course, email, take_back, f"{email} is in {course}.")
 
 
 @roster.command()
 @click.argument("course")
-@_as_json
-def invitations(course: str, as_json: bool) -> None:
+@answering()
+def invitations(course: str) -> Answer:
     """Make a link for each member of COURSE who has no password yet, and write them to standard output as a table.
 
     Each works once, for 14 days; links made before work no more. TILELAB_PUBLIC_URL says where browsers find the
@@ -183,12 +175,8 @@ def invitations(course: str, as_json: bool) -> None:
         with sessions.begin() as session:
             made = invite_all(session, course_named(session, course), None)
     rows = [{"email": one.email, "name": one.name, "link": f"{portal}{one.path}"} for one in made]
-    if as_json:
-        click.echo(json.dumps(rows))
-    else:
-        table = written(("email", "name", "link"), ([*row.values()] for row in rows))
-        click.echo(table.replace("\r\n", "\n"), nl=False)
-    leave(Exit.ACCEPTED)
+    table = written(("email", "name", "link"), ([*row.values()] for row in rows))
+    return Answer(rows, table.replace("\r\n", "\n"))
 
 
 _MADE_WITH_A_CODE = (
@@ -238,15 +226,16 @@ def _shown(plan: Plan, *, done: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _print(plan: Plan, *, dry_run: bool) -> None:
+def _text(plan: Plan, *, dry_run: bool) -> str:
+    lines = []
     for entry in plan.changes:
         section = f", section {entry.section}" if entry.section else ""
         before = f" (was {entry.was})" if entry.was else ""
-        click.echo(f"{entry.change.value:<10}  {entry.email}  {entry.role.value}{section}{before}")
+        lines.append(f"{entry.change.value:<10}  {entry.email}  {entry.role.value}{section}{before}")
         if entry.must_prove:
-            click.echo(_MADE_WITH_A_CODE.format(email=entry.email))
+            lines.append(_MADE_WITH_A_CODE.format(email=entry.email))
     counts = ", ".join(f"{count} {name}" for name, count in plan.counts.items() if count)
-    click.echo(f"{'Would be' if dry_run else 'Now'}: {counts or 'nobody'}.")
+    return "\n".join([*lines, f"{'Would be' if dry_run else 'Now'}: {counts or 'nobody'}."])
 
 
 def _member(one: Member) -> dict[str, Any]:
@@ -254,14 +243,11 @@ def _member(one: Member) -> dict[str, Any]:
 
 
 def _drop_or_not(
-    course: str, email: str, do: Callable[[Session, Course, None, int], None], line: str, *, as_json: bool
-) -> None:
-    with database_in_use() as sessions, sessions.begin() as session:
-        found, member = _member_named(session, course, email)
-        do(session, found, None, member.person_id)
-        shown = _place(member)
-    click.echo(json.dumps(shown) if as_json else line)
-    leave(Exit.ACCEPTED)
+    session: Session, course: str, email: str, do: Callable[[Session, Course, None, int], None], line: str
+) -> Answer:
+    found, member = _member_named(session, course, email)
+    do(session, found, None, member.person_id)
+    return Answer(_place(member), line)
 
 
 def _member_named(session: Session, course: str, email: str) -> tuple[Course, Membership]:

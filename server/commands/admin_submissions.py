@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -10,17 +9,19 @@ from zoneinfo import ZoneInfo
 
 import click
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from kernels.rendering.table import table
 from kernels.rendering.text_safety import safe
 from server.commands.asking import assignment_named, course_named
-from server.commands.database import database_in_use
+from server.commands.database import in_session
 from server.commands.filtering import filter_options, filtered
 from server.commands.moments import clock_text, zone_of
 from server.grading.models import JobState
 from server.staff.submissions.queries import Asked, Row, listing
 from server.submissions.models import Submission
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
 
 
 @click.command()
@@ -33,17 +34,18 @@ from worker.commands.root import Exit, WrongUse, leave
 @click.option(
     "--after", default="", metavar="ID", help="Only those handed in before this one: the next page."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@answering()
+@in_session
 def submissions(
+    session: Session,
     course: str,
     assignment: str,
     state: str | None,
     late: bool | None,
     limit: int,
     after: str,
-    as_json: bool,
     **given: Any,
-) -> None:
+) -> Answer:
     """List what was handed in for COURSE, the newest first. Times are on the course's clock.
 
     \b
@@ -51,28 +53,20 @@ def submissions(
       tilelab admin submissions cs483 --verdict system_error
       tilelab admin submissions cs483 --assignment tiled --student ada@university.edu --json
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = course_named(session, course)
-        if assignment:
-            assignment_named(session, f"{course}/{assignment}")
-        if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
-            raise WrongUse(f"There is no submission {after}.")
-        lateness = "" if late is None else "yes" if late else "no"
-        asked = Asked(assignment, state=state or "", late=lateness)
-        part = listing(session, found.id, filtered(asked, found, given), after, limit)
-        zone = zone_of(found)
-    if as_json:
-        lines = [
-            asdict(row) | {"created_at": row.created_at.isoformat(timespec="seconds")} for row in part.rows
-        ]
-        click.echo(json.dumps({"submissions": lines, "next": part.after or None}))
-    elif part.rows:
-        click.echo("\n".join(_lines(part.rows, zone)))
-        if part.after:
-            click.echo(f"... and more: --after {part.after}")
-    else:
-        click.echo("There are no such submissions.")
-    leave(Exit.ACCEPTED)
+    found = course_named(session, course)
+    if assignment:
+        assignment_named(session, f"{course}/{assignment}")
+    if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
+        raise WrongUse(f"There is no submission {after}.")
+    lateness = "" if late is None else "yes" if late else "no"
+    asked = Asked(assignment, state=state or "", late=lateness)
+    part = listing(session, found.id, filtered(asked, found, given), after, limit)
+    zone = zone_of(found)
+    data = [asdict(row) | {"created_at": row.created_at.isoformat(timespec="seconds")} for row in part.rows]
+    lines = _lines(part.rows, zone) if part.rows else ["There are no such submissions."]
+    if part.after:
+        lines.append(f"... and more: --after {part.after}")
+    return Answer({"submissions": data, "next": part.after or None}, "\n".join(lines))
 
 
 def _lines(rows: Sequence[Row], zone: ZoneInfo) -> list[str]:

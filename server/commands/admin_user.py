@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import timedelta
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
 from server.accounts import service
 from server.accounts.links import LIFETIMES, create_link, path_of
 from server.accounts.models import LinkPurpose, Person
 from server.audit.service import note
 from server.commands.asking import course_named, person_named
-from server.commands.database import database_in_use
+from server.commands.database import database_in_use, in_session
 from server.commands.revoking import revoke
 from server.courses.models import Role
 from server.courses.service import enrol
 from server.enrolment.admins import appoint, dismiss
 from server.enrolment.proving import prove
 from server.settings import read_public_url
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
 
 _TOKEN_LIFETIME = timedelta(days=120)
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group()
@@ -52,7 +52,7 @@ def user() -> None:
     "--token", "with_token", is_flag=True, help="Make a token for 120 days, and print it, this once."
 )
 @click.option("--admin", is_flag=True, help="Let them run the whole server.")
-@_as_json
+@answering()
 def add(
     email: str,
     name: str,
@@ -61,8 +61,7 @@ def add(
     with_password: bool,
     with_token: bool,
     admin: bool,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Make a person.
 
     \b
@@ -85,21 +84,19 @@ def add(
         if with_token:
             token = service.create_token(session, person, "command line", lifetime=_TOKEN_LIFETIME)
             note(session, None, "token.created", _subject(person))
-    if as_json:
-        click.echo(json.dumps(_shown(person) | ({} if token is None else {"token": token})))
-    else:
-        click.echo(f"Made {person.name} <{person.email}>, person {person.id}.")
-        if token is not None:
-            click.echo(f"Token for {_TOKEN_LIFETIME.days} days, shown this once: {token}")
-    leave(Exit.ACCEPTED)
+    text = f"Made {person.name} <{person.email}>, person {person.id}."
+    if token is None:
+        return Answer(_shown(person), text)
+    more = f"Token for {_TOKEN_LIFETIME.days} days, shown this once: {token}"
+    return Answer(_shown(person) | {"token": token}, f"{text}\n{more}")
 
 
 @user.command()
 @click.argument("email")
 @click.option("--email", "new_email", help="Sign in with this one from now on; links for the other one end.")
 @click.option("--name", help="What staff, and boards that show it, call them.")
-@_as_json
-def change(email: str, new_email: str | None, name: str | None, as_json: bool) -> None:
+@answering()
+def change(email: str, new_email: str | None, name: str | None) -> Answer:
     """Correct someone's email or name.
 
     \b
@@ -118,39 +115,27 @@ def change(email: str, new_email: str | None, name: str | None, as_json: bool) -
             person.name = service.normal_name(name)
         note(session, None, "person.changed", _subject(person), changed=changed)
     line = f"They are {person.name} <{person.email}> now."
-    click.echo(json.dumps(_shown(person)) if as_json else line)
-    leave(Exit.ACCEPTED)
+    return Answer(_shown(person), line)
 
 
 @user.command("list")
-@_as_json
-def list_people(as_json: bool) -> None:
+@answering()
+@in_session
+def list_people(session: Session) -> Answer:
     """List everyone.
 
     \b
     Example:
       tilelab admin user list --json
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        found = service.people(session)
-    if as_json:
-        click.echo(json.dumps([_shown(person) for person in found]))
-    else:
-        for person in found:
-            marks = (
-                ("admin", person.admin),
-                ("disabled", person.disabled_at is not None),
-                ("came with a code", person.proven_at is None),
-            )
-            more = "".join(f"  ({mark})" for mark, applies in marks if applies)
-            click.echo(f"{person.id:>6}  {person.email}  {person.name}{more}")
-    leave(Exit.ACCEPTED)
+    found = service.people(session)
+    return Answer([_shown(person) for person in found], "\n".join(map(_line, found)))
 
 
 @user.command()
 @click.argument("email")
-@_as_json
-def password(email: str, as_json: bool) -> None:
+@answering()
+def password(email: str) -> Answer:
     """Set someone's password: asked for twice on a terminal, else one line of standard input.
 
     Browsers in which they are signed in are signed out, and links of theirs work no more.
@@ -169,8 +154,7 @@ def password(email: str, as_json: bool) -> None:
             prove(session, person)
             note(session, None, "person.password_set", _subject(person))
             shown = _shown(person)
-    click.echo(json.dumps(shown) if as_json else "The password is set.")
-    leave(Exit.ACCEPTED)
+    return Answer(shown, "The password is set.")
 
 
 @user.command()
@@ -178,8 +162,9 @@ def password(email: str, as_json: bool) -> None:
 @click.option("--name", default="command line", show_default=True, help="What it is for.")
 @click.option("--days", type=click.IntRange(1, 3650), help="Until it expires; it never does without.")
 @click.option("--revoke", is_flag=True, help="End all of this person's tokens instead of making one.")
-@_as_json
-def token(email: str, name: str, days: int | None, revoke: bool, as_json: bool) -> None:
+@answering()
+@in_session
+def token(session: Session, email: str, name: str, days: int | None, revoke: bool) -> Answer:
     """Make a token, which a program shows instead of a password, and print it, this once.
 
     \b
@@ -187,27 +172,26 @@ def token(email: str, name: str, days: int | None, revoke: bool, as_json: bool) 
       tilelab admin user token ada@university.edu --name laptop --days 120
       tilelab admin user token ada@university.edu --revoke
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        person = person_named(session, email)
-        if revoke:
-            count = service.revoke_tokens(session, person)
-            note(session, None, "token.revoked", _subject(person), count=count)
-            shown: dict[str, Any] = {"revoked": count}
-            line = f"Tokens revoked: {count}."
-        else:
-            lifetime = None if days is None else timedelta(days=days)
-            made = service.create_token(session, person, name, lifetime=lifetime)
-            note(session, None, "token.created", _subject(person))
-            shown, line = {"token": made}, made
-    click.echo(json.dumps(shown) if as_json else line)
-    leave(Exit.ACCEPTED)
+    person = person_named(session, email)
+    if revoke:
+        count = service.revoke_tokens(session, person)
+        note(session, None, "token.revoked", _subject(person), count=count)
+        shown: dict[str, Any] = {"revoked": count}
+        line = f"Tokens revoked: {count}."
+    else:
+        lifetime = None if days is None else timedelta(days=days)
+        made = service.create_token(session, person, name, lifetime=lifetime)
+        note(session, None, "token.created", _subject(person))
+        shown, line = {"token": made}, made
+    return Answer(shown, line)
 
 
 @user.command()
 @click.argument("email")
 @click.option("--enable", is_flag=True, help="Let them in again.")
-@_as_json
-def disable(email: str, enable: bool, as_json: bool) -> None:
+@answering()
+@in_session
+def disable(session: Session, email: str, enable: bool) -> Answer:
     """Let someone in no more, neither with a password nor with a token; all they did stays.
 
     Browsers in which they are signed in are signed out at once.
@@ -216,19 +200,17 @@ def disable(email: str, enable: bool, as_json: bool) -> None:
     Example:
       tilelab admin user disable bob@university.edu
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        person = person_named(session, email)
-        (service.enable if enable else service.disable)(session, person)
-        note(session, None, "person.enabled" if enable else "person.disabled", _subject(person))
+    person = person_named(session, email)
+    (service.enable if enable else service.disable)(session, person)
+    note(session, None, "person.enabled" if enable else "person.disabled", _subject(person))
     line = f"{person.email} is {'let in again' if enable else 'shut out'}."
-    click.echo(json.dumps(_shown(person)) if as_json else line)
-    leave(Exit.ACCEPTED)
+    return Answer(_shown(person), line)
 
 
 @user.command()
 @click.argument("email")
-@_as_json
-def invite(email: str, as_json: bool) -> None:
+@answering()
+def invite(email: str) -> Answer:
     """Print a link with which someone sets their first password. It works once, for 14 days.
 
     A link made before works no more. TILELAB_PUBLIC_URL says where browsers find the portal.
@@ -237,13 +219,13 @@ def invite(email: str, as_json: bool) -> None:
     Example:
       tilelab admin user invite ada@university.edu
     """  # noqa: D301 - click reads the escape
-    _print_link(email, LinkPurpose.INVITATION, as_json=as_json)
+    return _link(email, LinkPurpose.INVITATION)
 
 
 @user.command("reset-link")
 @click.argument("email")
-@_as_json
-def reset_link(email: str, as_json: bool) -> None:
+@answering()
+def reset_link(email: str) -> Answer:
     """Print a link with which someone sets a new password. It works once, for 24 hours.
 
     Who uses it is signed out everywhere else. TILELAB_PUBLIC_URL says where browsers find the portal.
@@ -252,14 +234,15 @@ def reset_link(email: str, as_json: bool) -> None:
     Example:
       tilelab admin user reset-link ada@university.edu
     """  # noqa: D301 - click reads the escape
-    _print_link(email, LinkPurpose.RESET, as_json=as_json)
+    return _link(email, LinkPurpose.RESET)
 
 
 @user.command("make-admin")
 @click.argument("email")
 @click.option("--end", is_flag=True, help="Let them run the server no more.")
-@_as_json
-def make_admin(email: str, end: bool, as_json: bool) -> None:
+@answering()
+@in_session
+def make_admin(session: Session, email: str, end: bool) -> Answer:
     """Let someone run the whole server: the fleet, and every course as its instructor.
 
     \b
@@ -267,22 +250,20 @@ def make_admin(email: str, end: bool, as_json: bool) -> None:
       tilelab admin user make-admin ops@university.edu
       tilelab admin user make-admin ops@university.edu --end
     """  # noqa: D301 - click reads the escape
-    with database_in_use() as sessions, sessions.begin() as session:
-        person = person_named(session, email)
-        if end:
-            dismiss(session, person)
-        else:
-            appoint(session, person)
+    person = person_named(session, email)
+    if end:
+        dismiss(session, person)
+    else:
+        appoint(session, person)
     line = f"{person.email} runs this server{' no more' if end else ''}."
-    click.echo(json.dumps(_shown(person)) if as_json else line)
-    leave(Exit.ACCEPTED)
+    return Answer(_shown(person), line)
 
 
 @user.command()
 @click.argument("email")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_as_json
-def erase(email: str, yes: bool, as_json: bool) -> None:
+@answering()
+def erase(email: str, yes: bool) -> Answer:
     """Remove everything that names someone, and what they handed in. It cannot be undone.
 
     Counts, verdicts and measurements stay, without a name; the place on a leaderboard does not. Backups keep what they
@@ -302,14 +283,10 @@ def erase(email: str, yes: bool, as_json: bool) -> None:
             click.confirm(f"Erase {person.name} <{person.email}> for good?", abort=True, err=True)
         done = erase_person(sessions, person.id)
         revoke(done.tickets)
-    if as_json:
-        click.echo(json.dumps(done.shown()))
-    else:
-        click.echo(done.text())
-    leave(Exit.ACCEPTED)
+    return Answer(done.shown(), done.text())
 
 
-def _print_link(email: str, purpose: LinkPurpose, *, as_json: bool) -> None:
+def _link(email: str, purpose: LinkPurpose) -> Answer:
     with database_in_use() as sessions:
         portal = read_public_url()
         with sessions.begin() as session:
@@ -321,8 +298,7 @@ def _print_link(email: str, purpose: LinkPurpose, *, as_json: bool) -> None:
             path = path_of(purpose, create_link(session, person, purpose))
             note(session, None, f"{purpose}.created", _subject(person))
     shown = {"url": portal + path, "expires_in_seconds": int(LIFETIMES[purpose].total_seconds())}
-    click.echo(json.dumps(shown) if as_json else shown["url"])
-    leave(Exit.ACCEPTED)
+    return Answer(shown, portal + path)
 
 
 def _asked_password() -> str:
@@ -335,6 +311,16 @@ def _asked_password() -> str:
 
 def _subject(person: Person) -> str:
     return f"person {person.id}"
+
+
+def _line(person: Person) -> str:
+    marks = (
+        ("admin", person.admin),
+        ("disabled", person.disabled_at is not None),
+        ("came with a code", person.proven_at is None),
+    )
+    more = "".join(f"  ({mark})" for mark, applies in marks if applies)
+    return f"{person.id:>6}  {person.email}  {person.name}{more}"
 
 
 def _shown(person: Person) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
@@ -14,6 +16,8 @@ from server.database.faults import explained
 from server.database.schema import check
 from server.settings import SettingError, read_database_url
 from worker.commands.root import SystemFault, WrongUse
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -34,6 +38,17 @@ def database_in_use() -> Iterator[Sessions]:
     with engine_in_use() as engine:
         check(engine)
         yield sessions(engine)
+
+
+def in_session(command: Callable[..., T]) -> Callable[..., T]:
+    """Call a command with a session first: one transaction, which is over before the command's answer is shown."""
+
+    @wraps(command)
+    def opened(*arguments: Any, **options: Any) -> T:
+        with database_in_use() as sessions, sessions.begin() as session:
+            return command(session, *arguments, **options)
+
+    return opened
 
 
 @contextmanager

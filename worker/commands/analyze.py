@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from dataclasses import replace
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worker.commands.root import Exit, SystemFault, WrongUse, leave
+from worker.commands.answer import Answer, answering
+from worker.commands.root import Exit, SystemFault, WrongUse
 from worker.commands.submission import cache_folder, find, read_file
 from worker.contract.architectures import ARCHES
 from worker.sandbox.limits import SandboxFailure
@@ -42,7 +42,7 @@ _WIDTH, _NARROWEST, _WIDEST = 100, 60, 160
     help='Compute capability, such as "8.6", to compile for and to take the occupancy of.  [default: the device\'s]',
 )
 @click.option("--arch", help="The same as --cc, as the compiler writes it: sm_86.")
-@click.option("--json", "as_json", is_flag=True, help="Print the analysis as one JSON object.")
+@answering("Print the analysis as one JSON object.")
 @click.option("--html", "page", type=click.Path(path_type=Path), help="Write it as one page to this file.")
 @click.pass_obj
 def analyze(
@@ -55,9 +55,8 @@ def analyze(
     device: str,
     cc: str | None,
     arch: str | None,
-    as_json: bool,
     page: Path | None,
-) -> None:
+) -> Answer:
     """Show what FILE (`-` for standard input) does to memory and to warps, line by line, and what to look at first.
 
     \b
@@ -74,15 +73,14 @@ def analyze(
         analysis = _analyse(ready, source, chosen, size, tile, target)
     if page is not None:
         _write(page, analysis, source, file, chosen)
-    if as_json:
-        from kernels.analysis.model import to_json
+    from kernels.analysis.model import to_json
 
-        click.echo(json.dumps(to_json(analysis), ensure_ascii=True))
-    else:
-        _show(analysis, source, file)
-        if page is not None:
-            click.echo(f"\nThe page is in {page}.")
-    leave(Exit.NOT_ACCEPTED if analysis.message else Exit.ACCEPTED)
+    more = "" if page is None else f"\n\nThe page is in {page}."
+    return Answer(
+        lambda: to_json(analysis),
+        lambda: _text(analysis, source, file) + more,
+        Exit.NOT_ACCEPTED if analysis.message else Exit.ACCEPTED,
+    )
 
 
 def _check_options(size: int | None, page: Path | None) -> None:
@@ -153,10 +151,10 @@ def _write(page: Path, analysis: Analysis, source: bytes, file: str, exercise: E
         raise WrongUse(f"--html {page}: it cannot be written ({error.strerror}).") from error
 
 
-def _show(analysis: Analysis, source: bytes, file: str) -> None:
+def _text(analysis: Analysis, source: bytes, file: str) -> str:
     from kernels.rendering.analysis import render_analysis
     from worker.commands.terminal import style_of
 
     columns = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
     style = replace(style_of(sys.stdout), width=max(_NARROWEST, min(columns, _WIDEST)))
-    click.echo(render_analysis(analysis, source.decode("utf-8", "replace"), file, style))
+    return render_analysis(analysis, source.decode("utf-8", "replace"), file, style)

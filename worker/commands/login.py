@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
@@ -20,8 +19,9 @@ from worker.client.account import (
     portal_url,
     read_account,
 )
+from worker.commands.answer import Answer, answering
 from worker.commands.portal import EXITS, moment, portal
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.root import WrongUse
 
 _TOKEN_BYTES = 4096
 
@@ -29,8 +29,8 @@ _TOKEN_BYTES = 4096
 @click.command(epilog=EXITS)
 @click.argument("url", required=False)
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def login(url: str | None, token_stdin: bool, as_json: bool) -> None:
+@answering("Print one JSON object.")
+def login(url: str | None, token_stdin: bool) -> Answer:
     """Sign in to the portal at URL: asks for a token, tries it, and keeps it for the other commands.
 
     A token is made on the page of your account, under Tokens. It is kept in a file that only you can read.
@@ -57,14 +57,13 @@ def login(url: str | None, token_stdin: bool, as_json: bool) -> None:
     with portal(account) as asked:
         me = asked.me()
         keep_account(config_file(), account)
-    if as_json:
-        shown = {"url": account.url, "name": me.name, "email": me.email, "expires_at": me.token.expires_at}
-        click.echo(json.dumps(shown | {"file": str(config_file())}))
-    else:
-        until = f", until {moment(me.token.expires_at)}" if me.token.expires_at else ""
-        click.echo(f"Signed in to {account.url} as {safe(me.name[:200])} ({safe(me.email[:254])}){until}.")
-        click.echo(f"The token is kept in {safe(str(config_file()))}.")
-    leave(Exit.ACCEPTED)
+    shown = {"url": account.url, "name": me.name, "email": me.email, "expires_at": me.token.expires_at}
+    until = f", until {moment(me.token.expires_at)}" if me.token.expires_at else ""
+    return Answer(
+        shown | {"file": str(config_file())},
+        f"Signed in to {account.url} as {safe(me.name[:200])} ({safe(me.email[:254])}){until}.\n"
+        f"The token is kept in {safe(str(config_file()))}.",
+    )
 
 
 def _known() -> str:

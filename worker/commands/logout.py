@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from kernels.rendering.text_safety import safe
 from worker.client.account import AccountError, config_file, forget_account, read_account
-from worker.commands.root import Exit, WrongUse, leave
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
 
 
 @click.command(epilog="Exit code: 0 nothing is kept any more, 2 the file cannot be removed.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def logout(as_json: bool) -> None:
+@answering("Print one JSON object.")
+def logout() -> Answer:
     """Forget the portal and the token that `tilelab login` keeps. The token itself goes on: revoke it on the portal.
 
     \b
@@ -29,14 +28,10 @@ def logout(as_json: bool) -> None:
         there = forget_account(file)
     except AccountError as error:
         raise WrongUse(safe(str(error))) from error
-    if as_json:
-        click.echo(json.dumps({"removed": there, "url": None if where is None else where.url}))
-    elif not there:
-        click.echo("You were not signed in.")
+    if not there:
+        text = "You were not signed in."
     elif where is None:
-        click.echo(f"Removed {safe(str(file))}.")
+        text = f"Removed {safe(str(file))}."
     else:
-        click.echo(
-            f"Signed out of {where.url}. The token still works; revoke it at {where.url}/account/tokens."
-        )
-    leave(Exit.ACCEPTED)
+        text = f"Signed out of {where.url}. The token still works; revoke it at {where.url}/account/tokens."
+    return Answer({"removed": there, "url": None if where is None else where.url}, text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
 from worker.commands.submission import cache_folder, find, read_file
 from worker.contract.architectures import ARCHES
@@ -42,7 +42,7 @@ _MOST_THREADS, _MOST_BYTES = 1024, 2**20
 @click.option(
     "--shared-per-block", "rule", help="Dynamic shared memory by block size: bytes by T threads, side B."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@answering("Print one JSON object.")
 def occupancy(
     file: str | None,
     cc: str | None,
@@ -56,8 +56,7 @@ def occupancy(
     dynamic: int | None,
     barriers: int | None,
     rule: str | None,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Show how many blocks of a kernel a multiprocessor holds, what limits it, and which block size would be best.
 
     The kernel is FILE (`-` for standard input), which is compiled for it, or the figures that the options give.
@@ -81,7 +80,7 @@ def occupancy(
         figures = _compiled(file, exercise or "tiled", folder, tile, limits)
     if by_size is not None and 1 <= figures.threads <= _MOST_THREADS:
         figures = replace(figures, dynamic=by_size(figures.threads))
-    _answer(limits, figures, by_size, rule or "", title, multiprocessors, file, as_json=as_json)
+    return _answer(limits, figures, by_size, rule or "", title, multiprocessors, file)
 
 
 def _where(cc: str | None, device: str | None) -> tuple[Limits, str, int | None]:
@@ -193,20 +192,22 @@ def _answer(
     title: str,
     multiprocessors: int | None,
     file: str | None,
-    *,
-    as_json: bool,
-) -> None:
+) -> Answer:
     from kernels.occupancy.survey import survey, to_json
 
     found: Survey = survey(
         limits, figures, by_size, rule_text=rule, device=title, multiprocessors=multiprocessors
     )
-    if as_json:
-        click.echo(json.dumps(to_json(found), ensure_ascii=True))
-    else:
-        from kernels.rendering.occupancy import render_occupancy
-        from worker.commands.terminal import style_of
+    name = "" if file is None else "standard input" if file == "-" else file
+    return Answer(
+        to_json(found),
+        lambda: _text(found, name),
+        Exit.NOT_ACCEPTED if found.occupancy.refused else Exit.ACCEPTED,
+    )
 
-        name = "" if file is None else "standard input" if file == "-" else file
-        click.echo(render_occupancy(found, style_of(sys.stdout), name))
-    leave(Exit.NOT_ACCEPTED if found.occupancy.refused else Exit.ACCEPTED)
+
+def _text(found: Survey, name: str) -> str:
+    from kernels.rendering.occupancy import render_occupancy
+    from worker.commands.terminal import style_of
+
+    return render_occupancy(found, style_of(sys.stdout), name)

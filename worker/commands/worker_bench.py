@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from worker.commands.answer import Answer, answering
 from worker.commands.device import architecture, choose
-from worker.commands.root import Exit, SystemFault, leave
+from worker.commands.root import Exit, SystemFault
 from worker.commands.submission import cache_folder
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @click.option(
     "--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Times to grade all."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
-def bench(device: str, rounds: int, as_json: bool) -> None:
+@answering("Print the outcome as one JSON object.")
+def bench(device: str, rounds: int) -> Answer:
     """Measure how many verdicts a minute this worker gives, and how well its figures repeat.
 
     Known kernels, from the plainest to one near the speed of the vendor's library, are graded a few times, as many at
@@ -37,7 +37,9 @@ def bench(device: str, rounds: int, as_json: bool) -> None:
     """  # noqa: D301 - click reads the escape
     from kernels.compile.nvrtc import NVRTCUnavailable
     from worker.bench.rounds import run_bench, to_json
+    from worker.bench.text import bench_text
     from worker.commands.progress import Progress
+    from worker.commands.terminal import style_of
 
     gpu = choose(device)
     with contextlib.ExitStack() as stack:
@@ -47,15 +49,12 @@ def bench(device: str, rounds: int, as_json: bool) -> None:
             raise SystemFault(str(reason)) from reason
         progress = stack.enter_context(Progress())
         found = run_bench(made, rounds, progress.show)
-    if as_json:
-        click.echo(json.dumps(to_json(found), ensure_ascii=True))
-    else:
-        from worker.bench.text import bench_text
-        from worker.commands.terminal import style_of
-
-        click.echo(bench_text(found, style_of(sys.stdout)))
     well = all(rung.verdicts == ("accepted",) for rung in found.rungs)
-    leave(Exit.ACCEPTED if well else Exit.SYSTEM_FAULT)
+    return Answer(
+        to_json(found),
+        bench_text(found, style_of(sys.stdout)),
+        Exit.ACCEPTED if well else Exit.SYSTEM_FAULT,
+    )
 
 
 def _bench(gpu: GpuFacts | None, stack: contextlib.ExitStack) -> Bench:

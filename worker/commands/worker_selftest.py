@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
+from worker.commands.answer import Answer, answering
 from worker.commands.device import architecture, choose
-from worker.commands.root import Exit, leave
+from worker.commands.root import Exit
 from worker.commands.submission import cache_folder
 
 
@@ -17,8 +17,8 @@ from worker.commands.submission import cache_folder
 @click.option(
     "--allow-missing-isolation", "allow_gaps", is_flag=True, help="Be fit though some isolation is missing."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
-def selftest(device: str, allow_gaps: bool, as_json: bool) -> None:
+@answering("Print the outcome as one JSON object.")
+def selftest(device: str, allow_gaps: bool) -> Answer:
     """Grade kernels whose verdicts are known, and show what isolation holds here.
 
     With a GPU, kernels that go wrong only at the ranking size are among them, and a ratio of speeds that every device
@@ -30,8 +30,10 @@ def selftest(device: str, allow_gaps: bool, as_json: bool) -> None:
       tilelab worker selftest --device cuda:0 --json
     """  # noqa: D301 - click reads the escape
     from worker.commands.progress import Progress
+    from worker.commands.terminal import style_of
     from worker.selftest.here import Here
     from worker.selftest.selftest import run_selftest, to_json
+    from worker.selftest.text import selftest_text
 
     gpu = choose(device)
     here = Here(architecture(None, gpu), cache_folder())
@@ -41,11 +43,8 @@ def selftest(device: str, allow_gaps: bool, as_json: bool) -> None:
         result = run_selftest(
             here.grade, here.surroundings, gpu=gpu is not None, allow_gaps=allow_gaps, progress=progress.show
         )
-    if as_json:
-        click.echo(json.dumps(to_json(result), ensure_ascii=True))
-    else:
-        from worker.commands.terminal import style_of
-        from worker.selftest.text import selftest_text
-
-        click.echo(selftest_text(result, style_of(sys.stdout)))
-    leave(Exit.ACCEPTED if result.ok else Exit.SYSTEM_FAULT)
+    return Answer(
+        to_json(result),
+        selftest_text(result, style_of(sys.stdout)),
+        Exit.ACCEPTED if result.ok else Exit.SYSTEM_FAULT,
+    )
