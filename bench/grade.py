@@ -15,7 +15,7 @@ from kernels.exercise import find_exercise
 
 _PYTHON = (sys.executable, "-c", "pass")
 _NUMPY = (sys.executable, "-c", "import numpy")
-_LOAD = (sys.executable, "-c", "import worker.commands.grade, worker.steps.grading, kernels.exercise")
+_LOAD = (sys.executable, "-c", "import worker.commands.kernel.grade, worker.steps.grading, kernels.exercise")
 
 
 @dataclass(frozen=True, slots=True)

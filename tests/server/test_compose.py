@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from tests.server.compose_file import ROOT, Service, services, text
-from worker.commands.worker_start import start
+from worker.commands.worker.start import start
 from worker.slots import supervisor
 
 SERVICES = services()

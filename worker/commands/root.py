@@ -38,6 +38,10 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
         "admin": "Look after people, courses, jobs and the database.",
     },
 }
+_PACKAGES: Mapping[str, str] = {
+    "Work on a kernel": "worker.commands.kernel",
+    "Submit to your course": "worker.commands.portal",
+}
 SERVER_VERBS = frozenset({"admin", "serve", "up"})
 
 # What only a machine with the database has installed: extra "server" in pyproject.toml.
@@ -74,13 +78,12 @@ class SystemFault(WrongUse):
 class Verbs(click.Group):
     """A group whose commands live in modules of their own names, each loaded only when it is called.
 
-    verbs: name -> what it does, in a line; prefix: of the names of their modules
+    verbs: name -> what it does, in a line
     package: where these modules are; other verbs of the group may be elsewhere, see `package_of`
     """
 
     verbs: Mapping[str, str] = {}
-    prefix = ""
-    package = "worker.commands"
+    package = ""
 
     def package_of(self, name: str) -> str:  # noqa: ARG002
         """The package that has a verb's module."""
@@ -94,7 +97,7 @@ class Verbs(click.Group):
         """One verb, loaded now."""
         if cmd_name not in self.verbs:
             return None
-        module = importlib.import_module(f"{self.package_of(cmd_name)}.{self.prefix}{cmd_name}")
+        module = importlib.import_module(f"{self.package_of(cmd_name)}.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
         return command
 
@@ -136,13 +139,16 @@ def _server_installed() -> Iterator[None]:
 
 
 class RootVerbs(Verbs):
-    """All verbs; those that need the database are the server's."""
+    """All verbs: each section of the help has a package, and those that need the database are the server's."""
 
     verbs: Mapping[str, str] = {name: text for part in _SECTIONS.values() for name, text in part.items()}
 
     def package_of(self, name: str) -> str:
         """The server's verbs live with the server."""
-        return "server.commands" if name in SERVER_VERBS else self.package
+        if name in SERVER_VERBS:
+            return "server.commands"
+        title = next(title for title, verbs in _SECTIONS.items() if name in verbs)
+        return _PACKAGES.get(title, "worker.commands")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """What students need, before what operators do."""

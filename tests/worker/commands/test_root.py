@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from worker.commands.root import tilelab
+from worker.commands.root import RootVerbs, Verbs, tilelab
 
 WITHOUT = """
 import sys
@@ -75,3 +76,25 @@ def test_the_help_loads_nothing_of_the_server():
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
     assert " up " in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["worker", "--help"], ["serve", "--help"], ["admin", "--help"]]
+)
+def test_a_verb_is_loaded_only_when_it_is_called(words: list[str]):
+    done = run(
+        f"import sys\nfrom worker.commands.root import tilelab\ntilelab({words!r}, standalone_mode=False)\n"
+        "places = ('worker.commands.', 'server.commands.')\n"
+        "print([name for name in sys.modules if name.startswith(places) and name.count('.') > 2])"
+    )
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_every_verb_is_found_where_its_section_or_group_says():
+    for name in RootVerbs.verbs:
+        command = tilelab.get_command(click.Context(tilelab), name)
+        assert command is not None
+        assert command.name == name
+        if isinstance(command, Verbs):
+            verbs = [command.get_command(click.Context(command), verb) for verb in command.verbs]
+            assert [verb.name for verb in verbs if verb is not None] == list(command.verbs)

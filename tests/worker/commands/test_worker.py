@@ -31,12 +31,12 @@ def without_processes(monkeypatch):
 
 
 def test_the_group_lists_its_verbs_and_loads_none():
-    sys.modules.pop("worker.commands.worker_selftest", None)
+    sys.modules.pop("worker.commands.worker.selftest", None)
     result = run("--help")
     assert result.exit_code == 0
     assert "selftest" in result.stdout
     assert "grade " not in result.stdout
-    assert "worker.commands.worker_selftest" not in sys.modules
+    assert "worker.commands.worker.selftest" not in sys.modules
 
 
 def test_every_verb_has_the_description_that_the_group_gives():

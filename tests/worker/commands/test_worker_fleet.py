@@ -147,7 +147,7 @@ def test_who_is_meant_has_to_be_clear(redis_url, board):
 
 
 def test_waiting_for_a_worker_that_is_silent_ends(redis_url, board, monkeypatch):
-    monkeypatch.setattr("worker.commands.wanting.SILENT_SECONDS", 1.0)
+    monkeypatch.setattr("worker.commands.worker.orders.SILENT_SECONDS", 1.0)
     tell(board, "one")
     result = called("drain", "one", "--wait", "--redis", redis_url)
     assert result.exit_code == 3
@@ -174,14 +174,14 @@ def test_a_gpu_that_is_asked_for_has_to_be_there(monkeypatch):
     def none() -> None:
         raise NoGPU("no driver")
 
-    monkeypatch.setattr("worker.commands.worker_start.usable_gpus", none)
+    monkeypatch.setattr("worker.commands.worker.start.usable_gpus", none)
     for asked in ("--gpus all", "--gpus 1", "--queues gpu"):
         result = called("start", *asked.split(), "--redis", NOWHERE)
         assert (result.exit_code, result.stderr) == (2, f"tilelab: {asked}: no driver\n")
 
 
 def test_a_gpu_has_one_worker(monkeypatch, tmp_path):
-    monkeypatch.setattr("worker.commands.worker_start.usable_gpus", lambda: (gpu(0), gpu(1)))
+    monkeypatch.setattr("worker.commands.worker.start.usable_gpus", lambda: (gpu(0), gpu(1)))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with held([gpu(1)]):
         result = called("start", "--redis", NOWHERE)

@@ -1,0 +1,78 @@
+"""`tilelab admin audit`: who did what in a course, or to the server as a whole, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from zoneinfo import ZoneInfo
+
+import click
+from sqlalchemy.orm import Session
+
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import safe
+from server.audit.models import AREAS
+from server.commands.database import in_session
+from server.commands.moments import clock_text, zone_of
+from server.commands.names import course_named, person_named
+from server.staff.deeds import Deed, deeds
+from server.staff.local_time import zone_named
+from worker.commands.answer import Answer, answering
+
+
+@click.command()
+@click.argument("course", required=False)
+@click.option("--area", type=click.Choice(AREAS), help="Only of this kind: the first word of what was done.")
+@click.option("--by", "email", help="Only what the person with this address did.")
+@click.option("--subject", default="", help="Only what was done to this, such as `job 17` or a part of it.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
+@click.option(
+    "--before", default=0, type=click.IntRange(0, 2**63 - 1), help="Only before this number: the next page."
+)
+@answering()
+@in_session
+def audit(
+    session: Session,
+    course: str | None,
+    area: str | None,
+    email: str | None,
+    subject: str,
+    limit: int,
+    before: int,
+) -> Answer:
+    """Show what was done in COURSE, the latest first; without it, what concerns no single course.
+
+    Times are on the course's clock, or in UTC without one.
+
+    \b
+    Example:
+      tilelab admin audit --area worker
+      tilelab admin audit cs483 --area assignment --by ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    of = None if course is None else course_named(session, course)
+    zone = zone_named("UTC") if of is None else zone_of(of)
+    found = deeds(
+        session, None if of is None else of.id, area=area or "", subject=subject, before=before, limit=limit,
+        actor=None if email is None else person_named(session, email).id,
+    )  # fmt: skip
+    lines = _lines(found.rows, zone) if found.rows else ["Nothing of that kind was done."]
+    if found.before:
+        lines.append(f"... and more: --before {found.before}")
+    data = {"deeds": [_plain(deed) for deed in found.rows], "next": found.before or None}
+    return Answer(data, "\n".join(lines))
+
+
+def _plain(deed: Deed) -> dict[str, object]:
+    return asdict(deed) | {"at": deed.at.isoformat(timespec="seconds"), "submission": deed.submission or None}
+
+
+def _lines(found: Sequence[Deed], zone: ZoneInfo) -> list[str]:
+    head = ["number", f"at ({zone.key})", "by", "what", "to what", "in which way"]
+    rows = [
+        [
+            str(deed.number), clock_text(deed.at, zone), safe(deed.by or "command line"), deed.action,
+            safe(deed.subject), safe("; ".join(deed.detail)),
+        ]
+        for deed in found
+    ]  # fmt: skip
+    return table([head, *rows], "><<<<<", indent=0)

@@ -1,0 +1,212 @@
+"""`tilelab admin course`: courses, who is in them, and what is set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from sqlalchemy.orm import Session
+
+from kernels.rendering.text_safety import safe
+from server.accounts.service import find_person
+from server.audit.service import note
+from server.commands.admin.assignment import set_exercise
+from server.commands.database import database_in_use, in_session
+from server.commands.moments import time_text
+from server.commands.names import course_named
+from server.courses import service
+from server.courses.models import Assignment, Course, Role
+from server.staff.course_settings import change_course
+from server.staff.roster import service as roster
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
+
+
+@click.group()
+def course() -> None:
+    """Make and change courses, enrol people, set exercises.
+
+    \b
+    Example:
+      tilelab admin course add cs483 "Applied Parallel Programming"
+      tilelab admin course change cs483 --zone America/Chicago
+      tilelab admin course enrol cs483 ada@university.edu --role instructor
+      tilelab admin course code cs483
+      tilelab admin course assign cs483 tiled --device-class h200 --due 2026-03-01T23:59
+    """  # noqa: D301 - click reads the escape
+
+
+@course.command()
+@click.argument("slug")
+@click.argument("title")
+@answering()
+@in_session
+def add(session: Session, slug: str, title: str) -> Answer:
+    """Make a course. SLUG is its name in addresses.
+
+    \b
+    Example:
+      tilelab admin course add cs483 "Applied Parallel Programming"
+    """  # noqa: D301 - click reads the escape
+    made = service.create_course(session, slug, title)
+    note(session, None, "course.created", f"course {made.slug}", course_id=made.id)
+    shown = _settings(made)
+    return Answer(shown, f"Made the course {shown['slug']}.")
+
+
+@course.command()
+@click.argument("slug")
+@click.option("--title", help="What people see above it.")
+@click.option("--zone", help="On whose clock its times are, such as Europe/Vienna.")
+@click.option("--archived/--open", "archived", default=None, help="Whether it is over; nothing is deleted.")
+@answering()
+def change(slug: str, title: str | None, zone: str | None, archived: bool | None) -> Answer:
+    """Change a course; what is not given stays.
+
+    \b
+    Example:
+      tilelab admin course change cs483 --title "Parallel Programming" --zone America/Chicago
+      tilelab admin course change cs483 --archived
+    """  # noqa: D301 - click reads the escape
+    if title is None and zone is None and archived is None:
+        raise WrongUse("Say what to change; --help shows what can be.")
+    with database_in_use() as sessions, sessions.begin() as session:
+        found = course_named(session, slug)
+        changed = change_course(
+            session, found, None, title=found.title if title is None else title,
+            zone=found.time_zone if zone is None else zone,
+            archived=found.archived_at is not None if archived is None else archived,
+        )  # fmt: skip
+        shown = _settings(found)
+    over = ", over" if shown["archived"] else ""
+    return Answer(
+        shown | {"changed": changed},
+        f"{slug} is {'now' if changed else 'already'}: {shown['title']} ({shown['time_zone']}{over}).",
+    )
+
+
+@course.command()
+@click.argument("slug")
+@answering()
+@in_session
+def code(session: Session, slug: str) -> Answer:
+    """Make a code with which students enrol themselves, and print it. The one before works no more.
+
+    \b
+    Example:
+      tilelab admin course code cs483
+    """  # noqa: D301 - click reads the escape
+    made = roster.make_code(session, course_named(session, slug), None)
+    return Answer({"slug": slug, "code": made}, made)
+
+
+@course.command("no-code")
+@click.argument("slug")
+@answering()
+@in_session
+def no_code(session: Session, slug: str) -> Answer:
+    """Withdraw the code: nobody enrols themselves any more.
+
+    \b
+    Example:
+      tilelab admin course no-code cs483
+    """  # noqa: D301 - click reads the escape
+    roster.withdraw_code(session, course_named(session, slug), None)
+    return Answer({"slug": slug, "code": None}, f"{slug} has no code for enrolling.")
+
+
+@course.command("list")
+@click.argument("slug", required=False)
+@answering()
+@in_session
+def list_courses(session: Session, slug: str | None) -> Answer:
+    """List the courses with what is set in them; of one course also who is in it.
+
+    \b
+    Example:
+      tilelab admin course list cs483 --json
+    """  # noqa: D301 - click reads the escape
+    found = service.courses(session) if slug is None else [course_named(session, slug)]
+    shown = [_shown(session, entry, with_members=slug is not None) for entry in found]
+    lines = [line for entry in found for line in _lines(session, entry, with_members=slug is not None)]
+    return Answer(shown if slug is None else shown[0], "\n".join(lines))
+
+
+@course.command()
+@click.argument("slug")
+@click.argument("emails", nargs=-1, required=True, metavar="EMAIL...")
+@click.option(
+    "--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True
+)
+@answering()
+@in_session
+def enrol(session: Session, slug: str, emails: tuple[str, ...], role: str) -> Answer:
+    """Take people into a course, or give those in it another role. All of them, or none.
+
+    \b
+    Example:
+      tilelab admin course enrol cs483 ada@university.edu bob@university.edu
+    """  # noqa: D301 - click reads the escape
+    found = course_named(session, slug)
+    for email in emails:
+        person = find_person(session, email)
+        if person is None:
+            raise WrongUse(f"Nobody has the email {email}; tilelab admin user add makes someone.")
+        roster.enrol(session, found, None, person, Role(role))
+    told = {"slug": slug, "role": role, "enrolled": list(emails)}
+    return Answer(told, f"Enrolled in {slug} as {role}: {len(emails)}.")
+
+
+course.add_command(set_exercise, "assign")
+
+
+def _settings(course: Course) -> dict[str, Any]:
+    return {
+        "slug": course.slug,
+        "title": course.title,
+        "time_zone": course.time_zone,
+        "archived": course.archived_at is not None,
+    }
+
+
+def _shown(session: Session, course: Course, *, with_members: bool) -> dict[str, Any]:
+    shown = _settings(course) | {
+        "assignments": [_shown_assignment(entry) for entry in service.assignments(session, course)]
+    }
+    if with_members:
+        shown["members"] = [
+            {"email": entry.person.email, "name": entry.person.name, "role": entry.role.value}
+            for entry in service.members(session, course)
+        ]
+    return shown
+
+
+def _shown_assignment(assignment: Assignment) -> dict[str, Any]:
+    return {
+        "name": assignment.slug,
+        "title": assignment.title,
+        "exercise": assignment.exercise.name,
+        "own_exercise": assignment.exercise.course_id is not None,
+        "exercise_version": assignment.exercise.version,
+        "device_class": assignment.device_class,
+        "arch": assignment.arch,
+        "tile": assignment.tile,
+        "points": assignment.points,
+        "opens_at": None if assignment.opens_at is None else assignment.opens_at.isoformat(),
+        "due_at": None if assignment.due_at is None else assignment.due_at.isoformat(),
+    }
+
+
+def _lines(session: Session, course: Course, *, with_members: bool) -> list[str]:
+    over = " (over)" if course.archived_at is not None else ""
+    lines = [f"{click.style(course.slug, bold=True)}: {safe(course.title)}{over}"]
+    for one in service.assignments(session, course):
+        due = f", due {time_text(one.due_at, course)}" if one.due_at else ""
+        device = one.device_class or "checked only"
+        lines.append(f"    {one.slug}: {safe(one.title)} ({device}, {one.arch}{due})")
+    if with_members:
+        lines += [
+            f"    {entry.role.value:<10}  {safe(entry.person.email)}  {safe(entry.person.name)}"
+            for entry in service.members(session, course)
+        ]
+    return lines

@@ -1,0 +1,74 @@
+"""`tilelab admin export`: what a course comes to, for other programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from sqlalchemy.orm import Session
+
+from server.audit.service import note
+from server.commands.database import in_session
+from server.commands.names import course_named
+from server.staff.grades.gradebook import Gradebook, gradebook, grades_csv
+from worker.commands.answer import Answer, answering
+
+
+@click.group()
+def export() -> None:
+    """Write what a course comes to.
+
+    \b
+    Example:
+      tilelab admin export grades cs483 > grades.csv
+    """  # noqa: D301 - click reads the escape
+
+
+@export.command()
+@click.argument("course")
+@click.option("--section", default="", help="Only of this section.")
+@click.option("--dropped", is_flag=True, help="With those who dropped.")
+@answering()
+@in_session
+def grades(session: Session, course: str, section: str, dropped: bool) -> Answer:
+    """Write the grades of COURSE to standard output: a row for each student, a column for each assignment.
+
+    An empty cell is nothing that counts; 0 is something that is worth nothing.
+
+    \b
+    Example:
+      tilelab admin export grades cs483 > grades.csv
+    """  # noqa: D301 - click reads the escape
+    found = course_named(session, course)
+    book = gradebook(session, found.id, section, dropped=dropped)
+    note(
+        session,
+        None,
+        "grades.exported",
+        f"course {found.slug}",
+        course_id=found.id,
+        students=len(book.lines),
+    )
+    return Answer(_shown(book), grades_csv(book).replace("\r\n", "\n"))
+
+
+def _shown(book: Gradebook) -> list[dict[str, Any]]:
+    return [
+        {
+            "email": line.member.email,
+            "name": line.member.name,
+            "section": line.member.section,
+            "grades": {
+                assignment.slug: None
+                if cell.counted is None
+                else {
+                    "points": cell.points,
+                    "late_days": cell.counted.late_days,
+                    "submission": cell.counted.entry.public_id,
+                }
+                for assignment, cell in zip(book.assignments, line.cells, strict=True)
+            },
+            "total": line.total,
+        }
+        for line in book.lines
+    ]

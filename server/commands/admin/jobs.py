@@ -1,0 +1,188 @@
+"""`tilelab admin jobs`: what is graded, and what staff can do about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import click
+from sqlalchemy.orm import Session
+
+from kernels.verdict import Verdict
+from server.commands.admin.jobs_text import lines_of, shown
+from server.commands.database import database_in_use, in_session
+from server.commands.names import assignment_named, person_named
+from server.commands.revocation import revoke
+from server.grading.models import Job, JobState
+from server.staff.jobs import Filter, whole_job
+from server.staff.jobs import jobs as find_jobs
+from server.staff.submissions.queries import Asked
+from server.staff.submissions.regrading import begin, plan
+from server.submissions.changes import NotPossible, cancel, retry
+from worker.commands.answer import Answer, answering
+from worker.commands.root import Exit, WrongUse
+from worker.contract.messages import Ticket
+
+_NUMBER = click.IntRange(1, 2**63 - 1)
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@click.group()
+def jobs() -> None:
+    """List jobs, look at one, grade it again, cancel it.
+
+    \b
+    Example:
+      tilelab admin jobs list --verdict system_error
+      tilelab admin jobs retry 17 18
+    """  # noqa: D301 - click reads the escape
+
+
+@jobs.command("list")
+@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only these.")
+@click.option("--verdict", type=click.Choice([verdict.value for verdict in Verdict]), help="Only these.")
+@click.option("--person", "email", help="Only of the person with this address.")
+@click.option("--assignment", help="Only for COURSE/ASSIGNMENT.")
+@click.option("--older-than", help="Only those queued longer ago than this, such as 90s, 10m, 2h or 3d.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
+@answering()
+def list_jobs(
+    state: str | None,
+    verdict: str | None,
+    email: str | None,
+    assignment: str | None,
+    older_than: str | None,
+    limit: int,
+) -> Answer:
+    """List jobs, the latest first.
+
+    \b
+    Examples:
+      tilelab admin jobs list --state queued --older-than 10m
+      tilelab admin jobs list --person ada@university.edu --assignment demo/tiled --json
+    """  # noqa: D301 - click reads the escape
+    now = datetime.now(UTC)
+    with database_in_use() as sessions, sessions.begin() as session:
+        wanted = Filter(
+            state=None if state is None else JobState(state),
+            verdict=None if verdict is None else Verdict(verdict),
+            email=None if email is None else person_named(session, email).email,
+            assignment=None if assignment is None else assignment_named(session, assignment).id,
+            older_than=None if older_than is None else _span(older_than),
+        )
+        found = find_jobs(session, wanted, limit, now)
+    data = [asdict(line) | {"queued_at": line.queued_at.isoformat(timespec="seconds")} for line in found]
+    return Answer(data, "\n".join(lines_of(found)) if found else "There are no such jobs.")
+
+
+@jobs.command()
+@click.argument("job", type=_NUMBER)
+@answering()
+@in_session
+def show(session: Session, job: int) -> Answer:
+    """Show one job with its steps and attempts.
+
+    \b
+    Example:
+      tilelab admin jobs show 17
+    """  # noqa: D301 - click reads the escape
+    found = whole_job(session, job, datetime.now(UTC))
+    if found is None:
+        raise WrongUse(_no_job(job))
+    return Answer(found, "\n".join(shown(found)))
+
+
+@jobs.command("retry")
+@click.argument("numbers", metavar="JOB...", nargs=-1, type=_NUMBER)
+@click.option("--assignment", help="Instead of jobs: grade all submissions to COURSE/ASSIGNMENT again.")
+@answering()
+def retry_jobs(numbers: tuple[int, ...], assignment: str | None) -> Answer:
+    """Grade again: each JOB as a new job, with attempts of its own.
+
+    \b
+    Examples:
+      tilelab admin jobs retry 17
+      tilelab admin jobs retry --assignment demo/tiled
+    """  # noqa: D301 - click reads the escape
+    if bool(numbers) == (assignment is not None):
+        raise WrongUse("Give either numbers of jobs or --assignment.")
+    with database_in_use() as sessions, sessions.begin() as session:
+        if assignment is not None:
+            found = assignment_named(session, assignment)
+            made = begin(session, plan(session, found.course_id, Asked(assignment=found.slug)), None)
+            lines = [f"Queued {len(made):,} jobs."]
+        else:
+            made = _retried(session, numbers)
+            lines = [
+                f"Job {old} is graded again as job {new}." for old, new in zip(numbers, made, strict=True)
+            ]
+    return Answer({"jobs": made}, "\n".join(lines))
+
+
+@jobs.command("cancel")
+@click.argument("numbers", metavar="JOB...", nargs=-1, required=True, type=_NUMBER)
+@answering()
+def cancel_jobs(numbers: tuple[int, ...]) -> Answer:
+    """End each JOB without a verdict. A worker that is at it stops, where REDIS_URL says how to reach it.
+
+    What cannot be cancelled is told, and keeps none of the others: the exit code is 2 then.
+
+    \b
+    Example:
+      tilelab admin jobs cancel 17 18
+    """  # noqa: D301 - click reads the escape
+    done: list[int] = []
+    others: list[tuple[int, WrongUse]] = []
+    with database_in_use() as sessions:
+        for number in numbers:
+            try:
+                with sessions.begin() as session:
+                    tickets = _cancelled(session, number)
+            except WrongUse as error:
+                others.append((number, error))
+            else:
+                revoke(tickets)
+                done.append(number)
+    why = [{"job": number, "why": refused.message} for number, refused in others]
+    return Answer(
+        {"cancelled": done, "not_cancelled": why},
+        f"Cancelled: {', '.join(f'job {number}' for number in done)}." if done else "",
+        Exit.WRONG_USE if others else Exit.ACCEPTED,
+        [f"tilelab: {refused.message}" for _, refused in others],
+    )
+
+
+def _retried(session: Session, numbers: Sequence[int]) -> list[int]:
+    """All of them, or none."""
+    try:
+        for number in numbers:
+            _check_there(session, number)
+        return [retry(session, number, None).id for number in numbers]
+    except (NotPossible, WrongUse) as error:
+        raise WrongUse(f"{error}{' None was retried.' if len(numbers) > 1 else ''}") from error
+
+
+def _cancelled(session: Session, number: int) -> list[Ticket]:
+    _check_there(session, number)
+    try:
+        return cancel(session, number, None)
+    except NotPossible as error:
+        raise WrongUse(str(error)) from error
+
+
+def _check_there(session: Session, number: int) -> None:
+    if session.get(Job, number) is None:
+        raise WrongUse(_no_job(number))
+
+
+def _no_job(number: int) -> str:
+    return f"There is no job {number}; tilelab admin jobs list shows them."
+
+
+def _span(text: str) -> timedelta:
+    matched = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    if matched is None:
+        raise WrongUse(f"--older-than is {text!r}; a number with s, m, h or d is needed, such as 10m.")
+    return timedelta(seconds=int(matched[1]) * _UNITS[matched[2]])

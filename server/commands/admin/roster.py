@@ -1,0 +1,264 @@
+"""`tilelab admin roster`: who is in a course, as a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from sqlalchemy.orm import Session
+
+from server.audit.service import note
+from server.commands.database import database_in_use, in_session
+from server.commands.names import course_named, person_named
+from server.courses.models import Course, Membership, Role
+from server.courses.service import hold_course
+from server.settings import read_public_url
+from server.staff.cells import written
+from server.staff.roster.csv_file import MOST_BYTES, Read, Unreadable, decoded, read_roster
+from server.staff.roster.invitations import invite_all
+from server.staff.roster.plan import Plan, carry_out, make_plan
+from server.staff.roster.service import Member, drop, membership_of, roster_csv, take_back
+from server.staff.roster.service import change as change_member
+from server.staff.roster.service import roster as read_members
+from worker.commands.answer import Answer, answering
+from worker.commands.root import Exit, WrongUse
+
+
+@click.group()
+def roster() -> None:
+    """Read a course's roster from a CSV file, write it as one, or change it one by one.
+
+    \b
+    Example:
+      tilelab admin roster import cs483 students.csv --dry-run
+      tilelab admin roster export cs483 > roster.csv
+      tilelab admin roster drop cs483 bob@university.edu
+      tilelab admin roster invitations cs483 > invitations.csv
+    """  # noqa: D301 - click reads the escape
+
+
+@roster.command("import")
+@click.argument("course")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--drop-others", is_flag=True, help="Drop students who are not in the file; staff stay.")
+@click.option("--yes", is_flag=True, help="Do not ask before somebody is dropped.")
+@answering()
+def import_roster(course: str, file: Path, dry_run: bool, drop_others: bool, yes: bool) -> Answer:
+    """Take the people in FILE into COURSE, all of them or none; `-` reads standard input.
+
+    The first line names the columns: email,name,role,section, of which the last two may be left out. Nobody is
+    deleted, and who has an account keeps the name that it has. A line with a mistake is named, and nothing is changed.
+
+    \b
+    Example:
+      tilelab admin roster import cs483 students.csv --dry-run
+      tilelab admin roster import cs483 students.csv --drop-others --yes
+    """  # noqa: D301 - click reads the escape
+    read = _read(file)
+    with database_in_use() as sessions, sessions.begin() as session:
+        found = course_named(session, course)
+        plan = make_plan(session, found, read, drop_others=drop_others)
+    if plan.drops and not plan.problems and not dry_run and not yes:
+        _ask(plan, course, file)
+    with database_in_use() as sessions, sessions.begin() as session:
+        hold_course(session, found.id)
+        plan = _as_shown(make_plan(session, found, read, drop_others=drop_others), plan)
+        if not plan.problems and not dry_run:
+            carry_out(session, found, plan, None)
+    return Answer(
+        _shown(plan, done=not plan.problems and not dry_run),
+        "" if plan.problems else _text(plan, dry_run=dry_run),
+        Exit.WRONG_USE if plan.problems else Exit.ACCEPTED,
+        [f"line {one.line}: {one.text}" if one.line else one.text for one in plan.problems],
+    )
+
+
+@roster.command("export")
+@click.argument("course")
+@answering()
+@in_session
+def export_roster(session: Session, course: str) -> Answer:
+    """Write the roster of COURSE to standard output, as `import` reads it; without those who dropped.
+
+    \b
+    Example:
+      tilelab admin roster export cs483 > roster.csv
+    """  # noqa: D301 - click reads the escape
+    found = course_named(session, course)
+    members = read_members(session, found.id)
+    note(session, None, "roster.exported", f"course {found.slug}", course_id=found.id, people=len(members))
+    return Answer(
+        [_member(one) for one in members if one.dropped_at is None],
+        roster_csv(members).replace("\r\n", "\n"),
+    )
+
+
+@roster.command()
+@click.argument("course")
+@click.argument("email")
+@click.option("--role", type=click.Choice([role.value for role in Role]), help="[default: as it is]")
+@click.option("--section", help="An empty one takes them out of theirs.  [default: as it is]")
+@answering()
+def change(course: str, email: str, role: str | None, section: str | None) -> Answer:
+    """Give one member of COURSE another role or section.
+
+    \b
+    Example:
+      tilelab admin roster change cs483 ada@university.edu --section B2
+      tilelab admin roster change cs483 tom@university.edu --role assistant
+    """  # noqa: D301 - click reads the escape
+    if role is None and section is None:
+        raise WrongUse("Say what to change: --role, --section.")
+    with database_in_use() as sessions, sessions.begin() as session:
+        found, member = _member_named(session, course, email)
+        changed = change_member(
+            session, found, None, member.person_id, role=member.role if role is None else Role(role),
+            section=member.section if section is None else section,
+        )  # fmt: skip
+        shown = _place(member)
+    within = f", section {shown['section']}" if shown["section"] else ""
+    return Answer(
+        shown | {"changed": changed},
+        f"{email} is {'now' if changed else 'already'} {shown['role']}{within} in {course}.",
+    )
+
+
+@roster.command("drop")
+@click.argument("course")
+@click.argument("email")
+@answering()
+@in_session
+def drop_member(session: Session, course: str, email: str) -> Answer:
+    """Take one out of COURSE: all they did stays, and `back` takes them in again.
+
+    \b
+    Example:
+      tilelab admin roster drop cs483 bob@university.edu
+    """  # noqa: D301 - click reads the escape
+    return _drop_or_not(session, course, email, drop, f"{email} is in {course} no more.")
+
+
+@roster.command("back")
+@click.argument("course")
+@click.argument("email")
+@answering()
+@in_session
+def take_member_back(session: Session, course: str, email: str) -> Answer:
+    """Take one who dropped into COURSE again, as what they were.
+
+    \b
+    Example:
+      tilelab admin roster back cs483 bob@university.edu
+    """  # noqa: D301 - click reads the escape
+    return _drop_or_not(session, course, email, take_back, f"{email} is in {course}.")
+
+
+@roster.command()
+@click.argument("course")
+@answering()
+def invitations(course: str) -> Answer:
+    """Make a link for each member of COURSE who has no password yet, and write them to standard output as a table.
+
+    Each works once, for 14 days; links made before work no more. TILELAB_PUBLIC_URL says where browsers find the
+    portal.
+
+    \b
+    Example:
+      tilelab admin roster invitations cs483 > invitations.csv
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions:
+        portal = read_public_url()
+        with sessions.begin() as session:
+            made = invite_all(session, course_named(session, course), None)
+    rows = [{"email": one.email, "name": one.name, "link": f"{portal}{one.path}"} for one in made]
+    table = written(("email", "name", "link"), ([*row.values()] for row in rows))
+    return Answer(rows, table.replace("\r\n", "\n"))
+
+
+_MADE_WITH_A_CODE = (
+    "            Made with a code, for an email that anybody can type: the password and tokens end. "
+    "Then: tilelab admin user invite {email}"
+)
+
+
+def _read(file: Path) -> Read:
+    try:
+        with click.open_file(str(file), "rb") as source:
+            return read_roster(decoded(source.read(MOST_BYTES + 1)))
+    except Unreadable as error:
+        raise WrongUse(f"{file}: {error}") from error
+    except OSError as error:
+        raise WrongUse(f"{file} cannot be read: {error.strerror or error}.") from error
+
+
+def _ask(plan: Plan, course: str, file: Path) -> None:
+    """Before anybody is dropped; where nobody can answer, --yes has to be given."""
+    who = f"{plan.drops:,} {'student' if plan.drops == 1 else 'students'} of {course}"
+    if str(file) == "-" or not sys.stdin.isatty():
+        raise WrongUse(
+            f"This would drop {who}, and nobody is here to be asked: look with --dry-run, then give --yes."
+        )
+    click.confirm(f"Drop {who}, who are not in the file?", abort=True, err=True)
+
+
+def _as_shown(plan: Plan, shown: Plan) -> Plan:
+    if plan.digest != shown.digest:
+        raise WrongUse("The course has changed meanwhile; nothing was imported. Run this again.")
+    return plan
+
+
+def _shown(plan: Plan, *, done: bool) -> dict[str, Any]:
+    return {
+        "done": done,
+        "counts": dict(plan.counts),
+        "changes": [
+            {
+                "change": entry.change.value, "email": entry.email, "name": entry.name, "role": entry.role.value,
+                "section": entry.section, "was": entry.was, "needs_invitation": entry.must_prove,
+            }
+            for entry in plan.changes
+        ],
+        "problems": [{"line": problem.line, "text": problem.text} for problem in plan.problems],
+    }  # fmt: skip
+
+
+def _text(plan: Plan, *, dry_run: bool) -> str:
+    lines = []
+    for entry in plan.changes:
+        section = f", section {entry.section}" if entry.section else ""
+        before = f" (was {entry.was})" if entry.was else ""
+        lines.append(f"{entry.change.value:<10}  {entry.email}  {entry.role.value}{section}{before}")
+        if entry.must_prove:
+            lines.append(_MADE_WITH_A_CODE.format(email=entry.email))
+    counts = ", ".join(f"{count} {name}" for name, count in plan.counts.items() if count)
+    return "\n".join([*lines, f"{'Would be' if dry_run else 'Now'}: {counts or 'nobody'}."])
+
+
+def _member(one: Member) -> dict[str, Any]:
+    return {"email": one.email, "name": one.name, "role": one.role.value, "section": one.section}
+
+
+def _drop_or_not(
+    session: Session, course: str, email: str, do: Callable[[Session, Course, None, int], None], line: str
+) -> Answer:
+    found, member = _member_named(session, course, email)
+    do(session, found, None, member.person_id)
+    return Answer(_place(member), line)
+
+
+def _member_named(session: Session, course: str, email: str) -> tuple[Course, Membership]:
+    found = course_named(session, course)
+    return found, membership_of(session, found, person_named(session, email).id)
+
+
+def _place(member: Membership) -> dict[str, Any]:
+    return {
+        "email": member.person.email,
+        "role": member.role.value,
+        "section": member.section,
+        "dropped": member.dropped_at is not None,
+    }

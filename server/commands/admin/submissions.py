@@ -1,0 +1,82 @@
+"""`tilelab admin submissions`: all that was handed in for a course."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import click
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import safe
+from server.commands.database import in_session
+from server.commands.filters import filter_options, filtered
+from server.commands.moments import clock_text, zone_of
+from server.commands.names import assignment_named, course_named
+from server.grading.models import JobState
+from server.staff.submissions.queries import Asked, Row, listing
+from server.submissions.models import Submission
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
+
+
+@click.command()
+@click.argument("course")
+@click.option("--assignment", default="", help="Only for this one, by its name in addresses.")
+@filter_options
+@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only in this state.")
+@click.option("--late/--in-time", "late", default=None, help="Only late ones, or only those in time.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1_000))
+@click.option(
+    "--after", default="", metavar="ID", help="Only those handed in before this one: the next page."
+)
+@answering()
+@in_session
+def submissions(
+    session: Session,
+    course: str,
+    assignment: str,
+    state: str | None,
+    late: bool | None,
+    limit: int,
+    after: str,
+    **given: Any,
+) -> Answer:
+    """List what was handed in for COURSE, the newest first. Times are on the course's clock.
+
+    \b
+    Example:
+      tilelab admin submissions cs483 --verdict system_error
+      tilelab admin submissions cs483 --assignment tiled --student ada@university.edu --json
+    """  # noqa: D301 - click reads the escape
+    found = course_named(session, course)
+    if assignment:
+        assignment_named(session, f"{course}/{assignment}")
+    if after and session.scalar(select(Submission.id).where(Submission.public_id == after)) is None:
+        raise WrongUse(f"There is no submission {after}.")
+    lateness = "" if late is None else "yes" if late else "no"
+    asked = Asked(assignment, state=state or "", late=lateness)
+    part = listing(session, found.id, filtered(asked, found, given), after, limit)
+    zone = zone_of(found)
+    data = [asdict(row) | {"created_at": row.created_at.isoformat(timespec="seconds")} for row in part.rows]
+    lines = _lines(part.rows, zone) if part.rows else ["There are no such submissions."]
+    if part.after:
+        lines.append(f"... and more: --after {part.after}")
+    return Answer({"submissions": data, "next": part.after or None}, "\n".join(lines))
+
+
+def _lines(rows: Sequence[Row], zone: ZoneInfo) -> list[str]:
+    head = ["id", f"handed in ({zone.key})", "assignment", "student", "mode", "state", "verdict", "GFLOPS"]
+    cells = [
+        [
+            row.public_id, f"{clock_text(row.created_at, zone)}{' late' if row.late else ''}", row.assignment,
+            safe(row.email), row.mode.value, row.state.value, row.verdict or "",
+            "" if row.gflops is None else f"{row.gflops:,.1f}{', not ranked' if row.not_ranked else ''}",
+        ]
+        for row in rows
+    ]  # fmt: skip
+    return table([head, *cells], "<<<<<<<>", indent=0)

@@ -1,0 +1,335 @@
+"""`tilelab admin user`: people, their passwords and tokens."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from typing import Any
+
+import click
+from sqlalchemy.orm import Session
+
+from server.accounts import service
+from server.accounts.links import LIFETIMES, create_link, path_of
+from server.accounts.models import LinkPurpose, Person
+from server.audit.service import note
+from server.commands.database import database_in_use, in_session
+from server.commands.names import course_named, person_named
+from server.commands.revocation import revoke
+from server.courses.models import Role
+from server.courses.service import enrol
+from server.enrolment.admins import appoint, dismiss
+from server.enrolment.proving import prove
+from server.settings import read_public_url
+from worker.commands.answer import Answer, answering
+from worker.commands.root import WrongUse
+
+_TOKEN_LIFETIME = timedelta(days=120)
+
+
+@click.group()
+def user() -> None:
+    """Make people, links, passwords and tokens; shut someone out; erase someone.
+
+    \b
+    Example:
+      tilelab admin user add ada@university.edu "Ada Lovelace" --course demo --role instructor --token
+      tilelab admin user list
+    """  # noqa: D301 - click reads the escape
+
+
+@user.command()
+@click.argument("email")
+@click.argument("name")
+@click.option("--course", help="Enrol in this course.")
+@click.option(
+    "--role", type=click.Choice([role.value for role in Role]), default="student", show_default=True
+)
+@click.option(
+    "--password", "with_password", is_flag=True, help="Ask for a password, or read a line of input."
+)
+@click.option(
+    "--token", "with_token", is_flag=True, help="Make a token for 120 days, and print it, this once."
+)
+@click.option("--admin", is_flag=True, help="Let them run the whole server.")
+@answering()
+def add(
+    email: str,
+    name: str,
+    course: str | None,
+    role: str,
+    with_password: bool,
+    with_token: bool,
+    admin: bool,
+) -> Answer:
+    """Make a person.
+
+    \b
+    Example:
+      tilelab admin user add ada@university.edu "Ada Lovelace" --course demo --role instructor --password
+      tilelab admin user add ops@university.edu "Olga Operator" --admin --password
+      echo "$PASSWORD" | tilelab admin user add bob@university.edu "Bob" --course demo --password --token --json
+    """  # noqa: D301 - click reads the escape
+    password = _asked_password() if with_password else None
+    with database_in_use() as sessions, sessions.begin() as session:
+        person = service.create_person(session, email=email, name=name, password=password)
+        note(session, None, "person.created", _subject(person))
+        if admin:
+            appoint(session, person)
+        if course is not None:
+            found = course_named(session, course)
+            enrol(session, found, person, Role(role))
+            note(session, None, "member.added", _subject(person), course_id=found.id, role=role)
+        token = None
+        if with_token:
+            token = service.create_token(session, person, "command line", lifetime=_TOKEN_LIFETIME)
+            note(session, None, "token.created", _subject(person))
+    text = f"Made {person.name} <{person.email}>, person {person.id}."
+    if token is None:
+        return Answer(_shown(person), text)
+    more = f"Token for {_TOKEN_LIFETIME.days} days, shown this once: {token}"
+    return Answer(_shown(person) | {"token": token}, f"{text}\n{more}")
+
+
+@user.command()
+@click.argument("email")
+@click.option("--email", "new_email", help="Sign in with this one from now on; links for the other one end.")
+@click.option("--name", help="What staff, and boards that show it, call them.")
+@answering()
+def change(email: str, new_email: str | None, name: str | None) -> Answer:
+    """Correct someone's email or name.
+
+    \b
+    Example:
+      tilelab admin user change ada@univresity.edu --email ada@university.edu --name "Ada Lovelace"
+    """  # noqa: D301 - click reads the escape
+    given = {"email": new_email, "name": name}
+    changed = [what for what, value in given.items() if value is not None]
+    if not changed:
+        raise WrongUse("Say what to change: --email, --name, or both.")
+    with database_in_use() as sessions, sessions.begin() as session:
+        person = person_named(session, email)
+        if new_email is not None:
+            service.change_email(session, person, new_email)
+        if name is not None:
+            person.name = service.normal_name(name)
+        note(session, None, "person.changed", _subject(person), changed=changed)
+    line = f"They are {person.name} <{person.email}> now."
+    return Answer(_shown(person), line)
+
+
+@user.command("list")
+@answering()
+@in_session
+def list_people(session: Session) -> Answer:
+    """List everyone.
+
+    \b
+    Example:
+      tilelab admin user list --json
+    """  # noqa: D301 - click reads the escape
+    found = service.people(session)
+    return Answer([_shown(person) for person in found], "\n".join(map(_line, found)))
+
+
+@user.command()
+@click.argument("email")
+@answering()
+def password(email: str) -> Answer:
+    """Set someone's password: asked for twice on a terminal, else one line of standard input.
+
+    Browsers in which they are signed in are signed out, and links of theirs work no more.
+
+    \b
+    Example:
+      tilelab admin user password ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    with database_in_use() as sessions:
+        with sessions.begin() as session:
+            person_named(session, email)
+        kept = service.hash_password(_asked_password())
+        with sessions.begin() as session:
+            person = person_named(session, email)
+            service.keep_password(session, person, kept)
+            prove(session, person)
+            note(session, None, "person.password_set", _subject(person))
+            shown = _shown(person)
+    return Answer(shown, "The password is set.")
+
+
+@user.command()
+@click.argument("email")
+@click.option("--name", default="command line", show_default=True, help="What it is for.")
+@click.option("--days", type=click.IntRange(1, 3650), help="Until it expires; it never does without.")
+@click.option("--revoke", is_flag=True, help="End all of this person's tokens instead of making one.")
+@answering()
+@in_session
+def token(session: Session, email: str, name: str, days: int | None, revoke: bool) -> Answer:
+    """Make a token, which a program shows instead of a password, and print it, this once.
+
+    \b
+    Example:
+      tilelab admin user token ada@university.edu --name laptop --days 120
+      tilelab admin user token ada@university.edu --revoke
+    """  # noqa: D301 - click reads the escape
+    person = person_named(session, email)
+    if revoke:
+        count = service.revoke_tokens(session, person)
+        note(session, None, "token.revoked", _subject(person), count=count)
+        shown: dict[str, Any] = {"revoked": count}
+        line = f"Tokens revoked: {count}."
+    else:
+        lifetime = None if days is None else timedelta(days=days)
+        made = service.create_token(session, person, name, lifetime=lifetime)
+        note(session, None, "token.created", _subject(person))
+        shown, line = {"token": made}, made
+    return Answer(shown, line)
+
+
+@user.command()
+@click.argument("email")
+@click.option("--enable", is_flag=True, help="Let them in again.")
+@answering()
+@in_session
+def disable(session: Session, email: str, enable: bool) -> Answer:
+    """Let someone in no more, neither with a password nor with a token; all they did stays.
+
+    Browsers in which they are signed in are signed out at once.
+
+    \b
+    Example:
+      tilelab admin user disable bob@university.edu
+    """  # noqa: D301 - click reads the escape
+    person = person_named(session, email)
+    (service.enable if enable else service.disable)(session, person)
+    note(session, None, "person.enabled" if enable else "person.disabled", _subject(person))
+    line = f"{person.email} is {'let in again' if enable else 'shut out'}."
+    return Answer(_shown(person), line)
+
+
+@user.command()
+@click.argument("email")
+@answering()
+def invite(email: str) -> Answer:
+    """Print a link with which someone sets their first password. It works once, for 14 days.
+
+    A link made before works no more. TILELAB_PUBLIC_URL says where browsers find the portal.
+
+    \b
+    Example:
+      tilelab admin user invite ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    return _link(email, LinkPurpose.INVITATION)
+
+
+@user.command("reset-link")
+@click.argument("email")
+@answering()
+def reset_link(email: str) -> Answer:
+    """Print a link with which someone sets a new password. It works once, for 24 hours.
+
+    Who uses it is signed out everywhere else. TILELAB_PUBLIC_URL says where browsers find the portal.
+
+    \b
+    Example:
+      tilelab admin user reset-link ada@university.edu
+    """  # noqa: D301 - click reads the escape
+    return _link(email, LinkPurpose.RESET)
+
+
+@user.command("make-admin")
+@click.argument("email")
+@click.option("--end", is_flag=True, help="Let them run the server no more.")
+@answering()
+@in_session
+def make_admin(session: Session, email: str, end: bool) -> Answer:
+    """Let someone run the whole server: the fleet, and every course as its instructor.
+
+    \b
+    Example:
+      tilelab admin user make-admin ops@university.edu
+      tilelab admin user make-admin ops@university.edu --end
+    """  # noqa: D301 - click reads the escape
+    person = person_named(session, email)
+    if end:
+        dismiss(session, person)
+    else:
+        appoint(session, person)
+    line = f"{person.email} runs this server{' no more' if end else ''}."
+    return Answer(_shown(person), line)
+
+
+@user.command()
+@click.argument("email")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@answering()
+def erase(email: str, yes: bool) -> Answer:
+    """Remove everything that names someone, and what they handed in. It cannot be undone.
+
+    Counts, verdicts and measurements stay, without a name; the place on a leaderboard does not. Backups keep what they
+    hold: after you restore one, erase again. A worker that is at a step of theirs stops, where REDIS_URL says how to
+    reach it.
+
+    \b
+    Example:
+      tilelab admin user erase bob@university.edu
+    """  # noqa: D301 - click reads the escape
+    from server.operations.erase import erase_person
+
+    with database_in_use() as sessions:
+        with sessions.begin() as session:
+            person = person_named(session, email)
+        if not yes:
+            click.confirm(f"Erase {person.name} <{person.email}> for good?", abort=True, err=True)
+        done = erase_person(sessions, person.id)
+        revoke(done.tickets)
+    return Answer(done.shown(), done.text())
+
+
+def _link(email: str, purpose: LinkPurpose) -> Answer:
+    with database_in_use() as sessions:
+        portal = read_public_url()
+        with sessions.begin() as session:
+            person = person_named(session, email)
+            if person.disabled_at is not None:
+                raise WrongUse(
+                    f"{person.email} is shut out; tilelab admin user disable --enable lets them in."
+                )
+            path = path_of(purpose, create_link(session, person, purpose))
+            note(session, None, f"{purpose}.created", _subject(person))
+    shown = {"url": portal + path, "expires_in_seconds": int(LIFETIMES[purpose].total_seconds())}
+    return Answer(shown, portal + path)
+
+
+def _asked_password() -> str:
+    """Never from an argument: other users of the machine see those."""
+    if sys.stdin.isatty():
+        text: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        return text
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _subject(person: Person) -> str:
+    return f"person {person.id}"
+
+
+def _line(person: Person) -> str:
+    marks = (
+        ("admin", person.admin),
+        ("disabled", person.disabled_at is not None),
+        ("came with a code", person.proven_at is None),
+    )
+    more = "".join(f"  ({mark})" for mark, applies in marks if applies)
+    return f"{person.id:>6}  {person.email}  {person.name}{more}"
+
+
+def _shown(person: Person) -> dict[str, Any]:
+    return {
+        "id": person.id,
+        "email": person.email,
+        "name": person.name,
+        "disabled": person.disabled_at is not None,
+        "admin": person.admin,
+        "proven": person.proven_at is not None,
+        "created_at": person.created_at.isoformat(),
+    }

@@ -1,0 +1,71 @@
+"""`tilelab serve recorder`: writes what workers send back into the database."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+import click
+
+from server.commands.serve.start import database_from, redis_address
+
+logger = logging.getLogger(__name__)
+
+
+@click.command(
+    epilog="Exit code: 0 when asked to end, 1 ended by itself, 2 wrong use, 3 a setting cannot be used."
+)
+@click.option(
+    "--heartbeat",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file to touch every second; old means that it is stuck.",
+)
+@click.option(
+    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
+)
+def recorder(heartbeat: Path | None, tell: int | None) -> None:
+    """Write what workers send back into the database, until SIGTERM or Ctrl-C.
+
+    Waits for a database or a broker that is away. More than one may run.
+
+    \b
+    Example:
+      tilelab serve recorder --heartbeat /run/tilelab/recorder
+    """  # noqa: D301 - click reads the escape
+    from server.grading.dispatching.running import wait_for_database
+    from server.operations.presence import Presence
+    from server.recording.recorder import Recorder
+    from worker.contract.broker import celery_app, connect_redis
+    from worker.contract.consuming import consume, stop_consuming
+    from worker.contract.messages import RESULTS_QUEUE
+    from worker.contract.redis_claims import RedisClaims
+    from worker.supervision.heartbeat import Heartbeat
+
+    settings, engine = database_from("recorder")
+    address = redis_address(settings)
+    app = celery_app(address)
+    presence = Presence(connect_redis(address), "recorder")
+    beat = Heartbeat(heartbeat, presence.tell, tell)
+    stop = threading.Event()
+    Recorder(engine, RedisClaims(connect_redis(address)), beat, stop, presence.came_late).register(app)
+
+    def end(*_: object) -> None:
+        stop.set()
+        stop_consuming()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    logger.info("recording")
+    well = True
+    if wait_for_database(engine, stop, beat):
+        well = consume(app, RESULTS_QUEUE, f"recorder-{os.getpid()}@{socket.gethostname()}", beat.beat)
+    engine.dispose()
+    if not stop.is_set():
+        how = "" if well else ": something in the queue was no message, and is gone"
+        logger.error("the recorder ended by itself%s; start it again, and it goes on", how)
+        sys.exit(1)

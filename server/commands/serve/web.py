@@ -1,0 +1,54 @@
+"""`tilelab serve web`: answers browsers and programs."""
+
+from __future__ import annotations
+
+import logging
+import socket
+
+import click
+
+from server.commands.serve.start import database_from
+from worker.commands.root import SystemFault
+
+_MOST_BY_DEFAULT = 4
+
+logger = logging.getLogger(__name__)
+
+
+@click.command(epilog="Exit code: 0 when asked to end, 2 wrong use, 3 a setting or the port cannot be used.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    help="That answer requests; by default one for each core, at most 4.",
+)
+@click.option(
+    "--descriptor", type=click.IntRange(3), hidden=True, help="A bound socket, instead of host and port."
+)
+@click.option(
+    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
+)
+def web(host: str, port: int, processes: int | None, descriptor: int | None, tell: int | None) -> None:
+    """Answer browsers and programs, until SIGTERM or Ctrl-C.
+
+    Needs DATABASE_URL; where the database is away, every request that needs it is told so. It starts, and accepts
+    submissions, also where the broker is away.
+
+    \b
+    Example:
+      tilelab serve web --host 0.0.0.0 --port 8000
+    """  # noqa: D301 - click reads the escape
+    from server.web.serving import CannotListen, listen, serve, url_of
+    from worker.supervision.cores import cores
+
+    settings, engine = database_from("web")
+    engine.dispose()
+    try:
+        bound = listen(host, port) if descriptor is None else socket.socket(fileno=descriptor)
+    except (CannotListen, OSError) as error:
+        raise SystemFault(str(error)) from error
+    logger.info("listening at %s", url_of(bound))
+    serve(settings, bound, processes or min(_MOST_BY_DEFAULT, cores()), tell)

@@ -1,0 +1,1 @@
+"""The verbs for work on a kernel, on this machine alone."""

@@ -1,0 +1,196 @@
+"""`tilelab grade`: one file, graded here."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.commands.device import DEFAULT_ARCH, architecture, choose
+from worker.commands.kernel.profiling import check_target, profiled
+from worker.commands.root import Exit, SystemFault, WrongUse, leave
+from worker.commands.submission import cache_folder, find, other_exercises, read_file
+from worker.sandbox.limits import SandboxFailure
+from worker.steps.stages import SandboxedStages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kernels.exercise import Exercise
+    from kernels.report import Report
+    from worker.gpu.nvml import GpuFacts
+    from worker.steps.grading import Job
+
+_SEED_BYTES = 16
+_SEED = re.compile(r"[0-9a-fA-F]{1,32}")
+
+
+@click.command(epilog="Exit code: 0 accepted, 1 not accepted, 2 wrong use, 3 the system's fault.")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--exercise", "-e", default="tiled", show_default=True, help="Name of an exercise, or its folder."
+)
+@click.option(
+    "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
+)
+@click.option("--tile", type=int, help="Tile width, for a file that does not set its own.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
+@click.option("--arch", help=f"Architecture to compile for; the GPU's own, or {DEFAULT_ARCH} without one.")
+@click.option("--case", help='Only the cases with this in their name, such as "Width=17".')
+@click.option("--seed", help="Inputs of an earlier run again: its seed, up to 32 hex digits.")
+@click.option(
+    "--profile",
+    metavar="OUT.ncu-rep",
+    type=click.Path(path_type=Path),
+    help="Run an accepted kernel once more under Nsight Compute, and keep its report.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
+@click.pass_obj
+def grade(
+    stages: SandboxedStages | None,
+    file: str,
+    exercise: str,
+    folder: Path | None,
+    tile: int | None,
+    device: str,
+    arch: str | None,
+    case: str | None,
+    seed: str | None,
+    profile: Path | None,
+    as_json: bool,
+) -> None:
+    """Grade FILE (`-` for standard input) and show what is wrong with it, line by line.
+
+    \b
+    Examples:
+      tilelab grade my.cu
+      tilelab grade my.cu --exercise tiled-square --tile 32
+      tilelab grade my.cu --case "Width=17" --json
+      tilelab grade my.cu --device cuda:0 --profile my.ncu-rep
+    """  # noqa: D301 - click reads the escape
+    if seed is not None and not _SEED.fullmatch(seed):
+        raise WrongUse(f"--seed {seed!r}: it is up to 32 hex digits.")
+    gpu = choose(device)
+    if profile is not None:
+        check_target(profile, gpu)
+    source = read_file(file)
+    with stages or _stages() as ready:
+        job = _job(source, find(exercise, folder, tile), tile, architecture(arch, gpu), case, seed, gpu)
+        report = _grade(ready, job, gpu)
+    seen: tuple[str, ...] = ()
+    if profile is not None and gpu is not None:
+        seen = profiled(report, ready.measured, gpu, profile)
+    if as_json:
+        from kernels.report import to_json
+
+        click.echo(json.dumps(to_json(report), ensure_ascii=True))
+        for sentence in seen:
+            click.echo(f"tilelab: {sentence}", err=True)
+    else:
+        asked = {"exercise": exercise, "exercises": folder, "tile": tile, "arch": arch}
+        _show(report, job, file, _options(asked), seen)
+        if hint := _other(report, job, folder):
+            click.echo(hint)
+    leave(_exit(report))
+
+
+def _stages() -> SandboxedStages:
+    try:
+        return SandboxedStages()
+    except SandboxFailure as failure:
+        raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
+
+
+def _job(
+    source: bytes,
+    exercise: Exercise,
+    tile: int | None,
+    arch: str,
+    case: str | None,
+    seed: str | None,
+    gpu: GpuFacts | None,
+) -> Job:
+    from worker.steps.grading import Job
+
+    kind = gpu.device_class if gpu is not None else ""
+    return Job(source, exercise, arch, _seed(seed), cache_folder(), tile, case, evidence=True, gpu=kind)
+
+
+def _grade(stages: SandboxedStages, job: Job, gpu: GpuFacts | None) -> Report:
+    from kernels.compile.nvrtc import NVRTCUnavailable
+    from worker.commands.progress import Progress
+    from worker.steps.grading import HeadersUnavailable, NoSuchCase
+    from worker.steps.grading import grade as grade_job
+
+    try:
+        with Progress() as progress:
+            if gpu is not None:
+                stages.open_gpu(gpu.index, job.arch, job.cache)
+            return grade_job(job, stages, progress.show)
+    except NoSuchCase as error:
+        raise WrongUse(f"--case: {error}.") from error
+    except (NVRTCUnavailable, HeadersUnavailable) as error:
+        raise SystemFault(str(error)) from error
+    except SandboxFailure as failure:
+        raise SystemFault(f"the process that drives the GPU did not start ({failure.kind}).") from failure
+
+
+def _seed(given: str | None) -> str:
+    return given.lower().zfill(2 * _SEED_BYTES) if given else os.urandom(_SEED_BYTES).hex()
+
+
+def _options(asked: Mapping[str, object]) -> list[str]:
+    """The options as they were given, without those that say what holds anyway."""
+    usual = {parameter.name: parameter.default for parameter in grade.params} | {"exercises": None}
+    return [
+        word
+        for name, value in asked.items()
+        if value is not None and value != usual[name]
+        for word in (f"--{name}", str(value))
+    ]
+
+
+def _show(report: Report, job: Job, file: str, options: list[str], profile: Sequence[str]) -> None:
+    from kernels.rendering.report import render
+    from worker.commands.terminal import style_of
+
+    text = job.source.decode("utf-8", "replace")
+    click.echo(render(report, text, file, style_of(sys.stdout), options, _standing(report, job), profile))
+
+
+def _other(report: Report, job: Job, folder: Path | None) -> str:
+    """What to add where the file is one for another exercise; nothing where it is not."""
+    from kernels.verdict import Verdict
+
+    if report.verdict is not Verdict.REJECTED:
+        return ""
+    options = [f"--exercise {name}" for name in other_exercises(job.source, job.exercise, folder)]
+    return (
+        f"It was graded as {job.exercise.name}; {' or '.join(options)} grades it as that." if options else ""
+    )
+
+
+def _standing(report: Report, job: Job) -> tuple[str, ...]:
+    """Where a measured speed stands on the exercise's ladder; a ladder that cannot be used says nothing."""
+    if report.measurement is None:
+        return ()
+    from kernels.ladder import LadderError, read_ladder
+    from kernels.rendering.ladder import standing
+
+    try:
+        return standing(read_ladder(job.exercise), report.measurement)
+    except LadderError:
+        return ()
+
+
+def _exit(report: Report) -> Exit:
+    from kernels.verdict import Verdict
+
+    if report.verdict is Verdict.ACCEPTED:
+        return Exit.ACCEPTED
+    return Exit.SYSTEM_FAULT if report.verdict is Verdict.SYSTEM_ERROR else Exit.NOT_ACCEPTED

@@ -1,0 +1,1 @@
+"""The verbs that ask the portal of a course."""

@@ -1,0 +1,140 @@
+"""What the portal says, as text for people. Whatever it says is made safe for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernels.rendering.report import render
+from kernels.rendering.table import percent, table
+from kernels.rendering.text_safety import safe, safe_lines
+from kernels.rendering.text_style import Style
+from kernels.report import Report
+from worker.client.answers import Assignment, Line, Measured, Submission
+from worker.client.errors import Unreadable
+from worker.client.phases import phase
+from worker.commands.device import DEFAULT_ARCH
+from worker.commands.portal.connection import moment
+
+USUAL_EXERCISE = "tiled"
+"""What `tilelab grade` takes where it is told none."""
+
+_MOST_PRINTED = 1_000
+_COLOURS = {"accepted": "32;1", "system_error": "33;1"}
+_RED, _BOLD, _DIM = "31;1", "1", "2"
+
+
+def report_text(found: Submission, source: str, file: str, style: Style, page: str) -> str:
+    """The report that `tilelab grade` would print, or why there is none."""
+    try:
+        report = found.report()
+    except Unreadable as error:
+        return f"{_verdict(found.verdict, style)}\n{error}\nIts page has all: {page}"
+    if report is None:
+        return f"{phase(found).capitalize()}; there is no report. Its page: {page}"
+    options = [
+        *(["--exercise", report.exercise] if report.exercise != USUAL_EXERCISE else []),
+        *(["--arch", report.arch] if report.arch != DEFAULT_ARCH else []),
+    ]
+    return render(report, source, file, style, options)
+
+
+def title(found: Submission, style: Style) -> str:
+    """Which submission it is, and what for."""
+    return f"{style.paint(safe(found.id), _BOLD)}  {safe(found.assignment)}, {_kind(found.mode)}"
+
+
+def submission_text(found: Submission, style: Style, page: str) -> str:
+    """How one submission stands."""
+    lines = [
+        title(found, style),
+        _verdict(found.verdict, style) if found.over and found.verdict else phase(found).capitalize(),
+    ]
+    if isinstance(found.result, dict) and isinstance(message := found.result.get("message"), str):
+        lines += style.wrap(safe(message[:2000]), "  ")
+    rows = [
+        (
+            safe(step.name),
+            _word(step.state),
+            "" if step.seconds is None else f"{step.seconds:.2f} s",
+        )
+        for step in found.steps
+    ]
+    return "\n".join([*lines, *table(rows, "<<>"), page])
+
+
+def lines_text(found: Sequence[Line], style: Style) -> str:
+    """Submissions in a list."""
+    rows = [
+        (
+            safe(line.id),
+            safe(line.assignment),
+            _kind(line.mode),
+            moment(line.created_at),
+            _word(line.verdict or line.state),
+            "" if line.measured is None else _measured(line.measured),
+        )
+        for line in found
+    ]
+    head = ("id", "assignment", "kind", "submitted", "verdict", "measured")
+    first, *rest = table([head, *rows], "<<<<<>", indent=0)
+    return "\n".join([style.paint(first, _DIM), *rest])
+
+
+def log_text(report: Report, source: str, style: Style) -> str:
+    """All that was found and said: the findings on their lines, the compiler's words, what the kernel printed."""
+    lines = safe_lines(source)
+    parts = [[style.paint(safe(report.message), _COLOURS.get(report.verdict.value, _RED))]]
+    for finding in report.findings:
+        place = f"line {finding.line}: " if finding.line is not None else ""
+        parts.append([f"{place}{finding.kind.value.replace('_', ' ')}: {safe(finding.message)}"])
+        if finding.line is not None and 1 <= finding.line <= len(lines):
+            parts[-1].append(f"    {lines[finding.line - 1].strip()}")
+    if report.warnings:
+        said = [
+            (f"line {warning.line}: " if warning.line else "") + safe(warning.message)
+            for warning in report.warnings
+        ]
+        parts.append([style.paint("The compiler warns", _BOLD), *(f"  {line}" for line in said)])
+    if report.printed:
+        shown = safe_lines(report.printed.removesuffix("\n"))
+        left = len(shown) - _MOST_PRINTED
+        parts.append([
+            style.paint("The kernel printed", _BOLD) + f" (case {safe(str(report.printed_case))})",
+            *(f"  {line}".rstrip() for line in shown[:_MOST_PRINTED]),
+            *([f"  ... and {left:,} more lines"] if left > 0 else []),
+        ])  # fmt: skip
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def assignments_text(found: Sequence[Assignment]) -> list[str]:
+    """Assignments, each in a line."""
+    return table([(safe(one.id), safe(one.title), safe(one.page)) for one in found], "<<<")
+
+
+def _verdict(verdict: str | None, style: Style) -> str:
+    text = safe((verdict or "no verdict").replace("_", " "))
+    return style.paint(text, _COLOURS.get(verdict or "", _RED))
+
+
+def _kind(mode: str) -> str:
+    """A mode as people say it."""
+    return "submission" if mode == "rank" else safe(mode)
+
+
+def _word(state: str) -> str:
+    """A state or a verdict as people say it."""
+    return "stopped" if state == "cancelled" else safe(state.replace("_", " "))
+
+
+def _measured(measured: Measured) -> str:
+    share = "" if measured.cublas_share is None else f", {percent(measured.cublas_share)} of cuBLAS"
+    if measured.gflops is not None:
+        return f"{figures(measured.gflops)} GFLOPS{share}"
+    if measured.gbps is not None:
+        return f"{figures(measured.gbps)} GB/s"
+    return "" if measured.ms_median is None else f"{figures(measured.ms_median)} ms"
+
+
+def figures(value: float) -> str:
+    """Four digits that count."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

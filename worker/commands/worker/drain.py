@@ -1,0 +1,28 @@
+"""`tilelab worker drain`: let a worker finish what it is at, and take no more."""
+
+from __future__ import annotations
+
+import click
+
+from worker.commands.worker.broker import redis_option
+from worker.commands.worker.orders import EXITS, tell_workers, telling_options
+
+
+@click.command(epilog=EXITS)
+@telling_options
+@redis_option
+def drain(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
+    """Let a worker finish its steps and take no more; it stays, and `resume` lets it go on.
+
+    A step that takes longer than the worker's --grace (30 s; with `tilelab up` 5) is given back and done elsewhere.
+
+    WORKER is an id as `status` shows it, or the beginning of one.
+
+    \b
+    Examples:
+      tilelab worker drain gpu-host-1 --wait
+      tilelab worker drain --all
+    """  # noqa: D301 - click reads the escape
+    from worker.contract.fleet import Wanted
+
+    tell_workers(redis, worker, Wanted.DRAIN, everyone=everyone, wait=wait, as_json=as_json)

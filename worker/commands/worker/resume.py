@@ -1,0 +1,26 @@
+"""`tilelab worker resume`: let a worker take work again."""
+
+from __future__ import annotations
+
+import click
+
+from worker.commands.worker.broker import redis_option
+from worker.commands.worker.orders import EXITS, tell_workers, telling_options
+
+
+@click.command(epilog=EXITS)
+@telling_options
+@redis_option
+def resume(worker: str | None, everyone: bool, wait: bool, as_json: bool, redis: str | None) -> None:
+    """Let a worker take work again that was drained, or that took itself out.
+
+    WORKER is an id as `status` shows it, or the beginning of one.
+
+    \b
+    Examples:
+      tilelab worker resume gpu-host-1
+      tilelab worker resume --all --wait
+    """  # noqa: D301 - click reads the escape
+    from worker.contract.fleet import Wanted
+
+    tell_workers(redis, worker, Wanted.WORK, everyone=everyone, wait=wait, as_json=as_json)

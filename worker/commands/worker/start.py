@@ -1,0 +1,141 @@
+"""`tilelab worker start`: the worker itself, in the foreground."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from worker.commands.device import DEFAULT_ARCH, architecture, usable_gpus
+from worker.commands.root import SystemFault, WrongUse
+from worker.commands.submission import cache_folder
+from worker.commands.worker.broker import broker_url, redis_option
+
+if TYPE_CHECKING:
+    from worker.gpu.nvml import GpuFacts
+    from worker.slots.plan import Slot, Wish
+
+
+@click.command(
+    epilog="Exit code: 0 when asked to end, 2 wrong use, 3 not fit, or something that is needed is not there."
+)
+@click.option("--queues", help="What to work for: cpu, gpu or cpu,gpu. Default: what the machine has.")
+@click.option(
+    "--cpu-slots", type=click.IntRange(0, 1024), help="Checks at once. Default: cores that no GPU needs."
+)
+@click.option("--gpus", help="Numbers such as 0,1, or all or none. Default: all that can be used.")
+@click.option(
+    "--grace", type=click.FloatRange(0, 3600), default=30.0, show_default=True, metavar="SECONDS",
+    help="For steps in work when the worker is drained or asked to end; then they are given back.",
+)  # fmt: skip
+@click.option(
+    "--faults", type=click.IntRange(1, 1000), default=5, show_default=True,
+    help="Take no more work after so many faults in a row.",
+)  # fmt: skip
+@click.option(
+    "--allow-missing-isolation",
+    "allow_gaps",
+    is_flag=True,
+    help="Take work though some isolation is missing.",
+)
+@click.option(
+    "--heartbeat",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file to touch every two seconds; old means that it hangs.",
+)
+@click.option(
+    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
+)
+@redis_option
+def start(
+    queues: str | None,
+    cpu_slots: int | None,
+    gpus: str | None,
+    grace: float,
+    faults: int,
+    allow_gaps: bool,
+    heartbeat: Path | None,
+    tell: int | None,
+    redis: str | None,
+) -> None:
+    """Take work from the broker until Ctrl-C, which gives steps in work time to end.
+
+    Tests this machine first, as `selftest` does. Needs the broker's address and nothing else. TILELAB_LOG=json writes
+    what it says for programs.
+
+    \b
+    Examples:
+      REDIS_URL=redis://broker:6379/0 tilelab worker start
+      tilelab worker start --redis redis://broker:6379/0 --gpus 0,1 --cpu-slots 8
+    """  # noqa: D301 - click reads the escape
+    from worker.contract.broker import connect_redis
+    from worker.contract.redis_fleet import RedisFleet
+    from worker.gpu.holding import GpuHeld, held
+    from worker.slots.fitness import DeviceTests
+    from worker.slots.plan import PlanError, Wish, read_queues
+    from worker.slots.supervisor import Options, WorkerParent
+    from worker.supervision.heartbeat import Heartbeat
+    from worker.supervision.output import PartOutput
+
+    url, as_json = broker_url(redis), _log_as_json()
+    try:
+        wish = Wish(None if queues is None else read_queues(queues), cpu_slots, gpus)
+        slots = _slots(wish)
+    except PlanError as error:
+        raise WrongUse(str(error)) from error
+    output = PartOutput(sys.stdout, "worker", as_json=as_json)
+    beat = Heartbeat(heartbeat, tell=tell)
+    options = Options(slots, _environment(url), cache_folder(), grace, faults, heartbeat=beat)
+    tests = DeviceTests(slots, DEFAULT_ARCH, cache_folder(), allow_gaps)
+    try:
+        with held([slot.gpu for slot in slots if slot.gpu is not None]), connect_redis(url) as client:
+            refusal = WorkerParent(options, RedisFleet(client), output, tests).run()
+    except GpuHeld as error:
+        raise SystemFault(str(error)) from error
+    if refusal:
+        raise SystemFault(refusal)
+
+
+def _slots(wish: Wish) -> tuple[Slot, ...]:
+    from worker.slots.plan import plan
+    from worker.supervision.cores import cores
+
+    found = _gpus(wish) if wish.looks_for_gpus else ()
+    slots = plan(wish, found, cores())
+    for slot in slots:
+        architecture(None, slot.gpu)
+    return slots
+
+
+def _gpus(wish: Wish) -> Sequence[GpuFacts]:
+    """Those of this machine; none is as well where none was asked for by name."""
+    from worker.gpu.nvml import NoGPU
+
+    try:
+        return usable_gpus()
+    except NoGPU as reason:
+        if wish.gpus is None and wish.queues != frozenset({"gpu"}):
+            return ()
+        asked = f"--gpus {wish.gpus}" if wish.gpus else "--queues gpu"
+        raise WrongUse(f"{asked}: {reason}") from reason
+
+
+def _log_as_json() -> bool:
+    """What TILELAB_LOG says, by the rules that the slots have for it."""
+    from worker.contract.logging import LogSettingError, configure
+
+    try:
+        configure()
+    except LogSettingError as error:
+        raise SystemFault(str(error)) from error
+    return os.environ.get("TILELAB_LOG", "").lower() == "json"
+
+
+def _environment(url: str) -> Mapping[str, str]:
+    """Of the slots: where the broker is comes from us, however we were told."""
+    ours = {name: value for name, value in os.environ.items() if name != "REDIS_URL_FILE"}
+    return {**ours, "REDIS_URL": url}
