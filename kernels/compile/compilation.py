@@ -6,7 +6,7 @@ To be called inside the sandbox only: by itself the compiler reads any file that
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.compile import diagnostics, nvrtc, prelude, ptx_shape, system_calls
@@ -17,6 +17,7 @@ from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.compile.parameters import mismatch
 from kernels.source.characters import odd_characters
 from kernels.source.conditions import seen_items
+from kernels.source.launched.probe import probe_text, read_values
 from kernels.source.text import Token, scan
 from kernels.verdict import Finding, Severity, Verdict
 
@@ -286,3 +287,17 @@ def _assembler_limit(output: nvrtc.Output, kernel: str) -> Finding:
         )
     message = f"The compiler could not finish with this file ({nvrtc.result_name(output.result)})."
     return Finding(Verdict.COMPILE_ERROR, message)
+
+
+def evaluate(
+    text: str, names: Sequence[str], arch: str, defines: Mapping[str, str], headers: Mapping[str, str]
+) -> Mapping[str, tuple[int, ...]]:
+    """The different values that each name has in the file: one as a rule, none where it is no constant.
+
+    Costs little: the compiler reads the file and stops there.
+
+    raise (NVRTCUnavailable): where there is no compiler
+    """
+    given = {**headers, prelude.NAME: prelude.TEXT}
+    options = [*options_for(arch, defines, fmad=True), "-w"]
+    return read_values(nvrtc.run(FILE, probe_text(text, names), options, given, []).log, names)

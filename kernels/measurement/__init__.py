@@ -1,4 +1,4 @@
-"""What is measured on a GPU, and how a report tells it."""
+"""What is measured on a GPU."""
 
 from __future__ import annotations
 

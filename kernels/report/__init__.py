@@ -1,4 +1,4 @@
-"""The result of one job, as an object and as text."""
+"""The result of one job, and what to try next."""
 
 from __future__ import annotations
 

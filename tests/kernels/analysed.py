@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from kernels.analysis.model import Analysis
-from kernels.compile.compilation import Compilation, compile_source
-from kernels.compile.evaluation import evaluate
+from kernels.compile.compilation import Compilation, compile_source, evaluate
 from kernels.exercise import find_exercise
 from kernels.source.names import Evaluated
 from kernels.verdict import Finding

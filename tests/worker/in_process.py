@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from kernels.compile.compilation import Compilation, compile_source
-from kernels.compile.evaluation import evaluate
+from kernels.compile.compilation import Compilation, compile_source, evaluate
 from kernels.exercise import Exercise, load_exercise
 from kernels.report import Report
 from kernels.source.names import Evaluated

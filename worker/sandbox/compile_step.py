@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kernels.compile import nvrtc
-from kernels.compile.compilation import compile_source
-from kernels.compile.evaluation import evaluate
+from kernels.compile.compilation import compile_source, evaluate
 
 
 def warm_up() -> None:

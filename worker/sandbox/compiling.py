@@ -35,7 +35,7 @@ class CompileRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateRequest:
-    """What kernels.compile.evaluation.evaluate is called with."""
+    """What kernels.compile.compilation.evaluate is called with."""
 
     text: str
     names: tuple[str, ...]

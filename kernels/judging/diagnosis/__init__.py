@@ -1,10 +1,33 @@
-"""What a wrong output says about the mistake behind it."""
+"""What a wrong output says about the mistake behind it.
+
+A diagnosis is only made where the data prove it: the wrong output equals, element for element, what that mistake gives.
+"""
 
 from __future__ import annotations
 
-from kernels.judging.diagnosis.choice import Diagnosis, diagnose
+import numpy as np
+
+from kernels.judging.compare import Mask, Product, Sums, Transposed
+from kernels.judging.diagnosis import products, sums, transposes
+from kernels.judging.diagnosis.outputs import Diagnosis
 
 __all__ = [
     "Diagnosis",
     "diagnose",
 ]
+
+
+def diagnose(output: Product | Sums | Transposed, wrong: Mask) -> tuple[Diagnosis, ...]:
+    """Every explanation that the data prove, the most telling first."""
+    # what a mistake would give may overflow the format that it uses
+    with np.errstate(all="ignore"):
+        found = _explanations(output, wrong)
+    return tuple(diagnosis for diagnosis in found if diagnosis is not None)
+
+
+def _explanations(output: Product | Sums | Transposed, wrong: Mask) -> list[Diagnosis | None]:
+    if isinstance(output, Sums):
+        return [rule(output, wrong) for rule in sums.RULES]
+    if isinstance(output, Transposed):
+        return [rule(output, wrong) for rule in transposes.RULES]
+    return [rule(output, wrong) for rule in products.RULES]
