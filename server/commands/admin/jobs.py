@@ -6,17 +6,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import click
 from sqlalchemy.orm import Session
 
+from kernels.rendering.table import table
+from kernels.rendering.text_safety import safe
 from kernels.verdict import Verdict
-from server.commands.admin.jobs_text import lines_of, shown
 from server.commands.database import database_in_use, in_session
 from server.commands.names import assignment_named, person_named
 from server.commands.revocation import revoke
 from server.grading.models import Job, JobState
-from server.staff.jobs import Filter, whole_job
+from server.staff.jobs import Filter, JobLine, whole_job
 from server.staff.jobs import jobs as find_jobs
 from server.staff.submissions.queries import Asked
 from server.staff.submissions.regrading import begin, plan
@@ -74,7 +76,7 @@ def list_jobs(
         )
         found = find_jobs(session, wanted, limit, now)
     data = [asdict(line) | {"queued_at": line.queued_at.isoformat(timespec="seconds")} for line in found]
-    return Answer(data, "\n".join(lines_of(found)) if found else "There are no such jobs.")
+    return Answer(data, "\n".join(_lines(found)) if found else "There are no such jobs.")
 
 
 @jobs.command()
@@ -91,7 +93,7 @@ def show(session: Session, job: int) -> Answer:
     found = whole_job(session, job, datetime.now(UTC))
     if found is None:
         raise WrongUse(_no_job(job))
-    return Answer(found, "\n".join(shown(found)))
+    return Answer(found, "\n".join(_shown(found)))
 
 
 @jobs.command("retry")
@@ -186,3 +188,53 @@ def _span(text: str) -> timedelta:
     if matched is None:
         raise WrongUse(f"--older-than is {text!r}; a number with s, m, h or d is needed, such as 10m.")
     return timedelta(seconds=int(matched[1]) * _UNITS[matched[2]])
+
+
+def _lines(found: list[JobLine]) -> list[str]:
+    """A table of them."""
+    head = ["job", "queued (UTC)", "state", "verdict", "person", "exercise", "device", "kind"]
+    rows = [
+        [
+            str(line.job), f"{line.queued_at:%Y-%m-%d %H:%M:%S}", line.state, line.verdict or "",
+            safe(line.person), line.exercise, line.device_class, line.kind,
+        ]
+        for line in found
+    ]  # fmt: skip
+    return table([head, *rows], "><<<<<<<", indent=0)
+
+
+def _shown(found: dict[str, Any]) -> list[str]:
+    """One job, with all that happened to it."""
+    first = [
+        "kind",
+        "state",
+        "verdict",
+        "person",
+        "assignment",
+        "submission",
+        "exercise",
+        "device_class",
+        "arch",
+    ]
+    lines = [f"job {found['job']}"]
+    lines += [f"  {name.replace('_', ' ')}: {safe(str(found[name]))}" for name in first if found[name]]
+    moments = [name for name in ("queued_at", "started_at", "ended_at") if found[name]]
+    lines += [f"  {name.removesuffix('_at')}: {found[name]}" for name in moments]
+    if found["position"] is not None:
+        lines.append(f"  position: {found['position']}")
+    if found["wait"]["reason"]:
+        lines.append(f"  {found['wait']['reason']}")
+    for step in found["steps"]:
+        took = f" after {step['seconds']:.1f} s" if step["seconds"] is not None else ""
+        lines.append(f"  step {step['step']}: {step['state']}{took}, queue {step['queue']}")
+        lines += [f"    {_attempt_line(attempt)}" for attempt in step["attempts"]]
+    return lines
+
+
+def _attempt_line(attempt: dict[str, Any]) -> str:
+    parts = [f"attempt {attempt['number']}: {attempt['outcome'] or 'under way'}, sent {attempt['sent_at']}"]
+    if attempt["worker"]:
+        parts.append(f"worker {safe(attempt['worker'])}")
+    if attempt["fault"]:
+        parts.append(safe(attempt["fault"]))
+    return ", ".join(parts)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse, leave
 
 if TYPE_CHECKING:
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 @click.option(
     "--exercises", "folder", type=click.Path(path_type=Path), help="Folder with exercises of your own."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def exercises(
-    name: str | None, starter: bool, ladder: bool, rung: int | None, folder: Path | None, as_json: bool
-) -> None:
+@answering()
+def exercises(name: str | None, starter: bool, ladder: bool, rung: int | None, folder: Path | None) -> Answer:
     """List the exercises, or show the handout of exercise NAME.
 
     A folder with a mistake in it is named after the others; the exit code is 2 then.
@@ -47,17 +45,22 @@ def exercises(
         option = "--starter" if starter else "--ladder" if ladder else "--rung" if rung is not None else None
         if option is not None:
             raise WrongUse(f"{option} needs the name of an exercise.")
-        found, malformed = _all(extra)
-        _list(found, as_json)
-        for error in malformed:
-            WrongUse(str(error)).show()
-        leave(Exit.WRONG_USE if malformed else Exit.ACCEPTED)
-    elif rung is not None:
-        click.echo(_rung(_ladder(_find(name, extra)), rung).source, nl=False)
-    elif ladder:
-        _list_rungs(_ladder(_find(name, extra)), as_json)
-    else:
-        _one(_find(name, extra), starter, as_json)
+        return _listed(*_all(extra))
+    if rung is not None:
+        _write(_rung(_ladder(_find(name, extra)), rung).source)
+    if ladder:
+        rungs = _ladder(_find(name, extra)).rungs
+        return Answer([_rung_summary(one) for one in rungs], "\n".join(map(_rung_text, rungs)))
+    exercise = _find(name, extra)
+    if starter:
+        _write(exercise.starter.read_text("utf-8"))
+    handout = exercise.handout.read_text("utf-8")
+    return Answer(_summary(exercise) | {"handout": handout}, handout)
+
+
+def _write(file: str) -> NoReturn:
+    """A file as it is, also with --json, and the end."""
+    click.echo(file, nl=False)
     leave(Exit.ACCEPTED)
 
 
@@ -88,24 +91,23 @@ def _find(name: str, extra: tuple[Path, ...]) -> Exercise:
         raise WrongUse(str(error)) from error
 
 
-def _list(found: Sequence[Exercise], as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps([_summary(exercise) for exercise in found]))
-        return
-    for exercise in found:
-        click.echo(f"{click.style(exercise.name, bold=True)}: {exercise.title}")
-        for declaration in (*declarations(exercise), signature(exercise)):
-            click.echo(f"    {declaration}")
-        click.echo(f"    tile {exercise.tile}, sizes {', '.join(_sizes(exercise))}")
+def _listed(found: Sequence[Exercise], malformed: Sequence[ExerciseError]) -> Answer:
+    return Answer(
+        lambda: [_summary(exercise) for exercise in found],
+        lambda: "\n".join(map(_text, found)),
+        Exit.WRONG_USE if malformed else Exit.ACCEPTED,
+        [f"tilelab: {error}" for error in malformed],
+    )
 
 
-def _one(exercise: Exercise, starter: bool, as_json: bool) -> None:
-    if starter:
-        click.echo(exercise.starter.read_text("utf-8"), nl=False)
-    elif as_json:
-        click.echo(json.dumps(_summary(exercise) | {"handout": exercise.handout.read_text("utf-8")}))
-    else:
-        click.echo(exercise.handout.read_text("utf-8"), nl=False)
+def _text(exercise: Exercise) -> str:
+    lines = [
+        *declarations(exercise),
+        signature(exercise),
+        f"tile {exercise.tile}, sizes {', '.join(_sizes(exercise))}",
+    ]
+    title = f"{click.style(exercise.name, bold=True)}: {exercise.title}"
+    return "\n".join([title, *(f"    {line}" for line in lines)])
 
 
 def _ladder(exercise: Exercise) -> Ladder:
@@ -129,20 +131,15 @@ def _rung(ladder: Ladder, number: int) -> Rung:
         raise WrongUse(f"The ladder of {ladder.exercise}: {error}.") from error
 
 
-def _list_rungs(ladder: Ladder, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps([_rung_summary(rung) for rung in ladder.rungs]))
-        return
-    for rung in ladder.rungs:
-        click.echo(f"{rung.number:2} {click.style(rung.title, bold=True)}: {rung.idea}")
-        for device_class, figures in rung.figures.items():
-            speeds = (
-                f"{speed:,.0f} at {size:,} ({figures.cublas_share[size]:.1%} of cuBLAS)"
-                for size, speed in figures.gflops.items()
-            )
-            click.echo(f"     {device_class}, GFLOPS: {', '.join(speeds)}")
-        if not rung.figures:
-            click.echo("     not measured yet")
+def _rung_text(rung: Rung) -> str:
+    lines = [f"{rung.number:2} {click.style(rung.title, bold=True)}: {rung.idea}"]
+    for device_class, figures in rung.figures.items():
+        speeds = (
+            f"{speed:,.0f} at {size:,} ({figures.cublas_share[size]:.1%} of cuBLAS)"
+            for size, speed in figures.gflops.items()
+        )
+        lines.append(f"     {device_class}, GFLOPS: {', '.join(speeds)}")
+    return "\n".join(lines if rung.figures else [*lines, "     not measured yet"])
 
 
 def _rung_summary(rung: Rung) -> dict[str, Any]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from kernels.rendering.text_safety import safe
 from worker.client.answers import Submission, read
-from worker.commands.portal.connection import EXITS, page_of, portal, submission_id
-from worker.commands.root import Exit, leave
+from worker.client.portal import Portal
+from worker.commands.answer import Answer, answering
+from worker.commands.portal.connection import EXITS, in_portal, page_of, submission_id
 
 
 @click.command(epilog=EXITS)
-@click.argument("id")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the submission as it is then.")
-def cancel(id: str, as_json: bool) -> None:  # noqa: A002 - the argument's name
+@click.argument("id", callback=lambda *given: submission_id(given[-1]))
+@in_portal
+@answering("Print one JSON object: the submission as it is then.")
+def cancel(asked: Portal, id: str) -> Answer:  # noqa: A002 - the argument's name
     """Stop the grading of the submission ID; its page's address will do for ID.
 
     Where no worker had begun it, it is no attempt.
@@ -24,12 +24,8 @@ def cancel(id: str, as_json: bool) -> None:  # noqa: A002 - the argument's name
     Example:
       tilelab cancel 5d2c6e0f8a1b4c3d
     """  # noqa: D301 - click reads the escape
-    public_id = submission_id(id)
-    with portal() as asked:
-        found = asked.cancel(public_id)
-        text = json.dumps(found, ensure_ascii=True) if as_json else _text(read(Submission, found), asked.url)
-    click.echo(text)
-    leave(Exit.ACCEPTED)
+    found = asked.cancel(id)
+    return Answer(found, lambda: _text(read(Submission, found), asked.url))
 
 
 def _text(found: Submission, url: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,6 +20,8 @@ from worker.commands.root import Exit, SystemFault, WrongUse
 
 if TYPE_CHECKING:
     from worker.client.account import Account
+
+T = TypeVar("T")
 
 EXITS = "Exit code: 0 done, 2 wrong use, 3 the portal or the way to it is at fault."
 
@@ -44,6 +47,17 @@ def portal(account: Account | None = None) -> Iterator[Portal]:
         raise WrongUse(f"{told}{_when(error)}") from error
     except PortalError as error:
         raise SystemFault(str(error)) from error
+
+
+def in_portal(command: Callable[..., T]) -> Callable[..., T]:
+    """Call a command with the portal first; what goes wrong there ends it in one line, until its answer is shown."""
+
+    @functools.wraps(command)
+    def opened(*arguments: Any, **options: Any) -> T:
+        with portal() as asked:
+            return command(asked, *arguments, **options)
+
+    return opened
 
 
 def submission_id(text: str) -> str:
