@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types client check format docs screenshots lock fuzz fuzz-api races race-faults rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint types client check format docs screenshots lock fuzz fuzz-api races race-faults rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -19,10 +19,16 @@ run: ## install, then run everything on this machine with a demo course, until C
 	@bin/setup run
 	@exec .venv/bin/tilelab up --demo --port $(PORT) $(if $(DATA),--data "$(DATA)")
 
-test: ## every test that this machine can run (T=path or T="-k word" for some of them)
+# Hundreds of processes start here; none shall compile all sources again.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal
+
+test: ## the short suite, a few minutes (T=path or T="-k word" for some of it)
 	@bin/setup dev
-	@# hundreds of processes start here; none shall translate all sources anew
-	@PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal $(T)
+	@$(PYTEST) -m "not long" $(T)
+
+test-all: ## every test that this machine can run (T=path or T="-k word" for some of them)
+	@bin/setup dev
+	@$(PYTEST) $(T)
 
 lint: ## ruff: rules and formatting; import-linter: which room may import which
 	@bin/setup dev

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-# PostgreSQL and Redis
-pytest_plugins = ["tests.services.fixtures"]
+# PostgreSQL and Redis; the option --seconds
+pytest_plugins = ["tests.services.fixtures", "tests.seconds"]
 
 if TYPE_CHECKING:
     from tests.worker.kept_processes import KeptProcesses
@@ -44,6 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Whoever has a time limit of minutes begins, so that no process is left alone with it at the end. That also keeps
     those in one process, one after the other: several whole installations at a time are too much for two cores.
     """
+    if unsaid := reasons_missing(items):
+        raise pytest.UsageError(f"marked `long` without a reason: {', '.join(unsaid)}")
     items.sort(key=lambda item: not _takes_minutes(item, float(config.getini("timeout"))))
     if "gpu" in config.option.markexpr:
         return
@@ -51,6 +53,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(skip)
+
+
+def reasons_missing(items: list[pytest.Item]) -> list[str]:
+    """Tests with a mark `long` that does not say in one text why."""
+    return [
+        item.nodeid
+        for item in items
+        if any(not (len(mark.args) == 1 and mark.args[0]) for mark in item.iter_markers("long"))
+    ]
 
 
 def _takes_minutes(item: pytest.Item, usual: float) -> bool:

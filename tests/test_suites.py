@@ -1,0 +1,48 @@
+"""`make test` and `make test-all`: the mark `long` divides the tests between them, and loses none."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import reasons_missing
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ["tests/cheats", "tests/services"]
+
+
+def recipe_of(target: str) -> str:
+    found = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def collected(*options: str) -> set[str]:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *options, *FOLDERS]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return {line for line in printed.splitlines() if "::" in line}
+
+
+def test_the_short_suite_leaves_out_what_is_marked_and_the_whole_one_nothing():
+    assert '-m "not long"' in recipe_of("test")
+    assert "$(PYTEST) $(T)" in recipe_of("test-all")
+
+
+def test_every_test_is_in_the_short_suite_or_is_marked_long():
+    short, marked, every = collected("-m", "not long"), collected("-m", "long"), collected()
+
+    assert short
+    assert marked
+    assert short | marked == every
+    assert not short & marked
+
+
+@pytest.mark.parametrize(("reason", "refused"), [(["starts a browser"], False), ([], True), ([""], True)])
+def test_a_test_that_is_marked_long_says_why(request, reason, refused):
+    request.node.add_marker(pytest.mark.long(*reason))
+
+    assert bool(reasons_missing([request.node])) is refused
