@@ -15,7 +15,6 @@ from server.accounts import service
 from server.database.engine import connect
 from server.database.schema import upgrade
 from tests.rights.walk import ACTS_OF_A_WORLD, Walk, walk
-from tests.server import made_once
 
 _PROGRESS_SECONDS = 20.0
 
@@ -25,7 +24,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("acts", type=int, nargs="?", default=20_000)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
     options = parser.parse_args(arguments)
-    made_once.keep()
     vars(service)["_HASHER"] = PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1)
     began = told = time.monotonic()
     done, seed = Walk(), options.seed

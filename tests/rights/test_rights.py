@@ -14,11 +14,8 @@ from server.staff.roster import invitations
 from server.staff.roster import plan as roster_plan
 from server.staff.roster import views as roster_views
 from tests.rights.walk import Walk, walk
-from tests.server import made_once
 from tests.server.conftest import cheap_hashes
 from tests.server.databases import migrated_file
-
-made_once.keep()
 
 _A_FEW = 250
 

@@ -1,27 +1,34 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from argon2 import PasswordHasher
 
 from server.accounts import service
-from tests.server import made_once
 from tests.server.databases import (
     database_url,
     engine,
+    kept_engines,
+    kept_file,
     kept_tables,
     made,
     migrated_file,
     migrated_url,
+    on_each_database,
     postgres_engine,
     sqlite_url,
 )
 from tests.services.connections import no_connection_is_left
 
-made_once.keep()
+if TYPE_CHECKING:
+    from tests.server.web.conftest import KeptApp
 
 __all__ = [
     "database_url",
     "engine",
+    "kept_engines",
+    "kept_file",
     "kept_tables",
     "made",
     "migrated_file",
@@ -30,6 +37,16 @@ __all__ = [
     "postgres_engine",
     "sqlite_url",
 ]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    on_each_database(metafunc)
+
+
+@pytest.fixture(scope="session")
+def kept_apps() -> dict[str, KeptApp]:
+    """By the address of their database: to make one takes longer than most tests of a page."""
+    return {}
 
 
 @pytest.fixture(autouse=True)

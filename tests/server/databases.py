@@ -1,7 +1,8 @@
 """Both kinds of database as fixtures, with all tables and nothing in them.
 
 The tables are made once in a test process, as an operator makes them: a migration takes longer than most tests. For
-each test SQLite's file is copied, and PostgreSQL's database emptied.
+each test SQLite's file is copied, and PostgreSQL's database emptied. Each stays at one address, so that its engine
+serves all tests of the process: it knows the statements that earlier tests compiled.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
 
 
 @pytest.fixture(scope="session")
+def kept_file(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> KeptFile:
+    return KeptFile(migrated_file, tmp_path_factory.mktemp("kept") / "tilelab.db")
+
+
+@pytest.fixture(scope="session")
 def kept_tables(postgres: PostgresServer) -> KeptTables:
     return KeptTables(postgres)
 
@@ -47,24 +53,47 @@ def migrated_url(kept_tables: KeptTables) -> str:
     return kept_tables.emptied()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(scope="session")
+def kept_engines() -> dict[str, Engine]:
+    """By address. Between tests they have no connection."""
+    return {}
+
+
+def on_each_database(metafunc: pytest.Metafunc) -> None:
+    """Run a test that asks for `database_url` on SQLite, and in the whole suite on PostgreSQL, too."""
+    own = [mark for mark in metafunc.definition.iter_markers("parametrize") if "database_url" in mark.args[0]]
+    if "database_url" in metafunc.fixturenames and not own:
+        both = metafunc.definition.get_closest_marker("both_databases")
+        marks = [] if both else [pytest.mark.long("the short suite has the same on SQLite")]
+        kinds = ["sqlite", pytest.param("postgresql", marks=marks)]
+        metafunc.parametrize("database_url", kinds, indirect=True)
+
+
+@pytest.fixture
 def database_url(request: pytest.FixtureRequest) -> str:
     """The address of SQLite's, then of PostgreSQL's."""
-    url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "migrated_url")
-    return url
+    kind = "kept_file" if request.param == "sqlite" else "kept_tables"
+    kept: KeptFile | KeptTables = request.getfixturevalue(kind)
+    return kept.emptied()
 
+
+ON_BOTH = pytest.mark.both_databases
+"""For locks, claims, upserts and whatever else the two do in ways of their own: both in the short suite, too."""
 
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For what one kind of database shows as well as both."""
 
 ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-"""For what only it does, and for pages that the browser's tests walk through on SQLite."""
+"""For what only it does."""
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
+def engine(database_url: str, kept_engines: dict[str, Engine]) -> Iterator[Engine]:
     """SQLite, then PostgreSQL."""
-    yield from _opened(database_url)
+    if database_url not in kept_engines:
+        kept_engines[database_url] = connect(database_url)
+    yield kept_engines[database_url]
+    kept_engines[database_url].dispose()
 
 
 @pytest.fixture
@@ -73,7 +102,8 @@ def postgres_engine(postgres_url: str) -> Iterator[Engine]:
     engine = connect(postgres_url)
     Base.metadata.create_all(engine)
     engine.dispose()
-    yield from _opened(postgres_url)
+    yield engine
+    engine.dispose()
 
 
 @pytest.fixture
@@ -82,10 +112,18 @@ def made(engine: Engine) -> Sessions:
     return sessions(engine)
 
 
-def _opened(url: str) -> Iterator[Engine]:
-    engine = connect(url)
-    yield engine
-    engine.dispose()
+class KeptFile:
+    """One SQLite database, replaced by an empty one from test to test."""
+
+    def __init__(self, template: Path, file: Path) -> None:
+        self._template, self._file = template, file
+
+    def emptied(self) -> str:
+        """Its address. Nobody may be connected."""
+        for old in self._file.parent.glob(f"{self._file.name}*"):
+            old.unlink()
+        shutil.copy(self._template, self._file)
+        return f"sqlite:///{self._file}"
 
 
 class KeptTables:

@@ -20,6 +20,9 @@ from server.accounts.limits import (
 )
 from server.accounts.models import RateCount
 from server.database.engine import Sessions
+from tests.server.databases import ON_BOTH
+
+pytestmark = ON_BOTH
 
 NOW = datetime(2026, 3, 2, 9, 4, tzinfo=UTC)
 GUESS = Limit("guess", 3, timedelta(minutes=10))

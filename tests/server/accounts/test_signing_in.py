@@ -109,7 +109,9 @@ def test_a_cookie_of_an_attackers_choice_is_not_kept(portal, ada):
 
 
 def test_over_https_the_cookie_is_bound_to_this_host(portal, ada):
-    object.__setattr__(portal.app.extensions["tilelab"].settings, "public_url", "https://tilelab.example")
+    site = portal.app.extensions["tilelab"]
+    told = replace(site.settings, public_url="https://tilelab.example")
+    portal.app.extensions["tilelab"] = replace(site, settings=told)
     cookie = sign_in(stranger(portal)).headers["Set-Cookie"]
     assert cookie.startswith("__Host-tilelab=")
     assert "; Secure" in cookie

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
 from server.database.engine import connect
 
 
-@pytest.fixture(autouse=True)
-def engines_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here engines are tried: none has the dialect of another test's, and with it listeners that it was not given."""
-    monkeypatch.setattr("server.database.engine.create_engine", create_engine)
+@pytest.fixture
+def kept_engines() -> dict[str, Engine]:
+    """None: here engines are tried, and each test has its own."""
+    return {}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

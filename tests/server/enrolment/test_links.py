@@ -14,11 +14,8 @@ from server.accounts.service import disable, good_tokens, set_password
 from server.courses.models import Membership, Role
 from server.enrolment.links import use_link
 from server.operations.erase import erase_person
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of, stranger
-
-pytestmark = ON_POSTGRESQL
 
 PASSWORD = "two green teapots"
 PURPOSES = list(LinkPurpose)

@@ -12,7 +12,10 @@ import pytest
 from server.database.engine import Sessions
 from server.fleet.models import Worker
 from server.fleet.service import copy_workers, device_classes, known_workers, live, slots
+from tests.server.databases import ON_BOTH
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
+
+pytestmark = ON_BOTH
 
 BEAT = 1_800_000_000.0
 NOW = datetime.fromtimestamp(BEAT, UTC)

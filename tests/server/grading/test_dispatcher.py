@@ -22,11 +22,14 @@ from server.recording.record import Recorded, record
 from server.settings import Settings
 from server.submissions.changes import cancel
 from tests.server.course import NOW, ACourse, check_result, result_of, step_of
+from tests.server.databases import ON_BOTH
 from tests.server.grading.redis_stand_in import StandIn
 from worker.commands.root import tilelab
 from worker.contract.claims import Stand
 from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
 from worker.supervision.heartbeat import Heartbeat
+
+pytestmark = ON_BOTH
 
 LEASE = 20.0
 

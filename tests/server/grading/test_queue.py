@@ -17,8 +17,11 @@ from server.grading.dispatching.dispatch import take
 from server.grading.models import Job, Step, StepState
 from server.grading.queue import PROMPT, Place, place_of, places
 from tests.server.course import NOW, WORKER, ACourse, step_of
+from tests.server.databases import ON_BOTH
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
+
+pytestmark = ON_BOTH
 
 
 @pytest.fixture

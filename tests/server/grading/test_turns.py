@@ -14,7 +14,10 @@ from server.grading.models import Job, JobKind, Priority, Source, Step
 from server.grading.turns import Turns, advance, queues_waiting
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse
+from tests.server.databases import ON_BOTH
 from worker.contract.messages import CPU_QUEUE, StepKind
+
+pytestmark = ON_BOTH
 
 BURST = 500
 

@@ -16,13 +16,10 @@ from server.standings.service import freeze
 from server.submissions.changes import retry
 from server.submissions.models import Mode
 from tests.server.course import NOW, later
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.standings.results import checked, measure, modelled, public_id, ranked
 from tests.server.standings.test_board_page import lines
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of, stranger
-
-pytestmark = ON_POSTGRESQL
 
 HISTORY = "/courses/gpu/tiled/history"
 

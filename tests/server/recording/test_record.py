@@ -36,7 +36,10 @@ from tests.server.course import (
     result_of,
     step_of,
 )
+from tests.server.databases import ON_BOTH
 from worker.contract.messages import CPU_QUEUE, MessageError, StepKind, StepResult, Ticket, encode
+
+pytestmark = ON_BOTH
 
 
 @pytest.fixture

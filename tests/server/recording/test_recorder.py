@@ -22,10 +22,13 @@ from server.grading.models import Job, StepState
 from server.recording import recorder as recording
 from server.recording.recorder import Recorder
 from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, step_of
+from tests.server.databases import ON_BOTH
 from tests.server.grading.redis_stand_in import StandIn
 from worker.contract.claims import Stand
 from worker.contract.messages import CPU_QUEUE, VERSION, encode
 from worker.supervision.heartbeat import Heartbeat
+
+pytestmark = ON_BOTH
 
 
 @pytest.fixture

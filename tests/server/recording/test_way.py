@@ -9,7 +9,10 @@ from server.grading.models import Job, JobState, Result, StepState
 from server.recording.record import Recorded, record
 from server.standings.service import board
 from tests.server.course import NOW, SOURCE, ACourse, check_result, later, measure_result, step_of
+from tests.server.databases import ON_BOTH
 from worker.contract.messages import CPU_QUEUE, StepKind, StepMessage, decode, encode
+
+pytestmark = ON_BOTH
 
 
 def test_a_right_kernel_is_checked_and_measured_and_stands_on_the_board(made: Sessions) -> None:

@@ -9,13 +9,9 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from server.courses.models import Role
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
-
-# PostgreSQL refuses more than SQLite does; the many tries here are made on one of them.
-pytestmark = ON_POSTGRESQL
 
 TYPED = (
     "'; --", "%", "_", "\\", "1e400", "-1", "0", "9" * 60, "nan", "💥" * 30, "\r\n", "<b>", "{{7*7}}",

@@ -15,12 +15,9 @@ from server.courses.models import Assignment, Counts, Course, Extension, Role
 from server.fleet.models import Worker
 from server.fleet.service import GONE
 from tests.server.course import NOW
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
 from worker.contract.fleet import WorkerRecord, WorkerState
-
-pytestmark = ON_POSTGRESQL
 
 PAGE = "/staff/gpu/assignments"
 VIENNA = ZoneInfo("Europe/Vienna")

@@ -25,7 +25,6 @@ from server.staff.attention import attention
 from server.staff.roster.service import Wanted as WantedMembers
 from server.staff.roster.service import roster
 from tests.server.course import AFTER_ANY_PAUSE, NOW
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of, stranger
@@ -33,8 +32,6 @@ from worker.contract.broker import connect_redis
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE
 from worker.contract.redis_fleet import RedisFleet
-
-pytestmark = ON_POSTGRESQL
 
 READ = (
     "", "roster", "roster.csv", "assignments", "assignments/tiled", "submissions", "submissions/state", "regrade",

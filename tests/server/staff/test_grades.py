@@ -15,12 +15,9 @@ from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import Terms, create_assignment
 from server.staff.grades.gradebook import gradebook, grades_csv
 from tests.server.course import NOW
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import counted_queries, handed_in
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
-
-pytestmark = ON_POSTGRESQL
 
 PAGE = "/staff/gpu/grades"
 DAY = timedelta(days=1)

@@ -21,13 +21,10 @@ from server.staff.submissions.queries import Asked, listing
 from server.staff.submissions.regrading import begin, plan
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.staff.graded import handed_in, judged, newest_job
 from tests.server.standings.results import measure, ranked
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import BrowserClient, client_of
-
-pytestmark = ON_POSTGRESQL
 
 PAGE = "/staff/gpu/submissions"
 REGRADE = "/staff/gpu/regrade"

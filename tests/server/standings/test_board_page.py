@@ -18,13 +18,10 @@ from server.standings.models import Standing
 from server.standings.service import freeze
 from server.submissions.models import Submission
 from tests.server.course import NOW, later
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.standings.results import checked, modelled, ranked
 from tests.server.standings.test_service import _fill
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of, stranger
-
-pytestmark = ON_POSTGRESQL
 
 BOARD = "/courses/gpu/tiled/board/h200"
 

@@ -22,7 +22,10 @@ from server.standings.service import Board, board, rebuild, score_of
 from server.submissions.changes import retry
 from server.submissions.models import Mode, Submission
 from tests.server.course import NOW, ACourse, check_result, later, measure_result
+from tests.server.databases import ON_BOTH
 from worker.contract.messages import CPU_QUEUE, StepResult
+
+pytestmark = ON_BOTH
 
 GPU = "gpu.h200"
 

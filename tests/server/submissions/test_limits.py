@@ -347,7 +347,7 @@ def test_many_assignments_take_no_more_queries_than_one_and_each_has_its_own(cou
     asked: list[int] = []
     with made.begin() as session:
         assignments = session.scalars(select(Assignment).order_by(Assignment.id)).all()
-        event.listen(session.bind, "before_cursor_execute", lambda *_: asked.append(1))
+        event.listen(session.connection(), "before_cursor_execute", lambda *_: asked.append(1))
         mine, other = allowances(session, assignments, person, later(200)).values()
         for_two = len(asked)
         asked.clear()

@@ -25,7 +25,10 @@ from server.submissions.refusals import (
 )
 from server.submissions.service import HandedIn, accept, latest_job
 from tests.server.course import NOW, SOURCE, ACourse, later
+from tests.server.databases import ON_BOTH
 from worker.contract.fleet import WorkerRecord, WorkerState
+
+pytestmark = ON_BOTH
 
 
 @pytest.fixture

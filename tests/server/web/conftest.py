@@ -1,20 +1,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
 from server.accounts.models import Person
 from server.accounts.service import create_token
 from server.courses.models import Role
-from server.database.engine import connect, sessions
+from server.database.engine import sessions
 from server.settings import Settings
+from server.submissions.progress.live import attach_live
 from server.submissions.progress.streams import hub_of
 from server.web.app import create_app
+from server.http.arrival import BodySizes
+from server.http.bounded import Bounded
+from server.accounts.identity import owner_of
 from tests.server.course import ACourse
 
 NOBODY = "redis://127.0.0.1:1/0"
@@ -60,11 +66,34 @@ def settings(database_url: str, redis_url: str = NOBODY) -> Settings:
     return Settings(database_url=database_url, redis_url=redis_url)
 
 
+@dataclass
+class KeptApp:
+    """An application that serves many tests, as it was when it was made."""
+
+    app: Flask
+    made_with: dict[str, Any]
+
+    @classmethod
+    def make(cls, database_url: str) -> KeptApp:
+        app = create_app(settings(database_url))
+        return cls(app, dict(app.extensions))
+
+    def renewed(self) -> Flask:
+        """The application without what an earlier test did to it."""
+        self.app.extensions.clear()
+        self.app.extensions |= self.made_with
+        site = self.app.extensions["tilelab"]
+        attach_live(self.app, site)
+        answered = partial(Flask.wsgi_app, self.app)
+        self.app.wsgi_app = Bounded(answered, BodySizes(), partial(owner_of, site))  # type: ignore[method-assign]
+        return self.app
+
+
 @pytest.fixture
-def portal(database_url: str):
-    engine = connect(database_url)
-    app = create_app(settings(database_url))
+def portal(database_url: str, engine: Engine, kept_apps: dict[str, KeptApp]):
+    if database_url not in kept_apps:
+        kept_apps[database_url] = KeptApp.make(database_url)
+    app = kept_apps[database_url].renewed()
     yield Portal(app, ACourse.make(sessions(engine)), app.test_client())
     hub_of(app).stop()
-    app.extensions["tilelab"].engine.dispose()
-    engine.dispose()
+    kept_apps[database_url].made_with["tilelab"].engine.dispose()

@@ -22,13 +22,9 @@ from server.courses.service import create_assignment
 from server.grading.models import Job
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import SOURCE, Portal
 from tests.server.web.signed_in import COOKIE, BrowserClient, client_of
-
-# What is decided is the same on either database.
-pytestmark = ON_POSTGRESQL
 
 MATRIX = tomllib.loads(Path(__file__).with_name("access_matrix.toml").read_text("utf-8"))
 ROLES: tuple[str, ...] = tuple(MATRIX["roles"])

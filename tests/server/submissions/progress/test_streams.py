@@ -22,14 +22,11 @@ from server.submissions.progress.jobs import read_statuses
 from server.submissions.progress.phases import Progress
 from server.submissions.progress.streams import hub_of
 from tests.server.course import NOW, later, step_of
-from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.graded import graded, handed_in, taken
 from tests.server.submissions.progress.streaming import Stream, opened
 from tests.server.web.signed_in import client_of
 from worker.contract.broker import connect_redis
 from worker.contract.hints import channel
-
-pytestmark = ON_POSTGRESQL
 
 LONG = 30.0
 
