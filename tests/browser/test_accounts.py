@@ -16,6 +16,10 @@ from tests.browser.deployment import Deployment
 from tests.browser.signing_in import sign_in
 from tests.browser.viewports import NARROW, WIDE
 
+pytestmark = pytest.mark.long(
+    "the short suite has one way through the browser, in test_course.py, and tests these pages without one"
+)
+
 PASSWORD = "two green teapots"
 PHONE = pytest.mark.parametrize("viewport", [NARROW], ids=["narrow"])
 

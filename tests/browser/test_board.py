@@ -10,6 +10,10 @@ from tests.browser.viewports import NARROW, WIDE
 from tests.server.course import later
 from tests.server.standings.results import ranked
 
+pytestmark = pytest.mark.long(
+    "the short suite has one way through the browser, in test_course.py, and tests these pages without one"
+)
+
 BOARD = "/courses/gpu/tiled/board/h200"
 HISTORY = "/courses/gpu/tiled/history"
 

@@ -15,6 +15,8 @@ from tests.browser.deployment import Deployment
 from tests.browser.signing_in import sign_in
 from tests.browser.test_editor import DROP
 
+_LONG = pytest.mark.long("the short suite has one of these ways")
+
 COURSE = "/courses/demo/"
 SUBMITTED = re.compile(r"/submissions/[0-9a-f]{16}")
 UNSOLVED = "Matrix multiplication, one thread for one element"
@@ -56,6 +58,7 @@ def handed_in(page: Page, portal: Deployment) -> str:
     return answer.text()
 
 
+@_LONG
 def test_from_the_start_to_what_is_due_and_its_handout(student, portal):
     student.goto(portal.url)
     expect(student.get_by_role("heading", level=1)).to_have_text("Due next")
@@ -67,6 +70,7 @@ def test_from_the_start_to_what_is_due_and_its_handout(student, portal):
     student.wait_for_url(f"**{COURSE}")
 
 
+@_LONG
 def test_the_starter_is_downloaded_as_a_file(student, portal, tmp_path: Path):
     open_assignment(student, portal)
     with student.expect_download() as download:
@@ -92,6 +96,7 @@ def test_edit_and_check_and_hand_in(student, portal):
     expect(rows.nth(2)).to_contain_text("check")
 
 
+@_LONG
 def test_a_file_is_handed_in(student, portal):
     open_assignment(student, portal)
     given = {"name": "mine.cu", "mimeType": "", "buffer": b"// from a file\n"}
@@ -101,6 +106,7 @@ def test_a_file_is_handed_in(student, portal):
     assert handed_in(student, portal) == "// from a file\n"
 
 
+@_LONG
 def test_a_file_that_is_dropped_is_handed_in(student, portal):
     open_assignment(student, portal)
     editor(student).evaluate(DROP, ["dropped.cu", "// dropped\n"])
@@ -108,6 +114,7 @@ def test_a_file_that_is_dropped_is_handed_in(student, portal):
     assert handed_in(student, portal) == "// dropped\n"
 
 
+@_LONG
 def test_a_draft_is_there_again_and_gone_when_it_is_handed_in(student, portal):
     open_assignment(student, portal, "naive")
     write(student, "// half a thought\n")
@@ -128,6 +135,7 @@ def test_a_draft_is_there_again_and_gone_when_it_is_handed_in(student, portal):
     expect(student.get_by_text("draft of")).to_have_count(0)
 
 
+@_LONG
 def test_what_was_wrong_is_marked_where_it_is_changed(student, portal):
     address = portal.hand_in(portal.person("student"), "demo/tiled", RACE)
     for _ in range(240):
@@ -142,6 +150,7 @@ def test_what_was_wrong_is_marked_where_it_is_changed(student, portal):
     expect(editor(student)).to_be_focused()
 
 
+@_LONG
 def test_a_button_pressed_twice_hands_in_once(student, portal):
     open_assignment(student, portal, "coarsened")
     write(student, "// once\n")
@@ -151,6 +160,7 @@ def test_a_button_pressed_twice_hands_in_once(student, portal):
     expect(student.get_by_role("table").get_by_role("row")).to_have_count(2)
 
 
+@_LONG
 def test_what_cannot_be_taken_comes_back_as_it_was_typed(student, portal, complaints):
     complaints.allow("422")
     open_assignment(student, portal)
@@ -177,6 +187,7 @@ def plain(browser: Browser, portal: Deployment) -> Iterator[Page]:
         yield page
 
 
+@_LONG
 def test_without_scripts_it_is_read_and_handed_in(plain, portal):
     plain.goto(portal.url)
     plain.get_by_role("link", name=UNSOLVED).first.click()
@@ -186,6 +197,7 @@ def test_without_scripts_it_is_read_and_handed_in(plain, portal):
     assert handed_in(plain, portal) == "// without scripts\n"
 
 
+@_LONG
 def test_without_scripts_a_file_counts_instead_of_the_text(plain, portal):
     open_assignment(plain, portal)
     given = {"name": "mine.cu", "mimeType": "", "buffer": b"// a file, no script\n"}
@@ -194,6 +206,7 @@ def test_without_scripts_a_file_counts_instead_of_the_text(plain, portal):
     assert handed_in(plain, portal) == "// a file, no script\n"
 
 
+@_LONG
 def test_without_scripts_a_file_that_is_no_source_keeps_what_was_typed(plain, portal):
     open_assignment(plain, portal)
     plain.get_by_label("Your kernel").fill("// typed for hours\n")
@@ -204,6 +217,7 @@ def test_without_scripts_a_file_that_is_no_source_keeps_what_was_typed(plain, po
     expect(plain.get_by_label("Your kernel")).to_have_value("// typed for hours\n")
 
 
+@_LONG
 def test_it_is_handed_in_by_keyboard_alone(student, portal):
     open_assignment(student, portal)
     student.keyboard.press("Tab")

@@ -15,6 +15,10 @@ from tests.browser.pages import PAGES, Shown
 from tests.browser.signing_in import sign_in
 from tests.server.web.conftest import settings
 
+pytestmark = pytest.mark.long(
+    "the short suite has one way through the browser, in test_course.py, and tests these pages without one"
+)
+
 DEMO = [each for each in PAGES if not each.measured and "{" not in each.address]
 MEASURED = [each for each in PAGES if each.measured]
 

@@ -15,6 +15,10 @@ from tests.browser.deployment import Deployment
 from tests.browser.opening import unfold_and_thin
 from tests.browser.signing_in import sign_in
 
+pytestmark = pytest.mark.long(
+    "the short suite has one way through the browser, in test_course.py, and tests these pages without one"
+)
+
 ROOT = Path(__file__).parents[2]
 RACE = (ROOT / "samples" / "missing_barrier.cu").read_text()
 RIGHT = (ROOT / "kernels" / "exercises" / "tiled" / "solution.cu").read_text()

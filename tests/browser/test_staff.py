@@ -13,6 +13,10 @@ from tests.browser.accessible import assert_accessible
 from tests.browser.signing_in import sign_in
 from tests.browser.viewports import NARROW
 
+pytestmark = pytest.mark.long(
+    "the short suite has one way through the browser, in test_course.py, and tests these pages without one"
+)
+
 DESK = "/staff/demo"
 # That a worker has graded something, on a machine that has much else to do.
 LONG = 180_000

@@ -12,6 +12,10 @@ from tests.faults.house import House
 from tests.faults.parts import parts
 from tests.faults.text import text_of
 
+pytestmark = pytest.mark.long(
+    "takes minutes; the short suite ends each process once, in tests/server/grading/test_processes.py"
+)
+
 # what hangs is noticed after half a minute at the earliest: that is for the long campaign
 SHORT = Plan(
     submissions=14, faults=10, seed=5, seconds=20.0, drain_seconds=300.0, students=4, without="hanging"

@@ -26,7 +26,12 @@ REASON = why_not()
 LEASE_SECONDS = 3
 SECONDS = 120.0
 
-pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there are hosts")
+pytestmark = [
+    pytest.mark.skipif(bool(REASON), reason=REASON or "there are hosts"),
+    pytest.mark.long(
+        "takes minutes; the short suite has late results in tests/server/grading/test_record.py"
+    ),
+]
 
 
 class Broker(RedisServer):

@@ -5,6 +5,7 @@ import pytest
 from kernels.compile.bundle import header_folder, header_texts
 from kernels.compile.compilation import DEFAULT_ARCH, Compilation, compile_source
 from kernels.source.headers import HEADERS, HeaderKind
+from tests.marks import some_of
 
 KERNEL = "__global__ void K(float *P) { P[threadIdx.x] = 1; }\n"
 # These take seconds each to compile; two of them stand for the rest, which share their headers.
@@ -23,11 +24,17 @@ def compiles(text, cache) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", [*QUICK, "cuda/barrier", "cooperative_groups.h"])
+@pytest.mark.parametrize(
+    "name",
+    some_of(
+        [*QUICK, "cuda/barrier", "cooperative_groups.h"], 6, str, "the short suite has one of six headers"
+    ),
+)
 def test_every_allowed_header_can_be_included(name, cache):
     assert compiles(f"#include <{name}>\n{KERNEL}", cache)
 
 
+@pytest.mark.long("the short suite includes them one by one")
 def test_all_allowed_headers_together(cache):
     assert compiles("".join(f'#include "{name}"\n' for name in HEADERS) + KERNEL, cache)
 

@@ -21,6 +21,7 @@ from tests.kernels.device.counted import FOLDER
 from tests.marks import linux
 from worker.sandbox.disassembling import disassemble
 
+_LONG = pytest.mark.long("counts ten kernels at two sizes; the short suite has the formulas by hand")
 H200 = device_named("h200")
 
 
@@ -119,6 +120,7 @@ def _light(each: Measured, width: int) -> Light:
     )
 
 
+@_LONG
 @linux
 @pytest.mark.parametrize("at", range(len(WIDTHS)))
 def test_no_kernel_was_measured_faster_than_its_bound_and_the_bounds_rank_as_measured(at):
@@ -140,6 +142,7 @@ def _ranks(numbers: list[float]) -> list[float]:
     ]
 
 
+@_LONG
 @linux
 def test_a_block_does_the_same_for_each_further_column():
     each = MEASURED[3]
@@ -148,6 +151,7 @@ def test_a_block_does_the_same_for_each_further_column():
     assert {name: blocks * number for name, number in _block(each, 1024).items()}.items() <= whole.items()
 
 
+@_LONG
 @linux
 def test_what_limits_a_kernel_is_what_is_wrong_with_it():
     limits = {f"{each.kernel} {each.tile}": _light(each, 2048).limit for each in MEASURED}

@@ -296,6 +296,7 @@ def test_a_missing_barrier_does_not_break_the_table():
     assert thread_rows(table, FIRST) == execution_phases()
 
 
+@pytest.mark.long("the short suite has the notes of other kernels")
 def test_an_endless_kernel_has_a_note():
     table = table_of(wrong("endless_phase_loop"), "tiled")
     assert "does not come to an end" in table.note or "more than is followed" in table.note

@@ -75,6 +75,7 @@ def test_s3b_two_tiles_of_16_take_2_kib_and_a_block_waits_twice_a_phase():
     assert found["barriers"].counted == found["barriers"].expected == 2 * 16
 
 
+@pytest.mark.long("the short suite has the other formulas")
 def test_s4d_coarsening_by_4_divides_the_loads_of_m():
     found = rows(solution("coarsened"), "coarsened", 256, 32)
     assert found["load_requests"].counted == found["load_requests"].expected == 20_480  # as an H200 counts it

@@ -17,6 +17,8 @@ from tests.rights.walk import Walk, walk
 from tests.server.conftest import cheap_hashes
 from tests.server.databases import migrated_file
 
+_LONG = pytest.mark.long("walks on with a fault put in; the short suite walks once without")
+
 _A_FEW = 250
 
 __all__ = ["cheap_hashes", "migrated_file"]
@@ -36,6 +38,7 @@ def found(migrated_file: Path) -> str:
     return "".join(done.wrongs[:1])
 
 
+@_LONG
 def test_it_finds_that_staff_may_touch_any_account(
     migrated_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,6 +49,7 @@ def test_it_finds_that_staff_may_touch_any_account(
     assert " changed [" in found(migrated_file)
 
 
+@_LONG
 def test_it_finds_that_a_page_is_open_to_everybody(
     migrated_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,6 +57,7 @@ def test_it_finds_that_a_page_is_open_to_everybody(
     assert " reads " in found(migrated_file)
 
 
+@_LONG
 def test_it_finds_that_a_session_outlives_its_password(
     migrated_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

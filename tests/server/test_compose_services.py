@@ -18,6 +18,8 @@ from tests.server.compose_house import House
 from tests.services.postgres_server import PostgresServer
 from tests.worker.fleet.watched import wait_until
 
+pytestmark = pytest.mark.long("starts every service; the short suite reads the file, in test_compose.py")
+
 SOLUTION = (BUILT_IN / "tiled" / "solution.cu").read_text()
 LONG_RUNNING = ("web", "dispatcher", "recorder", "worker")
 

@@ -22,6 +22,8 @@ from tests.services.redis_server import RedisServer
 from worker.contract.broker import connect_redis
 from worker.contract.messages import RESULTS_QUEUE
 
+_LONG = pytest.mark.long("the short suite has the whole way once")
+
 
 @pytest.fixture
 def course(database_url):
@@ -93,6 +95,7 @@ def test_each_process_is_killed_while_work_is_under_way(course, redis_url, tmp_p
             assert {step_of(session, job).attempt for job in others} <= {1, 2}
 
 
+@_LONG
 @on_postgresql
 def test_a_frozen_worker_wakes_up_to_nothing(course, redis_url, tmp_path):
     made, url = course
@@ -116,6 +119,7 @@ def test_a_frozen_worker_wakes_up_to_nothing(course, redis_url, tmp_path):
             assert step_of(session, held).worker == "host-1-test/cpu-1"
 
 
+@_LONG
 def test_redis_and_postgresql_go_and_come_back(tmp_path):
     with RedisServer(tmp_path / "redis") as redis, PostgresServer(tmp_path / "postgres") as postgres:
         postgres.create_database("tilelab")
@@ -147,6 +151,7 @@ def test_redis_and_postgresql_go_and_come_back(tmp_path):
         engine.dispose()
 
 
+@_LONG
 def test_a_recorder_that_ends_by_itself_says_so_that_it_is_started_again(tmp_path, sqlite_url, redis_url):
     with House(tmp_path, sqlite_url, redis_url) as house, connect_redis(redis_url) as redis:
         recorder = house.serve("recorder")
@@ -158,6 +163,7 @@ def test_a_recorder_that_ends_by_itself_says_so_that_it_is_started_again(tmp_pat
         assert house.end("another") == 0
 
 
+@_LONG
 def test_they_wait_for_tables_and_end_when_asked_meanwhile(tmp_path, redis_url):
     with House(tmp_path, f"sqlite:///{tmp_path}/none.db", redis_url) as house:
         for part in ("dispatcher", "recorder"):

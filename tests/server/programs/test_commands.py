@@ -31,6 +31,8 @@ from tests.server.programs.serving import COMMAND, Server, Student
 from tests.server.submissions.test_api import grade
 from worker.contract.messages import CPU_QUEUE
 
+_LONG = pytest.mark.long("the short suite has one of each command")
+
 WAITS = 60.0
 
 
@@ -68,6 +70,7 @@ def test_login_keeps_a_token_that_works_for_its_owner_alone(server: Server, stud
     assert student.tilelab("logout").out == "You were not signed in.\n"
 
 
+@_LONG
 def test_login_with_a_wrong_token_keeps_nothing(server: Server, student: Student):
     done = student.tilelab("login", server.url, "--token-stdin", given="tl_wrong")
     assert done.code == 2
@@ -79,6 +82,7 @@ def test_login_with_a_wrong_token_keeps_nothing(server: Server, student: Student
     assert "which portal?" in student.tilelab("login", "--token-stdin", given="tl_x").line
 
 
+@_LONG
 def test_login_asks_at_a_terminal_and_does_not_show_the_token(server: Server, student: Student):
     token = server.token("ada")
     screen, terminal = pty.openpty()
@@ -182,6 +186,7 @@ def check(server: Server, verdict: Verdict, *, when: float = 0, **said: Any) -> 
     record(server.course.sessions, replace(result, report=replace(result.report, **said)), later(when + 2))
 
 
+@_LONG
 def test_a_fault_of_ours_ends_with_3(server: Server, ada: Student, kernel: str):
     process = ada.begin("submit", kernel, "--wait", "--check")
     until(lambda: handed_in(server))
@@ -191,6 +196,7 @@ def test_a_fault_of_ours_ends_with_3(server: Server, ada: Student, kernel: str):
     assert process.returncode == 3
 
 
+@_LONG
 def test_ctrl_c_ends_the_waiting_and_says_how_to_come_back(server: Server, ada: Student, kernel: str):
     process = ada.begin("submit", kernel, "--wait")
     waiting(process)
@@ -206,6 +212,7 @@ def test_ctrl_c_ends_the_waiting_and_says_how_to_come_back(server: Server, ada: 
     assert "accepted" in out
 
 
+@_LONG
 def test_waiting_goes_on_through_a_restarted_server(server: Server, ada: Student, kernel: str):
     process = ada.begin("submit", kernel, "--wait")
     waiting(process)
@@ -219,6 +226,7 @@ def test_waiting_goes_on_through_a_restarted_server(server: Server, ada: Student
     assert out.startswith("my.cu: accepted\n")
 
 
+@_LONG
 def test_a_submission_whose_answer_was_lost_is_one_submission(server: Server, ada: Student, kernel: str):
     lossy = Lossy(server.url)
     threading.Thread(target=lossy.serve_forever, daemon=True).start()
@@ -268,6 +276,7 @@ class _Relay(BaseHTTPRequestHandler):
         pass
 
 
+@_LONG
 def test_progress_on_a_terminal_is_one_line_that_moves(server: Server, ada: Student, kernel: str):
     screen, terminal = pty.openpty()
     process = subprocess.Popen(
@@ -288,6 +297,7 @@ def test_progress_on_a_terminal_is_one_line_that_moves(server: Server, ada: Stud
     assert text.count("\n") == 1, "where it was handed in, and one line that moves"
 
 
+@_LONG
 def test_refusals_are_one_line_that_says_what_to_do(server: Server, ada: Student, kernel: str):
     (ada.home / "large.cu").write_bytes(b"x" * (64 * 1024 + 1))
     (ada.home / "latin.cu").write_bytes(b"// \xe9\n")
@@ -363,6 +373,7 @@ def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str
     assert "rank  " not in shown.out
 
 
+@_LONG
 def test_several_open_assignments_have_to_be_told_apart(server: Server, ada: Student, kernel: str):
     with server.course.sessions.begin() as session:
         first = session.get_one(Assignment, server.course.assignment)
@@ -378,6 +389,7 @@ def test_several_open_assignments_have_to_be_told_apart(server: Server, ada: Stu
     assert ada.tilelab("submit", kernel, "--assignment", "again").code == 0
 
 
+@_LONG
 def test_a_kept_token_goes_to_its_own_portal_only(server: Server, ada: Student):
     ada.told = {"TILELAB_URL": "https://elsewhere.example"}
     done = ada.tilelab("status")
@@ -389,6 +401,7 @@ def test_a_kept_token_goes_to_its_own_portal_only(server: Server, ada: Student):
     assert "not signed in" in ada.tilelab("status").line
 
 
+@_LONG
 def test_a_portal_that_is_away_is_a_fault_of_the_system(server: Server, ada: Student):
     server.stop()
     done = ada.tilelab("status")

@@ -19,6 +19,8 @@ from tests.server.course import SOURCE, ACourse
 from tests.server.programs.serving import Server
 from tests.services.faulty_disk import FaultyDisk
 
+pytestmark = pytest.mark.long("the short suite has such faults in tests/server/database/test_faults.py")
+
 RECOVERS_SECONDS = 10.0
 
 

@@ -29,7 +29,11 @@ PATIENCE = 240.0
 PARTS = ("redis", "web", "dispatcher", "recorder", "worker")
 WRONG = (Path(__file__).resolve().parents[3] / "samples" / "missing_barrier.cu").read_text()
 
-pytestmark = [linux, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.long("takes minutes; the short suite starts the same for tests/browser/test_course.py"),
+    linux,
+    pytest.mark.timeout(900),
+]
 
 
 def until(holds: Callable[[], Any], what: str) -> Any:

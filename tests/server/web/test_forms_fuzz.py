@@ -158,6 +158,7 @@ def battered(portal: Portal) -> Iterator[Battered]:
     hub_of(portal.app).close()
 
 
+@pytest.mark.long("the short suite has requests that are made up")
 def test_no_field_of_any_address_gives_a_fault(battered: Battered) -> None:
     """Each address with each strange value, in all of its fields at once and in a part of itself."""
     dice = random.Random(6)

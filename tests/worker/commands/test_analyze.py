@@ -17,6 +17,8 @@ from kernels.rendering.text_style import Style
 from tests.marks import linux
 from worker.commands.root import Exit, tilelab
 
+_LONG = pytest.mark.long("the short suite analyses small launches")
+
 SOLUTION = str(find_exercise("tiled").solution)
 NAIVE = str(find_exercise("naive").solution)
 SQUARE = str(find_exercise("tiled-square").solution)
@@ -87,6 +89,7 @@ def test_json_is_one_object_that_reads_back():
     assert found["findings"] == []
 
 
+@_LONG
 @linux
 def test_the_totals_are_those_of_a_gpu_s_counters():
     totals = analysed(SOLUTION, "--size", "256", "--tile", "16")["evidence"]["totals"]
@@ -97,6 +100,7 @@ def test_the_totals_are_those_of_a_gpu_s_counters():
     assert totals["ptx_shared_load_requests"] == 1_048_576 > totals["shared_load_requests"]
 
 
+@_LONG
 def test_a_large_size_is_counted_from_some_of_its_blocks_and_exact():
     found = analysed(SOLUTION, "--size", "1024", "--tile", "16")
     extent = found["evidence"]["extent"]
@@ -177,6 +181,7 @@ def test_a_kernel_that_reads_outside_is_shown_with_its_finding(tmp_path):
     assert "put those right before you look at speed" in result.stdout
 
 
+@_LONG
 def test_blocks_that_no_sample_shows_make_an_estimate_even_where_the_first_ends_at_once(tmp_path):
     text = Path(SOLUTION).read_text()
     opened = text.index("{", text.index("__global__")) + 1
@@ -190,6 +195,7 @@ def test_blocks_that_no_sample_shows_make_an_estimate_even_where_the_first_ends_
     assert "blocks" in extent["note"]
 
 
+@_LONG
 def test_a_kernel_is_compiled_for_the_compute_capability_that_is_asked_for():
     found = analysed(SOLUTION, "--size", "32", "--cc", "7.5")
     assert found["arch"] == "sm_75"
@@ -224,6 +230,7 @@ ENDLESS = """__global__ void MatrixMulKernel(float* M, float* N, float* P, int W
 """
 
 
+@_LONG
 def test_the_counts_of_an_endless_kernel_are_told_for_what_they_are(tmp_path):
     file = tmp_path / "endless.cu"
     file.write_text(ENDLESS)
@@ -250,11 +257,13 @@ def test_a_wrong_result_is_told_before_the_counts(tmp_path):
     assert "wrong answer" in head
 
 
+@_LONG
 def test_a_right_kernel_is_told_nothing_of_the_kind():
     for exercise in ("naive", "reduction", "bank-conflicts", "column-major", "foo-kernel"):
         assert not analysed(str(find_exercise(exercise).solution), "-e", exercise)["findings"], exercise
 
 
+@_LONG
 def test_a_kernel_that_goes_wrong_in_some_blocks_is_counted_from_a_sample_too():
     coarsened = str(find_exercise("coarsened").solution)
     result = run(coarsened, "--exercise", "tiled", "--size", "1024", "--tile", "16", "--json")

@@ -21,6 +21,8 @@ from worker.gpu.profile import nsight as stage
 from worker.gpu.spares import Runner
 from worker.steps.stages import SandboxedStages
 
+_LONG = pytest.mark.long("the short suite has one report with a profile")
+
 pytestmark = linux
 
 GPU = GpuFacts(0, "NVIDIA H200", 150 * 10**9, "9.0", "GPU-0", "580", 1980)
@@ -145,6 +147,7 @@ def test_the_place_and_the_profile_stand_in_the_report(file, folder, ncu, tmp_pa
     assert result.stderr == ""
 
 
+@_LONG
 def test_json_stays_one_object_beside_a_profile(file, folder, ncu, tmp_path):
     ncu('echo some bytes >"$report"\n')
     result = graded(file, folder, "--profile", tmp_path / "out.ncu-rep", "--json")
@@ -153,6 +156,7 @@ def test_json_stays_one_object_beside_a_profile(file, folder, ncu, tmp_path):
     assert "tilelab: Profiled with Nsight Compute: 1.847 ms" in result.stderr
 
 
+@_LONG
 def test_a_profile_that_fails_changes_nothing_but_one_line(file, folder, ncu, tmp_path):
     ncu("echo '==ERROR== ERR_NVGPUCTRPERM - no permission'\nexit 1\n")
     result = graded(file, folder, "--profile", tmp_path / "out.ncu-rep")
@@ -173,6 +177,7 @@ def test_a_kernel_that_is_wrong_is_not_profiled(file, folder, ncu, tmp_path):
     assert not (tmp_path / "started").exists()
 
 
+@_LONG
 def test_a_ladder_that_cannot_be_used_costs_no_report(file, folder):
     (folder / "mine" / "ladder.toml").write_text("[")
     result = graded(file, folder)

@@ -77,6 +77,7 @@ def test_json_of_an_unfit_worker_is_one_object(without_processes):
     assert plain["problems"]
 
 
+@pytest.mark.long("tests the whole machine; the short suite has the parts in tests/worker/test_selftest.py")
 @linux
 def test_a_fit_worker_ends_with_code_0(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

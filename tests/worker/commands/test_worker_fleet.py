@@ -62,6 +62,7 @@ def tell(board: Seen, *ids: str) -> None:
         board.fleet.tell(WorkerRecord(each, "host", 1, WorkerState.IDLE, (slot,), 1.0))
 
 
+@pytest.mark.long("starts whole workers; the short suite has them in tests/server/grading/test_processes.py")
 @linux
 def test_a_worker_from_start_to_end(redis_url, board):
     with Watched(
@@ -84,6 +85,7 @@ def test_a_worker_from_start_to_end(redis_url, board):
     assert "No worker told of itself" in run("status", "--redis", redis_url).stdout
 
 
+@pytest.mark.long("starts whole workers; the short suite has them in tests/server/grading/test_processes.py")
 @linux
 def test_a_worker_writes_json_for_programs(redis_url, board):
     given = environment(REDIS_URL=redis_url, TILELAB_LOG="json")

@@ -161,6 +161,7 @@ def test_memory_is_bounded_by_what_can_be_written_and_not_by_what_is_reserved():
     assert ask("open_reserved", most, change=RESERVE) != 0
 
 
+@pytest.mark.long("the short suite grades kernels with smaller headers")
 def test_a_kernel_with_large_headers_is_graded_where_a_driver_reserves_addresses(tmp_path):
     source = (ROOT / "tests/corpus/right/naive_cooperative_groups.cu").read_bytes()
     with ReservingStages() as stages:
