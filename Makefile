@@ -19,8 +19,9 @@ run: ## install, then run everything on this machine with a demo course, until C
 	@bin/setup run
 	@exec .venv/bin/tilelab up --demo --port $(PORT) $(if $(DATA),--data "$(DATA)")
 
-# Hundreds of processes start here; none shall compile all sources again.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal
+# Hundreds of processes start here; none shall compile all sources again. The tests of a file share what they start, so
+# they run in one process, and tests/conftest.py says which come first.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test: ## the short suite, a few minutes (T=path or T="-k word" for some of it)
 	@bin/setup dev

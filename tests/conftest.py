@@ -41,8 +41,8 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests marked `gpu` run with `-m gpu` only: a GPU that is there may be at work for someone else.
 
-    Whoever has a time limit of minutes begins, so that no process is left alone with it at the end. That also keeps
-    those in one process, one after the other: several whole installations at a time are too much for two cores.
+    Files with a test that has a time limit of minutes come first, and the browser's and the corpus soon after, by their
+    names: no process is left alone with one of them at the end.
     """
     if unsaid := reasons_missing(items):
         raise pytest.UsageError(f"marked `long` without a reason: {', '.join(unsaid)}")
