@@ -10,17 +10,17 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
+from server.accounts.identity import owner_of
 from server.accounts.models import Person
 from server.accounts.service import create_token
 from server.courses.models import Role
 from server.database.engine import sessions
+from server.http.arrival import BodySizes
+from server.http.bounded import Bounded
 from server.settings import Settings
 from server.submissions.progress.live import attach_live
 from server.submissions.progress.streams import hub_of
 from server.web.app import create_app
-from server.http.arrival import BodySizes
-from server.http.bounded import Bounded
-from server.accounts.identity import owner_of
 from tests.server.course import ACourse
 
 NOBODY = "redis://127.0.0.1:1/0"
