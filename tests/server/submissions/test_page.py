@@ -323,8 +323,8 @@ def test_the_times_of_the_way_add_up_also_the_wait_for_a_gpu(portal, ada):
                 if kind is StepKind.CHECK
                 else measure_result(session, job, 5_000.0)
             )
-            assert result.report is not None
-            result = replace(result, report=replace(result.report, seconds=spent))
+            if result.report is not None:
+                result = replace(result, report=replace(result.report, seconds=spent))
         record(portal.course.sessions, result, later(ended_at))
     _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
     times = re.findall(r"<dt>([^<]+)</dt><dd>([0-9.]+)", shown)
