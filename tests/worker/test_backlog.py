@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kernels.exercise import find_exercise
+from kernels.judging.plan import make_plan
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from tests.marks import linux
@@ -40,6 +41,7 @@ from worker.workplaces.workplace import Progress
 pytestmark = linux
 
 TILED = find_exercise("tiled")
+FINE = Report(Verdict.ACCEPTED, "fine", "tiled", "cpu", "sm_90", 16)
 SOLUTION = TILED.solution.read_text("utf-8")
 RACY = SOLUTION[: SOLUTION.rindex("__syncthreads();")] + SOLUTION[SOLUTION.rindex("__syncthreads();") + 16 :]
 
@@ -53,15 +55,14 @@ def marked(number: int) -> str:
 
 
 def request() -> MeasureRequest:
-    plan: Any = None
+    plan = make_plan(TILED, None, 16, "5eed" * 8)
     return MeasureRequest(plan, (), None, (), "gflops")
 
 
 def left_to_a_gpu(number: int) -> StepResult:
     """What a check says of a kernel that passed."""
-    report = Report(Verdict.ACCEPTED, "fine", "tiled", "cpu", "sm_90", 16)
-    passed = pack_work(MeasureWork(request(), report, (), compared=True))
-    return StepResult(Ticket(number, StepKind.CHECK, ""), "a slot", report, passed)
+    passed = MeasureWork(request(), FINE, (), compared=True)
+    return StepResult(Ticket(number, StepKind.CHECK, ""), "a slot", None, pack_work(passed))
 
 
 class Passing(CpuWorkplace):
@@ -169,7 +170,7 @@ def test_of_those_that_wait_for_a_gpu_the_first_to_come_goes_first():
     for number in (3, 1, 4, 0, 2):
         ended.put(Step(left_to_a_gpu(number), None, 0.0, None, 1.0))
     for number in (2, 4, 0, 1, 3):
-        ended.put(Step(replace(left_to_a_gpu(number), measure=None), 0, 2.0, 2.0, 3.0))
+        ended.put(Step(replace(left_to_a_gpu(number), report=FINE, measure=None), 0, 2.0, 2.0, 3.0))
     graded = backlog._collected(5, ended, waiting, lambda _: None)
     assert [waiting.get()[0] for _ in range(5)] == [0, 1, 2, 3, 4]
     assert [each.number for each in graded] == [0, 1, 2, 3, 4]
