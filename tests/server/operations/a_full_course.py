@@ -19,7 +19,7 @@ from server.grading.dispatching.dispatch import take
 from server.grading.models import JobKind, Priority
 from server.recording.record import record
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
-from worker.contract.messages import CPU_QUEUE
+from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
 
 SECRET = "quoted_from_the_source"
 
@@ -74,9 +74,11 @@ def measure(course: ACourse, name: str, gflops: float, **more: Any) -> int:
         take(session, CPU_QUEUE, slots=9, cap=4, now=NOW)
     with course.sessions.begin() as session:
         passed = check_result(session, job)
-        assert passed.report is not None
-        quoting = replace(passed.report, printed=source(name).decode(), evidence=Evidence())
-    record(course.sessions, replace(passed, report=quoting), later(3))
+        assert passed.measure is not None
+        work = decode(MeasureWork, passed.measure.packed)
+        quoting = replace(work.report, printed=source(name).decode(), evidence=Evidence())
+        passed = replace(passed, measure=pack_work(replace(work, report=quoting)))
+    record(course.sessions, passed, later(3))
     with course.sessions.begin() as session:
         take(session, "gpu.h200", slots=9, cap=4, now=later(4))
     with course.sessions.begin() as session:
