@@ -20,9 +20,9 @@ from bench.table import table
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.database.engine import readers
+from server.dispatching.dispatcher import Dispatcher
+from server.dispatching.wires import wires_to
 from server.grading.attempts import ticket_of
-from server.grading.dispatching.dispatcher import Dispatcher
-from server.grading.dispatching.wires import wires_to
 from server.grading.models import Step
 from server.grading.turns import IN_FLIGHT
 from server.recording.recorder import Recorder

@@ -21,8 +21,8 @@ from bench.queue.ground import CANNED, COURSE, Ground
 from bench.table import table
 from server.accounts.models import Person
 from server.accounts.service import create_token
-from server.grading.dispatching.dispatch import message_of
-from server.grading.dispatching.running import TICK_SECONDS
+from server.dispatching.dispatch import message_of
+from server.dispatching.running import TICK_SECONDS
 from server.grading.models import Job, Result, Step
 from server.submissions.models import Submission
 from tests.services.redis_server import free_port

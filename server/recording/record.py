@@ -16,20 +16,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.database.engine import Sessions
-from server.grading.attempts import (
-    completed,
-    failed,
-    finish,
-    given_back,
-    hopeless,
-    kept,
-    locked_current,
-    locked_job,
-)
+from server.grading.attempts import completed, given_back, kept, locked_current, locked_job
 from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
 from server.grading.turns import Turns
 from server.recording.refusal import Refusal, check_result
 from server.standings.service import stand
+from server.submissions.verdicts import failed, finish, hopeless
 from worker.contract.logging import about
 from worker.contract.messages import (
     OtherVersionError,

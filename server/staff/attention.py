@@ -16,11 +16,11 @@ from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.fleet.service import known_workers
 from server.grading.fleet_state import QueueSeen, queues_known
-from server.grading.judged_job import latest_job_id
 from server.grading.models import Job, Result, Step
 from server.grading.turns import IN_FLIGHT, QUEUED
 from server.staff.assignments.updating import is_judged
 from server.submissions.models import Mode, Submission
+from server.submissions.verdicts import latest_job_id
 
 SOON = timedelta(days=7)
 JUST_OVER = timedelta(days=2)

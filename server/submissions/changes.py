@@ -16,10 +16,10 @@ from server.courses.models import Assignment
 from server.courses.service import hold_course
 from server.grading.accept import Work, queue_job, queue_jobs
 from server.grading.attempts import cancelled, locked_job, locked_step
-from server.grading.judged_job import latest_job_id
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
 from server.grading.turns import Turns, in_state
 from server.submissions.models import Submission
+from server.submissions.verdicts import latest_job_id
 from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
 
 _OVER = frozenset({JobState.DONE, JobState.CANCELLED})

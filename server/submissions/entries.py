@@ -14,11 +14,11 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
 from server.courses.models import Assignment
-from server.grading.judged_job import latest_job_id
 from server.grading.metric import metric_of, score_of
 from server.grading.models import Job, JobState, Result
 from server.submissions.counting import Entry
 from server.submissions.models import Mode, Submission
+from server.submissions.verdicts import latest_job_id
 
 _Judged = aliased(Job)
 _AT_ONCE = 2_000

@@ -29,7 +29,7 @@ class Submission(Base):
     idempotency_key: what a client may send along so that a request made twice is one submission
     chosen_at: when its owner last said that this one counts
     request_digest: SHA-256 of what was asked with that key, so that another request with it is refused
-    judged_job_id: the job that its verdict is from, see server.grading.judged_job; None before there is one
+    judged_job_id: the job that its verdict is from, see server.submissions.verdicts; None before there is one
     """
 
     __tablename__ = "submissions"

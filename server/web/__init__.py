@@ -1,1 +1,1 @@
-"""What answers browsers and programs: the application, its errors, who asks, and its own process."""
+"""The application that answers browsers and programs, put together, and the process that serves it."""

@@ -16,10 +16,10 @@ from sqlalchemy.orm import Session
 import server.submissions.api
 import server.submissions.service
 from server.database.engine import Sessions
+from server.dispatching.dispatch import message_of
+from server.dispatching.reap import Watch
 from server.grading import attempts
 from server.grading.accept import Work, queue_job
-from server.grading.dispatching.dispatch import message_of
-from server.grading.dispatching.reap import Watch
 from server.grading.models import Job, Step
 from server.http.site import site
 from server.submissions.service import Accepted, HandedIn, accept

@@ -34,9 +34,9 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     Example:
       tilelab serve dispatcher --heartbeat /run/tilelab/dispatcher
     """  # noqa: D301 - click reads the escape
-    from server.grading.dispatching.dispatcher import Dispatcher
-    from server.grading.dispatching.running import CannotGoOn, Rounds, on_signals
-    from server.grading.dispatching.wires import wires_to
+    from server.dispatching.dispatcher import Dispatcher
+    from server.dispatching.running import CannotGoOn, Rounds, on_signals
+    from server.dispatching.wires import wires_to
     from server.operations.presence import Presence
     from worker.contract.broker import connect_redis
     from worker.supervision.heartbeat import Heartbeat

@@ -27,12 +27,12 @@ from server.accounts.models import Person
 from server.courses.models import Assignment, Exercise, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.grading.figures import NOT_RELIED_ON
-from server.grading.judged_job import latest_job_id
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.staff.roster.service import is_called
 from server.submissions.counting import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.service import CPU
+from server.submissions.verdicts import latest_job_id
 
 PAGE = 50
 

@@ -12,10 +12,10 @@ from sqlalchemy import Row, select
 from sqlalchemy.orm import Session, aliased
 
 from kernels.verdict import Verdict
-from server.grading.judged_job import latest_job_id
 from server.grading.models import Job, JobKind, JobState, Step, StepState
 from server.grading.queue import Place, places
 from server.submissions.models import Submission
+from server.submissions.verdicts import latest_job_id
 from worker.contract.messages import StepKind
 
 _OPEN = frozenset({StepState.QUEUED, StepState.SENT, StepState.RUNNING})

@@ -16,8 +16,8 @@ from server.accounts.service import find_by_token, sign_in
 from server.commands.admin import _VERBS
 from server.courses.service import find_assignment
 from server.database.engine import Sessions, connect, sessions
+from server.dispatching.dispatch import take
 from server.grading.attempts import ticket_of
-from server.grading.dispatching.dispatch import take
 from tests.server.course import NOW, ACourse
 from worker.commands.root import Exit, tilelab
 from worker.contract.broker import connect_redis

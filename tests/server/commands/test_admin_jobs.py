@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from server.database.engine import connect, sessions
-from server.grading.dispatching.dispatch import take
+from server.dispatching.dispatch import take
 from server.grading.models import Job, JobState
 from tests.server.course import NOW, ACourse
 from worker.commands.root import tilelab

@@ -16,7 +16,7 @@ from server.audit.models import AuditEvent
 from server.courses.exercises import material_of
 from server.courses.models import Assignment
 from server.database.engine import Sessions
-from server.grading.dispatching.dispatch import message_of, take
+from server.dispatching.dispatch import message_of, take
 from server.grading.models import Job, Step, StepState
 from server.staff.assignments.updating import is_judged
 from server.standings.service import board

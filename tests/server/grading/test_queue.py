@@ -9,11 +9,11 @@ from sqlalchemy import select, update
 
 from kernels.wire import to_plain
 from server.database.engine import Sessions
+from server.dispatching.dispatch import take
 from server.fleet.models import Worker
 from server.fleet.service import HEARD
 from server.grading import queue
 from server.grading.attempts import claimed
-from server.grading.dispatching.dispatch import take
 from server.grading.models import Job, Step, StepState
 from server.grading.queue import PROMPT, Place, place_of, places
 from tests.server.course import NOW, WORKER, ACourse, step_of

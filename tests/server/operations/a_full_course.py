@@ -12,10 +12,10 @@ from server.accounts.service import create_token, hash_password
 from server.audit.service import note
 from server.courses.models import Extension, Role
 from server.database.engine import Sessions
+from server.dispatching.dispatch import take
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
 from server.grading.accept import Work, keep_source, queue_job
-from server.grading.dispatching.dispatch import take
 from server.grading.models import JobKind, Priority
 from server.recording.record import record
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of

@@ -13,11 +13,11 @@ from prometheus_client.core import Metric
 from sqlalchemy import Engine
 
 from server.database.engine import Sessions, connect
+from server.dispatching.dispatch import take
 from server.fleet.service import copy_workers
-from server.grading.attempts import hopeless
-from server.grading.dispatching.dispatch import take
 from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis
+from server.submissions.verdicts import hopeless
 from tests.server.compose_file import ROOT
 from tests.server.course import NOW, ACourse, step_of
 from tests.server.operations.promql import Samples, evaluate

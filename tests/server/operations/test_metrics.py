@@ -13,15 +13,16 @@ from sqlalchemy import Engine, update
 
 from kernels.verdict import Verdict
 from server.database.engine import Sessions, connect
+from server.dispatching.dispatch import take
 from server.fleet.service import copy_workers
-from server.grading.attempts import claimed, failed
-from server.grading.dispatching.dispatch import take
+from server.grading.attempts import claimed
 from server.grading.models import AttemptOutcome, Result
 from server.operations import totals
 from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis, Presence, look
 from server.recording.record import record
 from server.settings import Settings
+from server.submissions.verdicts import failed
 from server.web.app import create_app
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from worker.contract.broker import BrokerUnavailable, connect_redis

@@ -23,7 +23,7 @@ from kernels.verdict import Finding, Verdict
 from server.accounts.models import Person
 from server.accounts.service import disable, revoke_tokens
 from server.courses.models import Assignment, Membership
-from server.grading.dispatching.dispatch import take
+from server.dispatching.dispatch import take
 from server.recording.record import record
 from server.submissions.models import Submission
 from tests.server.course import SOURCE, check_result, later

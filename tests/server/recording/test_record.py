@@ -16,13 +16,13 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Finding, Verdict
 from kernels.wire import to_plain
 from server.database.engine import Sessions
-from server.grading.attempts import AGAIN_AFTER
-from server.grading.dispatching.dispatch import take
+from server.dispatching.dispatch import take
 from server.grading.models import AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.grading.reports import unpack
 from server.recording import record as recording
 from server.recording.record import Recorded, Unread, give_back, read_result, record
 from server.submissions.models import Mode
+from server.submissions.verdicts import AGAIN_AFTER
 from tests.server.course import (
     AFTER_ANY_PAUSE,
     NOW,

@@ -16,14 +16,14 @@ from sqlalchemy.exc import OperationalError
 from kernels.verdict import Verdict
 from kernels.wire import to_plain
 from server.database.engine import connect, sessions
+from server.dispatching.dispatch import take
 from server.grading.attempts import ticket_of
-from server.grading.dispatching.dispatch import take
 from server.grading.models import Job, StepState
 from server.recording import recorder as recording
 from server.recording.recorder import Recorder
 from tests.server.course import AFTER_ANY_PAUSE, NOW, ACourse, check_result, result_of, step_of
 from tests.server.databases import ON_BOTH
-from tests.server.grading.redis_stand_in import StandIn
+from tests.server.dispatching.redis_stand_in import StandIn
 from worker.contract.claims import Stand
 from worker.contract.messages import CPU_QUEUE, VERSION, encode
 from worker.supervision.heartbeat import Heartbeat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels.verdict import Verdict
 from server.database.engine import Sessions
-from server.grading.dispatching.dispatch import message_of, take
+from server.dispatching.dispatch import message_of, take
 from server.grading.models import Job, JobState, Result, StepState
 from server.recording.record import Recorded, record
 from server.standings.service import board

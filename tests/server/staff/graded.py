@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Engine, event
 
 from kernels.verdict import Verdict
-from server.grading.dispatching.dispatch import take
+from server.dispatching.dispatch import take
 from server.recording.record import record
 from server.submissions.models import Mode
 from server.submissions.service import latest_job

@@ -17,8 +17,8 @@ from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.courses.models import Assignment, Course, Role
 from server.courses.service import enrol
+from server.dispatching.dispatch import take
 from server.grading.attempts import claimed
-from server.grading.dispatching.dispatch import take
 from server.grading.fleet_state import NoSuchWorker, look, tell
 from server.grading.models import Step
 from server.staff.attention import attention

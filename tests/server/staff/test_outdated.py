@@ -9,7 +9,7 @@ from kernels.exercise import schema
 from kernels.exercise.model import JUDGE_VERSION
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
-from server.grading.dispatching.dispatch import take
+from server.dispatching.dispatch import take
 from server.grading.models import Step, StepState
 from server.staff.assignments.updating import Updated, is_judged, update_exercise
 from tests.server.course import AFTER_ANY_PAUSE

@@ -8,7 +8,7 @@ from typing import Any
 from kernels.evidence import Evidence, Light
 from kernels.launch import Launch
 from kernels.verdict import Verdict
-from server.grading.dispatching.dispatch import take
+from server.dispatching.dispatch import take
 from server.grading.models import Job
 from server.recording.record import Recorded, record
 from server.submissions.models import Submission

@@ -12,7 +12,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Exercise
 from server.database.engine import Sessions, sessions
-from server.grading.dispatching.dispatch import take
+from server.dispatching.dispatch import take
 from server.grading.models import Job
 from server.recording.record import Recorded, record
 from server.standings.boards import position_of

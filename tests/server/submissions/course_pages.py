@@ -11,9 +11,9 @@ from sqlalchemy import select
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment
-from server.grading.judged_job import update_judged_job
 from server.grading.models import Job, JobState, Result, Source
 from server.submissions.models import Submission
+from server.submissions.verdicts import update_judged_job
 from tests.server.web.conftest import Portal
 
 HOME, PAGE, FORM = "/courses/gpu/", "/courses/gpu/tiled/", "/courses/gpu/tiled/submissions"

@@ -8,10 +8,11 @@ from typing import Any
 from sqlalchemy import select
 
 from kernels.report import Report
-from server.grading.attempts import begin, claimed, hopeless, ticket_of
+from server.grading.attempts import begin, claimed, ticket_of
 from server.grading.models import Job
 from server.recording.record import record
 from server.submissions.models import Mode
+from server.submissions.verdicts import hopeless
 from tests.server.course import NOW, ACourse, report_for, step_of
 from worker.contract.messages import StepKind, StepResult
 

@@ -12,12 +12,12 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.accounts.service import revoke_tokens
 from server.courses.models import Assignment, Role
-from server.grading.dispatching.dispatch import take
-from server.grading.judged_job import update_judged_job
+from server.dispatching.dispatch import take
 from server.grading.models import Job, JobState
 from server.recording.record import record
 from server.submissions import allowance
 from server.submissions.changes import cancel, retry
+from server.submissions.verdicts import update_judged_job
 from tests.server.course import ACourse, check_result, later, measure_result
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import SOURCE, Portal

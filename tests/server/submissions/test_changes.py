@@ -11,7 +11,7 @@ from kernels.verdict import Verdict
 from server.audit.models import AuditEvent
 from server.courses.models import Assignment
 from server.database.engine import Sessions
-from server.grading.dispatching.dispatch import take
+from server.dispatching.dispatch import take
 from server.grading.models import Job, JobKind, JobState, Priority, StepState
 from server.recording.record import Recorded, record
 from server.submissions.changes import NotPossible, cancel, regrade, retry

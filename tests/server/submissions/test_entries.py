@@ -13,11 +13,11 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Counts
 from server.grading.accept import Work, queue_job
-from server.grading.judged_job import update_judged_job
 from server.grading.models import Job, JobKind, JobState, Priority, Result
 from server.submissions.counting import Deadlines, counted
 from server.submissions.entries import entries_of, ranked_entries
 from server.submissions.models import Mode, Submission
+from server.submissions.verdicts import update_judged_job
 from tests.server.course import NOW, ACourse, later
 
 

@@ -13,9 +13,9 @@ from sqlalchemy import select
 
 from kernels.verdict import Finding, Verdict
 from server.courses.models import SOURCE_BYTES, Role
-from server.grading.judged_job import update_judged_job
 from server.grading.models import Job, JobState, Result
 from server.grading.reports import pack
+from server.submissions.verdicts import update_judged_job
 from tests.server.course import report_for
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import (

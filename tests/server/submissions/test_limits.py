@@ -14,8 +14,6 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.database.engine import Sessions
-from server.grading.attempts import failed
-from server.grading.judged_job import update_judged_job
 from server.grading.models import AttemptOutcome, Job, JobState, Priority
 from server.recording.record import record
 from server.submissions.allowance import allowance, allowances
@@ -23,6 +21,7 @@ from server.submissions.changes import cancel
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NoSuchAssignment, NotAccepted, TooOften
 from server.submissions.service import Accepted, HandedIn, accept
+from server.submissions.verdicts import failed, update_judged_job
 from tests.server.course import NOW, SOURCE, ACourse, check_result, later, step_of
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.graded import taken

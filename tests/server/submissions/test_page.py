@@ -12,11 +12,12 @@ import pytest
 from kernels.report import to_json
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from server.courses.models import Assignment, Role
-from server.grading.attempts import begin, claimed, failed
+from server.grading.attempts import begin, claimed
 from server.grading.models import AttemptOutcome, Job
 from server.recording.record import record
 from server.submissions.changes import retry
 from server.submissions.models import Mode
+from server.submissions.verdicts import failed
 from tests.kernels.page.reading import read
 from tests.server.course import NOW, SOURCE, check_result, later, measure_result, report_for, step_of
 from tests.server.databases import ON_SQLITE

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from server.database.engine import DatabaseUnavailable
 from server.database.faults import Outlook, outlook
 from server.database.schema import check
-from server.grading.dispatching.dispatcher import Dispatcher
+from server.dispatching.dispatcher import Dispatcher
 from worker.supervision.heartbeat import Heartbeat
 
 TICK_SECONDS = 0.1

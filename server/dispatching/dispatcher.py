@@ -18,14 +18,15 @@ from sqlalchemy.orm import joinedload
 
 from server.database.engine import Sessions, readers, sessions
 from server.database.faults import explained
+from server.dispatching.dispatch import Unsendable, message_of, room, take
+from server.dispatching.reap import UnderWay, Watch
+from server.dispatching.wires import Wires
 from server.fleet.service import copy_workers, live, slots
-from server.grading.attempts import claimed, failed, hopeless, locked_current
-from server.grading.dispatching.dispatch import Unsendable, message_of, room, take
-from server.grading.dispatching.reap import UnderWay, Watch
-from server.grading.dispatching.wires import Wires
+from server.grading.attempts import claimed, locked_current
 from server.grading.models import AttemptOutcome, Job, Step, StepState
 from server.grading.turns import IN_FLIGHT, queues_waiting
 from server.settings import Settings
+from server.submissions.verdicts import failed, hopeless
 from worker.contract.logging import about
 from worker.contract.messages import MessageError, StepMessage, Ticket
 

@@ -11,11 +11,11 @@ from sqlalchemy.exc import OperationalError
 
 from kernels.verdict import Verdict
 from server.database.engine import DatabaseUnavailable, Sessions, connect
+from server.dispatching.dispatch import take
+from server.dispatching.dispatcher import Dispatcher
+from server.dispatching.running import CannotGoOn, Rounds
 from server.fleet.models import Worker
 from server.grading.attempts import locked_current
-from server.grading.dispatching.dispatch import take
-from server.grading.dispatching.dispatcher import Dispatcher
-from server.grading.dispatching.running import CannotGoOn, Rounds
 from server.grading.models import Attempt, AttemptOutcome, Job, JobState, Step, StepState
 from server.grading.reports import unpack
 from server.recording.record import Recorded, record
@@ -23,7 +23,7 @@ from server.settings import Settings
 from server.submissions.changes import cancel
 from tests.server.course import NOW, ACourse, check_result, result_of, step_of
 from tests.server.databases import ON_BOTH
-from tests.server.grading.redis_stand_in import StandIn
+from tests.server.dispatching.redis_stand_in import StandIn
 from worker.commands.root import tilelab
 from worker.contract.claims import Stand
 from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
@@ -345,7 +345,7 @@ def test_what_the_database_refuses_for_good_ends_the_process_in_a_line(sqlite_ur
     engine.dispose()
     monkeypatch.setenv("DATABASE_URL", sqlite_url)
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr("server.grading.dispatching.running.on_signals", lambda _: None)
+    monkeypatch.setattr("server.dispatching.running.on_signals", lambda _: None)
     ended = CliRunner().invoke(tilelab, ["serve", "dispatcher"])
     assert ended.exit_code == 3
     assert ended.stderr.splitlines()[-1] == (

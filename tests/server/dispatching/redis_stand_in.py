@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from server.grading.dispatching.wires import Wires
+from server.dispatching.wires import Wires
 from worker.contract.claims import Claim, Stand
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE, StepMessage, Ticket, encode
