@@ -83,4 +83,4 @@ def test_a_wrong_entry_is_named(before, after, message):
 
 
 def test_the_table_lies_where_it_is_packed_with_the_code():
-    assert FILE.parent.name == "kernels"
+    assert FILE.parent.name == "analysis"
