@@ -17,7 +17,7 @@ import pytest
 from kernels.compile.nvrtc import NVRTCUnavailable
 from kernels.report import Report
 from kernels.verdict import Verdict
-from tests.marks import linux
+from tests.marks import linux, some_of
 from tests.worker.workplaces import (
     SEED,
     SMALL_TEXT,
@@ -39,6 +39,8 @@ from worker.steps.stages import SandboxedStages
 from worker.workplaces import cpu as workplace_cpu
 from worker.workplaces.cpu import CpuWorkplace
 from worker.workplaces.workplace import ABORTED
+
+_LONG = pytest.mark.long("the short suite has a killed process, a machine that stands still and an abort")
 
 pytestmark = linux
 
@@ -85,7 +87,14 @@ def test_an_accepted_kernel_is_counted_and_left_to_a_gpu(place):
     assert [what.partition(":")[0] for what in sizes] == [f"checking {n} of 17" for n in range(1, 18)]
 
 
-@pytest.mark.parametrize(("text", "evidence"), [(SOLUTION, True), (SOLUTION, False), (WRONG, True)])
+@pytest.mark.parametrize(
+    ("text", "evidence"),
+    [
+        (SOLUTION, True),
+        pytest.param(SOLUTION, False, marks=pytest.mark.long("the short suite has one with evidence")),
+        (WRONG, True),
+    ],
+)
 def test_the_report_is_that_of_a_grade_with_the_same_seed(place, tmp_path, text, evidence):
     result = done(place, text, device_class="", evidence=evidence)
     with SandboxedStages() as processes:
@@ -200,6 +209,7 @@ def test_a_machine_that_stands_still_says_nothing_against_the_source(place, monk
     assert "over the limit by the clock" in result.fault
 
 
+@_LONG
 def test_what_was_prepared_and_died_is_replaced(place):
     place.prepare()
     ahead = place._ahead
@@ -212,6 +222,7 @@ def test_what_was_prepared_and_died_is_replaced(place):
     assert done(place).fault == ""
 
 
+@_LONG
 def test_the_next_jobs_processes_are_started_while_one_is_at_work(place):
     done(place, evidence=False)
     assert place._ahead is not None
@@ -233,7 +244,9 @@ def test_what_is_known_to_go_wrong_is_logged_in_a_line(place, caplog):
     assert "Traceback" not in caplog.text
 
 
-@pytest.mark.parametrize("step", ["compiling", "checking", "counting"])
+@pytest.mark.parametrize(
+    "step", some_of(["compiling", "checking", "counting"], 3, str, "the short suite aborts one of the steps")
+)
 def test_an_abort_ends_the_processes_at_once(place, step):
     pids: list[int] = []
     ended: list[float] = []
@@ -268,6 +281,7 @@ def test_an_abort_ends_the_processes_at_once(place, step):
     assert done(place, evidence=False).fault == ""
 
 
+@_LONG
 def test_a_kernel_that_runs_long_is_aborted(place):
     timer = threading.Timer(0.05, place.abort)
 

@@ -39,6 +39,8 @@ from worker.workplaces.cpu import CpuWorkplace
 from worker.workplaces.gpu import GpuWorkplace
 from worker.workplaces.workplace import ABORTED
 
+_LONG = pytest.mark.long("the short suite measures once, and has one hang, one fault and one abort")
+
 pytestmark = linux
 
 WORKER = "a worker"
@@ -171,6 +173,7 @@ def test_a_gpu_that_does_not_start_is_a_fault_until_it_does(place, checked, monk
     assert done(place, probing(checked, *NOTHING)).fault == ""
 
 
+@_LONG
 def test_judge_kernels_that_cannot_be_made_are_a_fault_and_no_crash(place, checked, monkeypatch, caplog):
     def fail(*_: object) -> None:
         raise SandboxFailure(Failure.START, "no room")
@@ -181,6 +184,7 @@ def test_judge_kernels_that_cannot_be_made_are_a_fault_and_no_crash(place, check
     assert "no room" in done(place, probing(checked, *NOTHING)).fault
 
 
+@_LONG
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -234,6 +238,7 @@ def test_an_abort_ends_a_measurement_at_once(place, checked, probe):
     assert all(map(gone, pids))
 
 
+@_LONG
 def test_an_abort_before_the_process_is_there_costs_no_process(place, checked, probe, monkeypatch):
     start = GpuWorkplace._start
 
@@ -250,6 +255,7 @@ def test_an_abort_before_the_process_is_there_costs_no_process(place, checked, p
     wait_until(lambda: kept.closed)
 
 
+@_LONG
 def test_one_that_was_kept_and_died_is_replaced(place, checked, probe):
     place._kept = place._start().take()
     os.kill(place._kept._child._process.pid, signal.SIGKILL)
@@ -264,6 +270,7 @@ def test_an_abort_of_nothing_changes_nothing(place, checked, probe):
     assert done(place, probing(checked, *NOTHING)).fault == ""
 
 
+@_LONG
 def test_nothing_is_left_of_a_workplace_that_is_closed_at_work(cache, checked, probe):
     before = children()
     place = GpuWorkplace(None, CLASS, ARCH, cache)
