@@ -14,24 +14,9 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from worker.sandbox import telling
 from worker.sandbox.confinement import lockdown
 from worker.supervision.children import die_with
-
-_LONGEST = 200
-_descriptor: int | None = None
-
-
-def tell_on(descriptor: int) -> None:
-    """Tell from now on; before, and outside a child, nothing is told."""
-    global _descriptor  # noqa: PLW0603 - one process, one parent
-    _descriptor = descriptor
-
-
-def tell(what: str) -> None:
-    """One line, short enough to be written at once."""
-    if _descriptor is not None:
-        os.write(_descriptor, json.dumps({"told": what[:_LONGEST]}).encode() + b"\n")
-
 
 # Each step: its module and its function. A `warm_up` in the module loads all that the function will need: after the
 # lock nothing can be loaded. A `rehearse` runs behind the lock and before the first request.
@@ -62,7 +47,7 @@ def main(step: str, parent: int, answers: int, cpu_seconds: int, memory_bytes: i
     _call(module, "rehearse")
     function: Step = getattr(module, name)
     send(answers, {"calls": calls, "landlock": landlock, "network": network, "limits": limits})
-    tell_on(answers)
+    telling.tell_on(answers)
     for request in requests(0):
         send(answers, answer(function, request))
     os._exit(0)

@@ -15,7 +15,7 @@ from kernels.launch import Launch
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, finding_order
 from kernels.wire import from_plain, to_plain
 from worker.contract.measure_work import digest
-from worker.sandbox.child import load_judge, tell
+from worker.sandbox.telling import tell
 from worker.steps.modules import Loaded, Module
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class CheckResponse:
 
 def warm_up() -> None:
     """Load all that a check needs: nothing can be opened afterwards."""
+    from worker.sandbox.child import load_judge
     from worker.steps import samples
 
     load_judge()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -15,6 +14,8 @@ _PR_SET_PDEATHSIG = 1
 def die_with(parent: int) -> None:
     """Be killed as soon as the parent is gone; end now where it is gone already."""
     if sys.platform == "linux":
+        import ctypes  # not where a child is only started: the command waits for it
+
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(0)
