@@ -11,7 +11,7 @@ from markupsafe import Markup
 from kernels.exercise.model import Metric
 from kernels.rendering.page.charts import svg
 from server.grading.metric import UNITS
-from server.history.attempts import Attempt, number_text
+from server.history.queries import Attempt, number_text
 
 _WIDTH, _HEIGHT = 720, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 704, 26, 196

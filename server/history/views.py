@@ -15,15 +15,15 @@ from sqlalchemy.orm import Session
 from server.accounts.access import nothing_here, viewer
 from server.accounts.models import Person
 from server.courses.models import Assignment
-from server.history.attempts import Attempt, History, history_of, page_of
 from server.history.chart import MOST, chart
-from server.history.choosing import NotChoosable, choose
 from server.history.comparing import Compared, Figure, compared, figures
+from server.history.queries import Attempt, History, history_of, page_of
+from server.history.service import NotChoosable, choose
 from server.history.source_diff import SourceDiff, source_diff
 from server.http.bounded import stop_where_client_left
 from server.http.problems import Refused
 from server.http.site import site
-from server.standings.finding import Reader, assignment_for, reader_of
+from server.standings.access import Reader, assignment_for, reader_of
 from server.submissions.models import Mode, Submission
 
 history_pages = Blueprint("history_pages", __name__, template_folder="templates")

@@ -19,11 +19,11 @@ from server.courses.models import Extension
 from server.database.engine import Sessions
 from server.database.sqlite import compact
 from server.experiments.models import Experiment
-from server.grading.accept import keep_source
 from server.grading.attempts import cancelled
 from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
+from server.grading.service import keep_source
 from server.operations.mentions import erase_mentions, mentions
-from server.operations.numbers import only_numbers
+from server.operations.redaction import only_numbers
 from server.standings.service import forget
 from server.submissions.models import Submission
 from worker.contract.messages import Ticket

@@ -12,7 +12,7 @@ from server.http.operation import Text, operation
 from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
-from server.standings.reading import BoardAnswer, BoardQuery, NoSuchPlace, read_board
+from server.standings.answers import BoardAnswer, BoardQuery, NoSuchPlace, read_board
 
 leaderboards = Blueprint("leaderboards", __name__)
 

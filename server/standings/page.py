@@ -13,8 +13,10 @@ from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
 from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
-from server.standings.asking import Query, mark_of, position_at
-from server.standings.boards import (
+from server.standings.access import Reader
+from server.standings.board_query import Query, mark_of, position_at
+from server.standings.places import CPU, BoardKey, Places, class_of, classes
+from server.standings.queries import (
     PAGE,
     Asked,
     Order,
@@ -24,8 +26,6 @@ from server.standings.boards import (
     read_own,
     read_part,
 )
-from server.standings.finding import Reader
-from server.standings.places import CPU, BoardKey, Places, class_of, classes
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ from server.courses.models import Assignment
 from server.grading.figures import complete
 from server.grading.metric import interval_of, metric_of, score_of
 from server.grading.models import Job, JobKind, Result, judged_alike
-from server.standings.boards import (
+from server.standings.models import Standing, StandingCount
+from server.standings.places import BoardKey, bucket, change, recount
+from server.standings.queries import (
     Asked,
     Part,
     Position,
@@ -30,8 +32,6 @@ from server.standings.boards import (
     read_own,
     read_part,
 )
-from server.standings.models import Standing, StandingCount
-from server.standings.places import BoardKey, bucket, change, recount
 from server.submissions.models import Mode, Submission
 
 __all__ = ["Board", "Ranked", "board", "forget", "freeze", "rebuild", "restand", "score_of", "stand"]

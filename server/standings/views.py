@@ -8,8 +8,8 @@ from flask import Blueprint, Response, jsonify, redirect, render_template, reque
 
 from server.accounts.access import nothing_here
 from server.http.site import site
-from server.standings.asking import read_query
-from server.standings.finding import assignment_for, reader_of
+from server.standings.access import assignment_for, reader_of
+from server.standings.board_query import read_query
 from server.standings.page import BoardPage, has_board, own_class, read_page
 
 standings_pages = Blueprint("standings_pages", __name__, template_folder="templates")

@@ -19,12 +19,12 @@ from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
 from server.submissions import allowance
-from server.submissions.accepting import accept_request, refuse_if_full
+from server.submissions.acceptance import accept_request, refuse_if_full
 from server.submissions.answers import AcceptedAnswer, SubmissionAnswer, read_submission
-from server.submissions.cancelling import revoke, take_back
+from server.submissions.cancellation import revoke, take_back
 from server.submissions.changes import NotPossible
-from server.submissions.handing_in import KEY, NewSubmission, SubmissionRequest, read_new_submission
-from server.submissions.own import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
+from server.submissions.new_submission import KEY, NewSubmission, SubmissionRequest, read_new_submission
+from server.submissions.own_submissions import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
 from server.submissions.progress.answer import ProgressAnswer
 from server.submissions.progress.streams import stream_for_programs
 from server.submissions.queries import may_still_see, visible_submission

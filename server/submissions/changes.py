@@ -14,9 +14,9 @@ from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Assignment
 from server.courses.service import hold_course
-from server.grading.accept import Work, queue_job, queue_jobs
 from server.grading.attempts import cancelled, locked_job, locked_step
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
+from server.grading.service import Work, queue_job, queue_jobs
 from server.grading.turns import Turns, in_state
 from server.submissions.models import Submission
 from server.submissions.verdicts import latest_job_id

@@ -21,9 +21,9 @@ from server.courses.models import SOURCE_BYTES, Assignment, Extension, Role
 from server.courses.service import is_shown, role_in
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
-from server.grading.accept import Work, keep_source, priority_of, queue_job
 from server.grading.models import Job, JobKind
 from server.grading.queue import Place, place_of
+from server.grading.service import Work, keep_source, priority_of, queue_job
 from server.submissions.allowance import allowance, too_many_kept
 from server.submissions.counting import due_for
 from server.submissions.models import Mode, Submission

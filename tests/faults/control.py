@@ -19,8 +19,8 @@ from server.database.engine import Sessions
 from server.dispatching.dispatch import message_of
 from server.dispatching.reap import Watch
 from server.grading import attempts
-from server.grading.accept import Work, queue_job
 from server.grading.models import Job, Step
+from server.grading.service import Work, queue_job
 from server.http.site import site
 from server.submissions.service import Accepted, HandedIn, accept
 from tests.faults.target import LEASE_SECONDS

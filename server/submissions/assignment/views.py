@@ -22,7 +22,7 @@ from server.http.arrival import LARGEST_FORM
 from server.http.numbers import zone_of
 from server.http.site import site
 from server.submissions import allowance
-from server.submissions.accepting import accept_request, refuse_if_full
+from server.submissions.acceptance import accept_request, refuse_if_full
 from server.submissions.assignment.form import Sent, read_sent
 from server.submissions.assignment.page import assignment_page
 from server.submissions.assignment.tasks import tasks_in

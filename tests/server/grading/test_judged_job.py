@@ -6,8 +6,8 @@ import pytest
 
 from kernels.verdict import Verdict
 from server.database.engine import Sessions
-from server.grading.accept import Work, queue_job
 from server.grading.models import Job, JobKind, Priority
+from server.grading.service import Work, queue_job
 from server.recording.record import Recorded, record
 from server.standings.service import board
 from server.submissions.changes import cancel, retry

@@ -10,7 +10,7 @@ from kernels.verdict import Finding, Verdict
 from server.courses.models import Assignment, Counts, Extension, Role
 from server.grading.models import Job, Result
 from server.history import chart, views
-from server.history.attempts import history_of
+from server.history.queries import history_of
 from server.recording.record import record
 from server.standings.service import freeze
 from server.submissions.changes import retry

@@ -15,8 +15,8 @@ from server.database.engine import Sessions
 from server.dispatching.dispatch import take
 from server.experiments.models import Experiment
 from server.fleet.models import Worker
-from server.grading.accept import Work, keep_source, queue_job
 from server.grading.models import JobKind, Priority
+from server.grading.service import Work, keep_source, queue_job
 from server.recording.record import record
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work

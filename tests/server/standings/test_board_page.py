@@ -13,7 +13,7 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.accounts.pseudonyms import board_name
 from server.courses.models import Assignment, Membership, Role
-from server.standings import boards
+from server.standings import queries as boards
 from server.standings.models import Standing
 from server.standings.service import freeze
 from server.submissions.models import Submission

@@ -15,9 +15,9 @@ from server.database.engine import Sessions, sessions
 from server.dispatching.dispatch import take
 from server.grading.models import Job
 from server.recording.record import Recorded, record
-from server.standings.boards import position_of
 from server.standings.models import Standing
 from server.standings.places import recount
+from server.standings.queries import position_of
 from server.standings.service import Board, board, rebuild, score_of
 from server.submissions.changes import retry
 from server.submissions.models import Mode, Submission

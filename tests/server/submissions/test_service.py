@@ -13,8 +13,8 @@ from kernels.wire import to_plain
 from server.courses.models import SOURCE_BYTES, Assignment, Course, Role
 from server.database.engine import Sessions
 from server.fleet.models import Worker
-from server.grading.accept import priority_of
 from server.grading.models import Job, Priority, Source, Step
+from server.grading.service import priority_of
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import (
     IdempotencyConflict,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from server.http.arrival import REQUEST_BYTES
 from server.http.problems import Refused
-from server.submissions.handing_in import read_new_submission
+from server.submissions.new_submission import read_new_submission
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import Portal

@@ -16,8 +16,8 @@ from server.courses.models import Assignment, Membership
 from server.courses.service import find_assignment, is_shown, role_in
 from server.grading.models import Job, JobState, Result
 from server.http.operation import Moment, Range, Text
-from server.submissions.handing_in import ASSIGNMENT
 from server.submissions.models import Mode, Submission
+from server.submissions.new_submission import ASSIGNMENT
 from server.submissions.verdicts import latest_job_id
 
 PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]

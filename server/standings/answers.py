@@ -13,9 +13,9 @@ from kernels.exercise.model import Metric
 from server.courses.service import find_assignment, is_shown, is_staff, role_in
 from server.grading.metric import metric_of
 from server.http.operation import Moment, Range, Text
-from server.standings.asking import MARK, mark_of, position_at
-from server.standings.boards import Ranked
+from server.standings.board_query import MARK, mark_of, position_at
 from server.standings.places import class_of
+from server.standings.queries import Ranked
 from server.standings.service import board
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
-from server.standings.boards import Order, Position, Ranked, position_of
+from server.standings.queries import Order, Position, Ranked, position_of
 
 MARK = "[0-9a-f]{48}"
 """What `mark_of` makes, as a pattern: three numbers of 64 bits."""
