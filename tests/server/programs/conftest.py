@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from server.database.engine import connect, sessions
-from tests.server.course import ACourse
+from tests.server.course import SOURCE, ACourse
 from tests.server.databases import KeptTables
 from tests.server.programs.serving import Server, Student
 from tests.services.postgres_server import PostgresServer
@@ -52,3 +52,9 @@ def ada(server: Server, student: Student) -> Student:
     """A student of the course who is signed in."""
     keep_account(student.config, Account(server.url, server.token("ada")))
     return student
+
+
+@pytest.fixture
+def kernel(student: Student) -> str:
+    (student.home / "my.cu").write_bytes(SOURCE)
+    return "my.cu"

@@ -26,7 +26,7 @@ from server.courses.models import Assignment, Membership
 from server.dispatching.dispatch import take
 from server.recording.record import record
 from server.submissions.models import Submission
-from tests.server.course import SOURCE, check_result, later
+from tests.server.course import check_result, later
 from tests.server.programs.serving import COMMAND, Server, Student
 from tests.server.submissions.test_api import grade
 from worker.contract.messages import CPU_QUEUE
@@ -48,12 +48,6 @@ def until(what: Callable[[], Any]) -> Any:
 def handed_in(server: Server) -> int:
     with server.course.sessions.begin() as session:
         return session.scalar(select(func.count()).select_from(Submission)) or 0
-
-
-@pytest.fixture
-def kernel(student: Student) -> str:
-    (student.home / "my.cu").write_bytes(SOURCE)
-    return "my.cu"
 
 
 def test_login_keeps_a_token_that_works_for_its_owner_alone(server: Server, student: Student):
@@ -371,39 +365,3 @@ def test_the_board_marks_ones_own_line(server: Server, ada: Student, kernel: str
     assert "right since" in shown.out
     assert "<- you" in shown.out
     assert "rank  " not in shown.out
-
-
-@_LONG
-def test_several_open_assignments_have_to_be_told_apart(server: Server, ada: Student, kernel: str):
-    with server.course.sessions.begin() as session:
-        first = session.get_one(Assignment, server.course.assignment)
-        session.add(
-            Assignment(
-                course_id=first.course_id, exercise_id=first.exercise_id, slug="again", title="Again",
-                device_class="", arch="sm_90", created_at=later(0),
-            )
-        )  # fmt: skip
-    line = ada.tilelab("submit", kernel).line
-    assert "gpu/tiled" in line
-    assert "gpu/again" in line
-    assert ada.tilelab("submit", kernel, "--assignment", "again").code == 0
-
-
-@_LONG
-def test_a_kept_token_goes_to_its_own_portal_only(server: Server, ada: Student):
-    ada.told = {"TILELAB_URL": "https://elsewhere.example"}
-    done = ada.tilelab("status")
-    assert done.code == 2
-    assert f"the token kept here is for {server.url}" in done.line
-    ada.told = {"TILELAB_TOKEN": "tl_other"}
-    assert "does not know this token" in ada.tilelab("status").line
-    ada.told = {"TILELAB_CONFIG": str(ada.home / "other.toml")}
-    assert "not signed in" in ada.tilelab("status").line
-
-
-@_LONG
-def test_a_portal_that_is_away_is_a_fault_of_the_system(server: Server, ada: Student):
-    server.stop()
-    done = ada.tilelab("status")
-    assert done.code == 3
-    assert f"{server.url} cannot be reached (Connection refused)" in done.line
