@@ -29,7 +29,7 @@ SECONDS = 120.0
 pytestmark = [
     pytest.mark.skipif(bool(REASON), reason=REASON or "there are hosts"),
     pytest.mark.long(
-        "takes minutes; the short suite has late results in tests/server/grading/test_record.py"
+        "takes minutes; the short suite has late results in tests/server/recording/test_record.py"
     ),
 ]
 

@@ -39,10 +39,10 @@ event.listen(Pool, "close_detached", _closed)
 
 @pytest.fixture(autouse=True)
 def no_connection_is_left() -> Iterator[None]:
-    """Whoever makes an engine also disposes of it."""
+    """Whoever makes an engine also disposes of it. What fixtures of a whole session hold was there before the test."""
+    held = set(_open)
     yield
-    left = list(_open.values())
-    _open.clear()
+    left = [_open.pop(number) for number in [*_open] if number not in held]
     if left:
         pytest.fail(
             f"{len(left)} connections to a database are left open; the first was opened at\n{_ours(left[0])}",
