@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import resource
 import socket
+import sys
 from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlunsplit
@@ -35,6 +36,9 @@ _CONNECTIONS = THREADS + Bounds().waiting + 100
 _FILES = 65_536
 _BACKLOG = 1024
 _GRACE_SECONDS = 8
+_SWITCH_SECONDS = 0.0005
+"""After which a thread that computes lets others go on: a page asks the database often, and waits each time."""
+
 _SILENCE_SECONDS = 60
 
 
@@ -143,6 +147,7 @@ class _Gunicorn(BaseApplication):
 
     def _begin(self, worker: Worker) -> None:
         """In each process that answers, before it accepts."""
+        sys.setswitchinterval(_SWITCH_SECONDS)
         _end_streams_with(worker)
         assert isinstance(worker, WebWorker)
         if self._settings.proxies:
