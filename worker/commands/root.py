@@ -49,6 +49,10 @@ _SERVER_PACKAGES = frozenset(
     {"alembic", "argon2", "flask", "gunicorn", "prometheus_client", "psycopg", "sqlalchemy"}
 )
 
+tell_option = click.option(
+    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
+)
+
 
 class Exit(IntEnum):
     """What the command's exit code says."""

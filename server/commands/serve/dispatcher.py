@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from server.commands.serve.start import database_from, redis_address
-from worker.commands.root import SystemFault
+from worker.commands.root import SystemFault, tell_option
 
 logger = logging.getLogger(__name__)
 
@@ -21,9 +21,7 @@ logger = logging.getLogger(__name__)
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file to touch with every round, a few times a second; old means that it hangs.",
 )
-@click.option(
-    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
-)
+@tell_option
 def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     """Send queued steps to workers, and take back what they lost, until SIGTERM or Ctrl-C.
 

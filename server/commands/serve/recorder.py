@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from server.commands.serve.start import database_from, redis_address
+from worker.commands.root import tell_option
 
 logger = logging.getLogger(__name__)
 
@@ -25,9 +26,7 @@ logger = logging.getLogger(__name__)
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file to touch every second; old means that it is stuck.",
 )
-@click.option(
-    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
-)
+@tell_option
 def recorder(heartbeat: Path | None, tell: int | None) -> None:
     """Write what workers send back into the database, until SIGTERM or Ctrl-C.
 

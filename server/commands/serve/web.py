@@ -8,7 +8,7 @@ import socket
 import click
 
 from server.commands.serve.start import database_from
-from worker.commands.root import SystemFault
+from worker.commands.root import SystemFault, tell_option
 
 _MOST_BY_DEFAULT = 4
 
@@ -28,9 +28,7 @@ logger = logging.getLogger(__name__)
 @click.option(
     "--descriptor", type=click.IntRange(3), hidden=True, help="A bound socket, instead of host and port."
 )
-@click.option(
-    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
-)
+@tell_option
 def web(host: str, port: int, processes: int | None, descriptor: int | None, tell: int | None) -> None:
     """Answer browsers and programs, until SIGTERM or Ctrl-C.
 

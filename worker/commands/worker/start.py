@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from worker.commands.device import DEFAULT_ARCH, architecture, usable_gpus
-from worker.commands.root import SystemFault, WrongUse
+from worker.commands.root import SystemFault, WrongUse, tell_option
 from worker.commands.submission import cache_folder
 from worker.commands.worker.broker import broker_url, redis_option
 
@@ -47,9 +47,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file to touch every two seconds; old means that it hangs.",
 )
-@click.option(
-    "--tell", type=click.IntRange(3), hidden=True, help="Descriptor of a supervisor's pipe for beats."
-)
+@tell_option
 @redis_option
 def start(
     queues: str | None,
