@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 MOST_CELLS = 10_000
 """Comparisons of two lines in one diff; a stretch that would need more is shown without pairs."""
@@ -20,7 +21,8 @@ def line_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[Pair]:
 
     It takes len(left) * len(right) comparisons.
     """
-    a, b = [_words(line) for line in left], [_words(line) for line in right]
+    known: dict[str, int] = {}
+    a, b = _words(left, known), _words(right, known)
     best = _best_from(a, b)
     i = j = 0
     while i < len(a) and j < len(b):
@@ -42,7 +44,7 @@ def unpaired(left: range, right: range) -> Iterator[Pair]:
     yield from ((None, j) for j in right)
 
 
-def _best_from(left: Sequence[frozenset[str]], right: Sequence[frozenset[str]]) -> list[list[float]]:
+def _best_from(left: Sequence[_Words], right: Sequence[_Words]) -> list[list[float]]:
     """The most that pairs can add up to from line i on the left and line j on the right."""
     best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i in range(len(left) - 1, -1, -1):
@@ -52,13 +54,27 @@ def _best_from(left: Sequence[frozenset[str]], right: Sequence[frozenset[str]]) 
     return best
 
 
-def _alike(left: frozenset[str], right: frozenset[str]) -> float:
+def _alike(left: _Words, right: _Words) -> float:
     """The share of words in common, 0 where it is too small for one line to have become the other."""
-    share = 2 * len(left & right) / ((len(left) + len(right)) or 1)
+    share = 2 * (left.bits & right.bits).bit_count() / (left.count + right.count or 1)
     return share if share >= _LEAST_ALIKE else 0.0
 
 
-def _words(line: str) -> frozenset[str]:
-    """Names and numbers; none of a line that has too many to be compared."""
-    found = _WORD.findall(line)
-    return frozenset(found if len(found) <= _MOST_WORDS else ())
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The different names and numbers of a line, a bit for each; none of a line that has too many to be compared."""
+
+    bits: int
+    count: int
+
+
+def _words(lines: Sequence[str], known: dict[str, int]) -> list[_Words]:
+    """known: the bits of words seen before, in both sources; grows."""
+    found = []
+    for line in lines:
+        words = _WORD.findall(line)
+        bits = 0
+        for word in words if len(words) <= _MOST_WORDS else ():
+            bits |= 1 << known.setdefault(word, len(known))
+        found.append(_Words(bits, bits.bit_count()))
+    return found

@@ -11,6 +11,7 @@ import hashlib
 import re
 import select
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -51,7 +52,7 @@ SMALL_FORM = 32 * 2**10
 _SMALL_FORMS = {"accounts", "enrolment"}
 _READS = {"GET", "HEAD", "OPTIONS"}
 _NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they ask nobody, or one at a time
-_ARRIVED = "tilelab.arrived"
+_ARRIVED, _KEY = "tilelab.arrived", "tilelab.bounds"
 _SESSION = re.compile(r"(?:^|;\s*)(?:__Host-)?tilelab=([^;]+)")
 _MOST_KNOWN = 8_192
 _LOOKUP_SECONDS = 2.0
@@ -99,10 +100,11 @@ class Bounded:
             return _unread(environ, start_response)
         if outcome is not Outcome.TAKEN:
             return self._turn_away(environ, start_response, outcome.value)
+        began = time.thread_time()
         try:
             return self._app(environ, start_response)
         finally:
-            places.give_back(asker)
+            places.give_back(asker, time.thread_time() - began)
 
     def _read(self, environ: WSGIEnvironment) -> str:
         """Have the body at hand; gives why it is not, "" where it is or is too large to be looked at."""
@@ -194,7 +196,13 @@ def attach_bounds(app: Flask, sizes: BodySizes, owner: Callable[[str], int | Non
     app.before_request(_refuse_what_was_not_taken)
     app.before_request(_keep_small_forms_small)
     app.register_error_handler(ClientLeft, lambda _error: Response(status=499))
-    app.wsgi_app = Bounded(app.wsgi_app, sizes, owner)  # type: ignore[method-assign]
+    app.extensions[_KEY] = app.wsgi_app = Bounded(app.wsgi_app, sizes, owner)  # type: ignore[method-assign]
+
+
+def pace_readers(app: Flask) -> None:
+    """From here on nobody takes much of the processor while others read; see Places. Tests ask too often for it."""
+    bounded: Bounded = app.extensions[_KEY]
+    bounded.reads.paced = True
 
 
 def arrived() -> datetime:

@@ -1,11 +1,13 @@
 """Places for requests that are answered at a time, shared out fairly among those who ask.
 
 Each asker has few places and few requests that wait, however many are sent. When a place comes free, those who wait get
-it by turns, so that a crowd of requests of one waits behind itself.
+it by turns, so that a crowd of requests of one waits behind itself. Who took much of the processor rests before the next
+answer, while others ask too.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections import Counter, OrderedDict, deque
@@ -13,6 +15,13 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from enum import Enum
 
+REST = 3.0
+"""Seconds of rest for each second of the processor: nobody has more than a quarter of one while others ask."""
+
+_REST_AHEAD = 1.0
+"""Seconds of rest that may be owed before the next request waits: some fifteen pages at once."""
+
+_OTHERS_SECONDS = 2.0
 _LOOK_SECONDS = 0.5
 
 
@@ -34,6 +43,14 @@ class Outcome(Enum):
     LEFT = "left"
 
 
+@dataclass(slots=True)
+class _Past:
+    """Of an asker. seen: when it last asked or was answered; rests_until: when it owes no rest any more."""
+
+    seen: float = 0.0
+    rests_until: float = 0.0
+
+
 @dataclass(eq=False, slots=True)
 class _Waiting:
     asker: Asker
@@ -41,10 +58,15 @@ class _Waiting:
 
 
 class Places:
-    """So many places; what is taken has to be given back."""
+    """So many places; what is taken has to be given back.
+
+    paced: whether askers rest
+    """
 
     def __init__(self, most: int) -> None:
+        self.paced = False
         self._free = most
+        self._past: OrderedDict[Hashable, _Past] = OrderedDict()
         self._lock = threading.Lock()
         self._held: Counter[Hashable] = Counter()
         self._queues: OrderedDict[Hashable, deque[_Waiting]] = OrderedDict()
@@ -52,6 +74,7 @@ class Places:
     def take(self, asker: Asker, seconds: float, left: Callable[[], bool]) -> Outcome:
         """Wait for a place. left: whether whoever asked is gone; then nobody needs the place."""
         with self._lock:
+            self._see(asker)
             if self._may(asker) and asker.name not in self._queues:
                 self._give(asker)
                 return Outcome.TAKEN
@@ -62,17 +85,21 @@ class Places:
             queue.append(waiting)
         return self._wait(waiting, time.monotonic() + seconds, left)
 
-    def give_back(self, asker: Asker) -> None:
-        """The place is free for the next."""
+    def give_back(self, asker: Asker, seconds: float = 0.0) -> None:
+        """The place is free for the next. seconds: that the answer took of the processor."""
         with self._lock:
             self._free += 1
+            past = self._see(asker)
+            past.rests_until = max(past.rests_until, past.seen) + REST * seconds
             self._held[asker.name] -= 1
             if self._held[asker.name] <= 0:
                 del self._held[asker.name]
             self._call()
 
     def _wait(self, waiting: _Waiting, until: float, left: Callable[[], bool]) -> Outcome:
-        while not waiting.called.wait(min(_LOOK_SECONDS, max(0.0, until - time.monotonic()))):
+        while not waiting.called.wait(self._pause(waiting.asker, until)):
+            with self._lock:
+                self._call()
             gone = left()
             if gone or time.monotonic() >= until:
                 with self._lock:
@@ -81,8 +108,33 @@ class Places:
                         return Outcome.LEFT if gone else Outcome.BUSY
         return Outcome.TAKEN
 
+    def _pause(self, asker: Asker, until: float) -> float:
+        """For how long to wait for a call before looking again."""
+        with self._lock:
+            rest = self._rest(asker)
+        now = time.monotonic()
+        return max(0.0, min(_LOOK_SECONDS, until - now, rest or _LOOK_SECONDS))
+
+    def _see(self, asker: Asker) -> _Past:
+        past = self._past.setdefault(asker.name, _Past())
+        past.seen = now = time.monotonic()
+        self._past.move_to_end(asker.name)
+        while (oldest := next(iter(self._past.values()))).seen < now - _OTHERS_SECONDS > oldest.rests_until:
+            self._past.popitem(last=False)
+        return past
+
+    def _rest(self, asker: Asker) -> float:
+        """Seconds before it may have a place; 0 where it may now, or nobody else asks."""
+        past = self._past.get(asker.name)
+        if not self.paced or past is None:
+            return 0.0
+        now = time.monotonic()
+        newest = itertools.islice(reversed(self._past.items()), 2)
+        others = any(each.seen > now - _OTHERS_SECONDS for name, each in newest if name != asker.name)
+        return max(0.0, past.rests_until - _REST_AHEAD - now) if others else 0.0
+
     def _may(self, asker: Asker) -> bool:
-        return self._free > 0 and self._held[asker.name] < asker.places
+        return self._free > 0 and self._held[asker.name] < asker.places and not self._rest(asker)
 
     def _give(self, asker: Asker) -> None:
         self._free -= 1

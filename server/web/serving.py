@@ -21,6 +21,7 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
+from server.http.bounded import pace_readers
 from server.settings import Settings
 from server.submissions.progress.hub import MOST_STREAMS
 from server.submissions.progress.streams import hub_of
@@ -148,8 +149,10 @@ class _Gunicorn(BaseApplication):
     def _begin(self, worker: Worker) -> None:
         """In each process that answers, before it accepts."""
         sys.setswitchinterval(_SWITCH_SECONDS)
-        _end_streams_with(worker)
         assert isinstance(worker, WebWorker)
+        app = cast("Flask", worker.wsgi)
+        pace_readers(app)
+        hub_of(app).end_when(lambda: not worker.alive)  # does not wait for streams when told to stop
         if self._settings.proxies:
             worker.bounds = replace(worker.bounds, of_address=0, open_of_address=0)
 
@@ -174,8 +177,3 @@ class _Log(Logger):
 def _die_with_arbiter(arbiter: Arbiter, worker: Worker) -> None:
     """A process that answers must not outlive the one that looks after it: it would keep the port."""
     die_with(arbiter.pid)
-
-
-def _end_streams_with(worker: Worker) -> None:
-    """A process that is told to stop ends its streams at once, and does not wait for them."""
-    hub_of(cast("Flask", worker.wsgi)).end_when(lambda: not worker.alive)

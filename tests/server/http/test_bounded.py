@@ -149,7 +149,7 @@ class _Slow:
         change(self._portal, closes_at=now(), due_at=now() - DAY)
         return Outcome.TAKEN
 
-    def give_back(self, _asker: Asker) -> None:
+    def give_back(self, *_: object) -> None:
         pass
 
 

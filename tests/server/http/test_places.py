@@ -23,6 +23,31 @@ def test_those_who_wait_get_places_by_turns():
     assert order == ["crowd", "other", "crowd", "crowd"]
 
 
+def test_who_took_much_of_the_processor_rests_while_others_ask():
+    places, heavy, other = Places(2), Asker("heavy", 2, 9), Asker("other", 1, 9)
+    places.paced = True
+    for _ in range(2):
+        assert places.take(heavy, 0, stays) is Outcome.TAKEN
+        places.give_back(heavy, 0.5)
+    assert places.take(heavy, 0, stays) is Outcome.TAKEN, "nobody else asks"
+    places.give_back(heavy)
+    assert places.take(other, 0, stays) is Outcome.TAKEN
+    places.give_back(other, 0.01)
+    assert places.take(heavy, 0, stays) is Outcome.BUSY
+    assert places.take(other, 0, stays) is Outcome.TAKEN, "its own answer took little"
+
+
+def test_who_rested_gets_a_place_without_a_call():
+    places, heavy = Places(2), Asker("heavy", 2, 9)
+    places.paced = True
+    for asker, seconds in ((heavy, 0.4), (Asker("other", 1, 9), 0.0)):
+        assert places.take(asker, 0, stays) is Outcome.TAKEN
+        places.give_back(asker, seconds)
+    began = time.monotonic()
+    assert places.take(heavy, 10, stays) is Outcome.TAKEN
+    assert time.monotonic() - began > 0.1
+
+
 def started(target: Callable[[], None], places: Places, waiting: int) -> threading.Thread:
     thread = threading.Thread(target=target)
     thread.start()
