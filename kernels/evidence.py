@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kernels.counters import Totals
 from kernels.launch import Launch
 
 
@@ -101,52 +102,6 @@ class LineEvidence:
     flops: int
     accesses: tuple[AccessEvidence, ...] = ()
     branches: BranchEvidence | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """The whole launch. `shared_*` and `global_*` are what the hardware executes, `ptx_*` what the PTX says.
-
-    global_bytes: bytes that threads asked of global memory, loads and stores
-    warp_efficiency: threads at work per executed warp instruction, of 32
-    compute_to_memory: floating-point operations per 4-byte access of a thread to global memory
-    """
-
-    global_load_requests: int = 0
-    global_load_sectors: int = 0
-    global_load_segments: int = 0
-    global_load_efficiency: float = 0.0
-    global_store_requests: int = 0
-    global_store_sectors: int = 0
-    global_store_segments: int = 0
-    global_store_efficiency: float = 0.0
-    global_atomic_requests: int = 0
-    shared_load_requests: int = 0
-    shared_store_requests: int = 0
-    shared_load_conflicts: int = 0
-    shared_store_conflicts: int = 0
-    shared_load_wavefronts: int = 0
-    shared_store_wavefronts: int = 0
-    divergent_branches: int = 0
-    branches: int = 0
-    thread_instructions: int = 0
-    warp_instructions: int = 0
-    warp_efficiency: float = 0.0
-    flops: int = 0
-    global_bytes: int = 0
-    global_load_bytes: int = 0
-    global_store_bytes: int = 0
-    compute_to_memory: float = 0.0
-    ptx_global_load_requests: int = 0
-    ptx_global_load_sectors: int = 0
-    ptx_global_store_requests: int = 0
-    ptx_global_store_sectors: int = 0
-    ptx_shared_load_requests: int = 0
-    ptx_shared_store_requests: int = 0
-    ptx_shared_load_conflicts: int = 0
-    ptx_shared_store_conflicts: int = 0
-    ptx_shared_load_wavefronts: int = 0
-    ptx_shared_store_wavefronts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +279,7 @@ class Evidence:
 
     extent: Extent | None = None
     lines: tuple[LineEvidence, ...] = ()
-    totals: Totals = Totals()
+    totals: Totals = field(default_factory=Totals)
     theory: tuple[TheoryRow, ...] = ()
     light: tuple[Light, ...] = ()
     checklist: tuple[ChecklistRow, ...] = ()

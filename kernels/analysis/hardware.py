@@ -7,13 +7,15 @@ drops instructions, which changes no number here but where said so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.analysis.merge_fit import Fit, Match, fit
 from kernels.analysis.sass import Sass
+from kernels.counters import AccessSum, Run, Totals, totals_of
 from kernels.device.counting.counts import ACCESS_FIELDS, AccessCount, BranchCount, Counts, Verb
-from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence, Totals
+from kernels.evidence import AccessEvidence, BranchEvidence, LineEvidence
 
 PTX_ONLY = (
     "The machine code of this kernel could not be looked at, so counts are by PTX only: "
@@ -71,33 +73,8 @@ def _key(item: AccessCount) -> Key:
     return item.line, item.space, item.verb, item.name
 
 
-@dataclass(slots=True)
-class _Sum:
-    """Accesses added up: the rows of ACCESS_FIELDS by name, and bytes."""
-
-    width: int = 0
-    number: int = 0
-    bytes: int = 0
-    requests: int = 0
-    threads: int = 0
-    sectors: int = 0
-    segments: int = 0
-    unique_bytes: int = 0
-    ideal_sectors: int = 0
-    wavefronts: int = 0
-    ideal_wavefronts: int = 0
-
-    @property
-    def conflicts(self) -> int:
-        return self.wavefronts - self.ideal_wavefronts
-
-    @property
-    def efficiency(self) -> float:
-        return self.unique_bytes / (32 * self.sectors) if self.sectors else 0.0
-
-
-def _sum(accesses: Iterable[AccessCount]) -> _Sum:
-    total = _Sum()
+def _sum(accesses: Iterable[AccessCount]) -> AccessSum:
+    total = AccessSum()
     for item in accesses:
         row = dict(zip(ACCESS_FIELDS, (int(number) for number in item.values.sum(axis=1)), strict=True))
         for name, number in row.items():
@@ -207,50 +184,14 @@ def _work(counts: Counts) -> dict[int | None, tuple[int, int, int]]:
 
 
 def _totals(hardware: Sequence[AccessCount], counts: Counts) -> Totals:
-    def of(accesses: Iterable[AccessCount], space: str, verb: Verb) -> _Sum:
-        return _sum(item for item in accesses if item.space == space and item.verb is verb)
-
-    loads, stores = of(hardware, "global", Verb.LOAD), of(hardware, "global", Verb.STORE)
-    reads, writes = of(hardware, "shared", Verb.LOAD), of(hardware, "shared", Verb.STORE)
-    ptx = counts.accesses
-    ptx_loads, ptx_stores = of(ptx, "global", Verb.LOAD), of(ptx, "global", Verb.STORE)
-    ptx_reads, ptx_writes = of(ptx, "shared", Verb.LOAD), of(ptx, "shared", Verb.STORE)
     threads, warps, flops = (sum(row) for row in zip((0, 0, 0), *_work(counts).values(), strict=True))
-    asked = loads.bytes + stores.bytes
-    return Totals(
-        global_load_requests=loads.requests,
-        global_load_sectors=loads.sectors,
-        global_load_segments=loads.segments,
-        global_load_efficiency=loads.efficiency,
-        global_store_requests=stores.requests,
-        global_store_sectors=stores.sectors,
-        global_store_segments=stores.segments,
-        global_store_efficiency=stores.efficiency,
-        global_atomic_requests=of(hardware, "global", Verb.ATOMIC).requests,
-        shared_load_requests=reads.requests,
-        shared_store_requests=writes.requests,
-        shared_load_conflicts=reads.conflicts,
-        shared_store_conflicts=writes.conflicts,
-        shared_load_wavefronts=reads.wavefronts,
-        shared_store_wavefronts=writes.wavefronts,
-        divergent_branches=sum(int(item.values[1].sum()) for item in counts.branches),
-        branches=sum(int(item.values[0].sum()) for item in counts.branches),
-        thread_instructions=threads,
-        warp_instructions=warps,
-        warp_efficiency=threads / (32 * warps) if warps else 0.0,
-        flops=flops,
-        global_bytes=asked,
-        global_load_bytes=loads.bytes,
-        global_store_bytes=stores.bytes,
-        compute_to_memory=flops / (asked / 4) if asked else 0.0,
-        ptx_global_load_requests=ptx_loads.requests,
-        ptx_global_load_sectors=ptx_loads.sectors,
-        ptx_global_store_requests=ptx_stores.requests,
-        ptx_global_store_sectors=ptx_stores.sectors,
-        ptx_shared_load_requests=ptx_reads.requests,
-        ptx_shared_store_requests=ptx_writes.requests,
-        ptx_shared_load_conflicts=ptx_reads.conflicts,
-        ptx_shared_store_conflicts=ptx_writes.conflicts,
-        ptx_shared_load_wavefronts=ptx_reads.wavefronts,
-        ptx_shared_store_wavefronts=ptx_writes.wavefronts,
-    )
+    branches, divergent = (sum(int(item.values[row].sum()) for item in counts.branches) for row in (0, 1))
+    access, ptx = _sums(hardware), _sums(counts.accesses)
+    return totals_of(Run(access, ptx, branches, divergent, threads, warps, flops))
+
+
+def _sums(accesses: Sequence[AccessCount]) -> Mapping[tuple[str, str], AccessSum]:
+    found: dict[tuple[str, str], list[AccessCount]] = {}
+    for item in accesses:
+        found.setdefault((item.space, item.verb), []).append(item)
+    return defaultdict(AccessSum, {key: _sum(items) for key, items in found.items()})

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kernels.analysis.devices import Device
-from kernels.evidence import Light, ResourceTime, Totals
+from kernels.counters import Totals
+from kernels.evidence import Light, ResourceTime
 from kernels.launch import Launch
 
 _FLOAT = 4

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kernels.analysis.subject import WARP, Subject
-from kernels.evidence import Totals, Verb
+from kernels.counters import Totals
+from kernels.evidence import Verb
 
 Bound = Callable[[Totals], float]
 """The modelled lower bound of the time, in milliseconds, of a launch with these totals."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernels.compile.diagnostics import Resources
-from kernels.evidence import AccessEvidence, Light, LineEvidence, Totals, Verb
+from kernels.counters import Totals
+from kernels.evidence import AccessEvidence, Light, LineEvidence, Verb
 from kernels.judging.plan import MatrixPlan
 from kernels.launch import Launch
 from kernels.occupancy import Occupancy

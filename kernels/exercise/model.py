@@ -176,7 +176,7 @@ class AnalysisRule:
 class GoalRule:
     """What is asked of the counts beside a right result: that a counter stays at or below a number.
 
-    counter: one of kernels.exercise.goals.COUNTERS
+    counter: one of kernels.counters.COUNTERS
     """
 
     text: str

@@ -219,7 +219,7 @@ def _goal(table: Table, names: tuple[str, ...]) -> GoalRule:
         at_most=table.number_or_expression("at_most", names),
     )
     # the counters come with the counting device, which takes its time to load: only where there is a goal
-    from kernels.exercise.goals import COUNTERS
+    from kernels.counters import COUNTERS
 
     if goal.counter not in COUNTERS:
         raise table.error("counter", f"there is no such counter; there are: {', '.join(sorted(COUNTERS))}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kernels.analysis.model import Analysis
 from kernels.analysis.subject import sizes_text
-from kernels.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow, Totals
+from kernels.counters import COUNTERS, Counter, Kind, Totals, by_ptx
+from kernels.evidence import Evidence, Extent, Light, PhaseTable, TheoryRow
 from kernels.rendering.annotated import access_table, annotated
 from kernels.rendering.checklist import checklist_text
 from kernels.rendering.phases import render_phases
@@ -113,59 +114,56 @@ def _advice(evidence: Evidence, style: Style) -> list[str]:
     return _titled("What to look at first", "", body, style)
 
 
+_NUMBER: Mapping[Kind, Callable[[float], str]] = {
+    Kind.COUNT: "{:,}".format,
+    Kind.RATIO: "{:.2f}".format,
+    Kind.SHARE: percent,
+    Kind.LANES: lambda share: f"{32 * share:.1f}",
+}
+_ALWAYS = frozenset({"global loads", "global stores"})
+
+
 def totals_text(totals: Totals) -> list[str]:
     """The sums of the whole launch."""
-    t = totals
-    loads, stores = t.global_load_requests, t.global_store_requests
-    rows = [
-        ("global loads", f"{loads:,}", "requests", f"{t.global_load_sectors:,} sectors",
-         _each(t.global_load_sectors, loads), _of_bytes(t.global_load_efficiency, loads)),
-        ("global stores", f"{stores:,}", "requests", f"{t.global_store_sectors:,} sectors",
-         _each(t.global_store_sectors, stores), _of_bytes(t.global_store_efficiency, stores)),
-        ("global atomics", f"{t.global_atomic_requests:,}", "requests", "", "", ""),
-        ("shared loads", f"{t.shared_load_requests:,}", "requests", f"{t.shared_load_wavefronts:,} passes",
-         _each(t.shared_load_wavefronts, t.shared_load_requests),
-         f"{t.shared_load_conflicts:,} by conflicts"),
-        ("shared stores", f"{t.shared_store_requests:,}", "requests", f"{t.shared_store_wavefronts:,} passes",
-         _each(t.shared_store_wavefronts, t.shared_store_requests),
-         f"{t.shared_store_conflicts:,} by conflicts"),
-        ("branches", f"{t.branches:,}", "of warps", f"{t.divergent_branches:,} split", "", ""),
-        ("instructions", f"{t.warp_instructions:,}", "of warps", f"{t.thread_instructions:,} of threads",
-         "", f"{32 * t.warp_efficiency:.1f} of 32 threads at work"),
-        ("operations", f"{t.flops:,}", "flops", f"{t.global_bytes:,} bytes", "",
-         f"{t.compute_to_memory:.2f} flops per access"),
-    ]  # fmt: skip
-    kept = [row for row in rows if row[1] != "0" or row[0] in {"global loads", "global stores"}]
-    return [*table(kept, "<><><<"), *_by_ptx(t)]
+    rows: dict[str, list[Counter]] = {}
+    for each in COUNTERS.values():
+        rows.setdefault(each.row, []).append(each)
+    rows.pop("", None)
+    shown = [
+        _sums(row, found, totals) for row, found in rows.items() if row in _ALWAYS or found[0].of(totals)
+    ]
+    return [*table(shown, "<><><<"), *_by_ptx(rows, totals)]
 
 
-def _each(amount: int, requests: int) -> str:
-    return f"{amount / requests:.2f} each" if requests else ""
+def _sums(row: str, counters: Sequence[Counter], totals: Totals) -> tuple[str, ...]:
+    """One line of them; averages only where there is something to divide by."""
+    lead = counters[0]
+    cells = [row, _number(lead, totals), lead.text or lead.unit, "", "", ""]
+    for each in counters[1:]:
+        if each.kind is Kind.COUNT or lead.of(totals):
+            cells[2 + each.column] = f"{_number(each, totals)} {each.text or each.unit}"
+    return tuple(cells)
 
 
-def _of_bytes(efficiency: float, requests: int) -> str:
-    return f"{percent(efficiency)} of the bytes used" if requests else ""
+def _number(counter: Counter, totals: Totals) -> str:
+    return _NUMBER[counter.kind](counter.of(totals) or 0)
 
 
-def _by_ptx(t: Totals) -> list[str]:
+def _by_ptx(rows: Mapping[str, Sequence[Counter]], totals: Totals) -> list[str]:
     """The counts by the PTX, where the assembler changed them."""
-    rows = [
-        (f"{space} {verb}s", f"{requests:,}", "requests", conflicts)
-        for space, verb, requests, executed, conflicts in (
-            ("global", "load", t.ptx_global_load_requests, t.global_load_requests, ""),
-            ("global", "store", t.ptx_global_store_requests, t.global_store_requests, ""),
-            ("shared", "load", t.ptx_shared_load_requests, t.shared_load_requests,
-             f"{t.ptx_shared_load_conflicts:,} passes by conflicts"),
-            ("shared", "store", t.ptx_shared_store_requests, t.shared_store_requests,
-             f"{t.ptx_shared_store_conflicts:,} passes by conflicts"),
-        )
-        if requests != executed
-    ]  # fmt: skip
-    if not rows:
+    changed = []
+    for row, (lead, *others) in rows.items():
+        requests = by_ptx(lead, totals)
+        if requests is None or requests == lead.of(totals):
+            continue
+        last = ((each, by_ptx(each, totals)) for each in others if each.column == 3)
+        conflicts = [f"{number:,} {each.unit} {each.text}" for each, number in last if number is not None]
+        changed.append((row, f"{requests:,}", lead.unit, *(conflicts or [""])))
+    if not changed:
         return []
     return [
         "  Before the assembler merged neighbouring accesses, by the PTX:",
-        *table(rows, "<><<", indent=4),
+        *table(changed, "<><<", indent=4),
     ]
 
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from kernels.analysis.subject import sizes_text
-from kernels.evidence import Totals
+from kernels.counters import Totals, number
 from kernels.rendering.checklist import checklist_text
 from kernels.rendering.findings import findings_text
 from kernels.rendering.measurement import device_text, measured_with_text, measurement_text, unmade_text
@@ -195,11 +195,9 @@ def evidence_text(report: Report, style: Style) -> list[str]:
 
 def figures(totals: Totals) -> list[str]:
     """The three numbers that say most of a kernel."""
-    requests = totals.global_load_requests
-    each = totals.global_load_sectors / requests if requests else 0.0
-    conflicts = totals.shared_load_conflicts + totals.shared_store_conflicts
+    sectors = number("global_load_sectors_per_request", totals)
     return [
-        f"{short(requests)} global load requests of {each:.2f} sectors",
+        f"{short(totals.global_load_requests)} global load requests of {sectors:.2f} sectors",
         f"{totals.compute_to_memory:.2f} flops per global access",
-        f"{short(conflicts)} passes lost to bank conflicts",
+        f"{short(number('shared_conflicts', totals))} passes lost to bank conflicts",
     ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from kernels.counters import COUNTERS, Counter
 from kernels.exercise.model import Metric
 from kernels.rendering.page import numbers
 from kernels.rendering.page.listing.marks import title_of
@@ -80,7 +81,14 @@ def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ..
         _plain(left, right, "Share of cuBLAS", "measured", lambda each: each.cublas_share),
         _plain(left, right, "Occupancy", "modelled", lambda each: each.occupancy),
     ]
-    rows += [_counted(left, right, *each) for each in _COUNTED]
+    for each in COUNTERS.values():
+        if each.better:
+            title = each.compared or each.title[:1].upper() + each.title[1:]
+            rows.append(_counted(left, right, title, _in_totals(each), each.better))
+    rows += [
+        _counted(left, right, "Registers of a thread", _registers),
+        _counted(left, right, "Shared memory of a block, in bytes", _shared),
+    ]
     rows.append(_bound(left.result, right.result, metric))
     return tuple(row for row in rows if row is not None and (row.left != "–" or row.right != "–"))
 
@@ -188,18 +196,18 @@ def _with_unit(score: float | None, metric: Metric) -> str:
 
 
 def _counted(
-    left: Compared, right: Compared, title: str, of: Callable[[Report], float | None], less: bool | None
+    left: Compared, right: Compared, title: str, of: Callable[[Report], float | None], better: str = ""
 ) -> Figure:
     """Counts are exact: any difference is one, as long as both were counted at the same size.
 
-    less: whether less is better; None where neither is
+    better: "less", "more" or ""
     """
     a, b = (None if each.report is None else of(each.report) for each in (left, right))
     difference = change = ""
     if a is not None and b is not None and a != b and _sizes(left) == _sizes(right):
         difference = _by(b, a)
-        if less is not None:
-            change = "better" if (b < a) == less else "worse"
+        if better:
+            change = "better" if (b < a) == (better == "less") else "worse"
     return Figure(title, "counted", _count(a), _count(b), difference=difference, change=change)
 
 
@@ -228,10 +236,10 @@ def _by(new: float, old: float) -> str:
     )
 
 
-def _in_totals(name: str) -> Callable[[Report], float | None]:
+def _in_totals(counter: Counter) -> Callable[[Report], float | None]:
     """Of a run that was counted."""
     return lambda report: (
-        getattr(report.evidence.totals, name) if report.evidence.totals.thread_instructions else None
+        counter.of(report.evidence.totals) if report.evidence.totals.thread_instructions else None
     )
 
 
@@ -241,27 +249,3 @@ def _registers(report: Report) -> float | None:
 
 def _shared(report: Report) -> float | None:
     return None if report.resources is None else report.resources.shared_bytes
-
-
-def _sectors_each(report: Report) -> float | None:
-    totals = report.evidence.totals
-    return totals.global_load_sectors / totals.global_load_requests if totals.global_load_requests else None
-
-
-def _conflicts(report: Report) -> float | None:
-    totals = report.evidence.totals
-    if not totals.thread_instructions:
-        return None
-    return totals.shared_load_conflicts + totals.shared_store_conflicts
-
-
-_COUNTED: Sequence[tuple[str, Callable[[Report], float | None], bool | None]] = (
-    ("Sectors loaded from global memory", _in_totals("global_load_sectors"), True),
-    ("Sectors per load", _sectors_each, True),
-    ("Bank conflicts", _conflicts, True),
-    ("Divergent branches", _in_totals("divergent_branches"), True),
-    ("Instructions of warps", _in_totals("warp_instructions"), True),
-    ("Operations per access", _in_totals("compute_to_memory"), False),
-    ("Registers of a thread", _registers, None),
-    ("Shared memory of a block, in bytes", _shared, None),
-)

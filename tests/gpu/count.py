@@ -13,7 +13,7 @@ from kernels import device
 from kernels.analysis.hardware import as_executed
 from kernels.analysis.sass import Sass, read_sass
 from kernels.compile import nvrtc
-from kernels.evidence import Totals
+from kernels.counters import Totals
 from kernels.exercise import Exercise
 from kernels.judging.inputs import make_inputs
 from kernels.judging.judge import arguments, buffers, constants

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernels.evidence import Totals
+from kernels.counters import Totals
 from kernels.wire import from_plain, to_plain
 from tests.gpu.count import prepare_counted
 from tests.gpu.prepare import read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels.analysis.subject import Subject, product_of
 from kernels.compile.diagnostics import Resources
-from kernels.evidence import Totals
+from kernels.counters import Totals
 from kernels.exercise import Binding, Layout, Role
 from kernels.judging.plan import MatrixPlan
 from kernels.launch import Launch

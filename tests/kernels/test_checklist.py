@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kernels.analysis.checklist import checklist
-from kernels.evidence import ChecklistRow, State, Totals
+from kernels.counters import Totals
+from kernels.evidence import ChecklistRow, State
 from kernels.occupancy import Occupancy
 from kernels.rendering.page.summary import figures
 from tests.kernels.analysed import CORPUS, analysed, solution

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.evidence import Totals
+from kernels.counters import COUNTERS, Totals, number
 from kernels.exercise import GoalRule, find_exercise
-from kernels.exercise.goals import COUNTERS, counter, goals
+from kernels.exercise.goals import goals
 from kernels.expression import Expression
 
 TILED = find_exercise("tiled")
@@ -35,11 +35,11 @@ TOTALS = Totals(
     ],
 )
 def test_a_counter_has_its_value(name, value):
-    assert counter(name, TOTALS) == value
+    assert number(name, TOTALS) == value
 
 
 def test_every_counter_has_a_value():
-    assert {name: counter(name, Totals()) for name in COUNTERS} == dict.fromkeys(COUNTERS, 0.0)
+    assert {name: number(name, Totals()) for name in COUNTERS} == dict.fromkeys(COUNTERS, 0.0)
 
 
 def test_a_goal_is_met_at_its_bound_and_not_above_it():

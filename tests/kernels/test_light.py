@@ -15,7 +15,8 @@ from kernels.analysis.hardware import as_executed
 from kernels.analysis.light import Footprint, light, ridge, roofline
 from kernels.analysis.sass import Sass, read_sass
 from kernels.compile.compilation import Compilation, compile_source
-from kernels.evidence import Basis, Light, Totals
+from kernels.counters import Totals
+from kernels.evidence import Basis, Light
 from kernels.launch import Launch
 from tests.kernels.device.counted import FOLDER
 from tests.marks import linux

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kernels.evidence import Evidence, Extent, LineEvidence, PhaseTable, Totals
+from kernels.counters import Totals
+from kernels.evidence import Evidence, Extent, LineEvidence, PhaseTable
 from kernels.judging.plan import CasePlan, Plan
 from kernels.verdict import Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain

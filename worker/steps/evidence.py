@@ -11,7 +11,8 @@ from kernels.analysis.light import Footprint, light
 from kernels.analysis.subject import FLOAT, Subject, product_of
 from kernels.compile.compilation import Compilation
 from kernels.compile.diagnostics import Resources
-from kernels.evidence import Evidence, Light, Totals
+from kernels.counters import Totals
+from kernels.evidence import Evidence, Light
 from kernels.exercise import Exercise, Operation, Role
 from kernels.exercise.goals import goals
 from kernels.judging.plan import Plan

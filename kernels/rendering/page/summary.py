@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernels.analysis.model import Analysis
-from kernels.evidence import Evidence, Extent, State, Totals
+from kernels.counters import Totals
+from kernels.evidence import Evidence, Extent, State
 from kernels.rendering.page import numbers
 from kernels.wording import plural
 

@@ -9,6 +9,7 @@ from kernels.analysis.devices import device_named
 from kernels.analysis.light import Footprint, light
 from kernels.analysis.model import Analysis
 from kernels.compile.diagnostics import Diagnostic, Resources
+from kernels.counters import Totals
 from kernels.evidence import (
     AccessEvidence,
     Accumulation,
@@ -25,7 +26,6 @@ from kernels.evidence import (
     PhaseTable,
     State,
     TheoryRow,
-    Totals,
     Verb,
 )
 from kernels.launch import Launch

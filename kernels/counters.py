@@ -1,0 +1,264 @@
+"""The counters of a launch in one table, which JSON, text, page, goals and the comparison of submissions read.
+
+Reports keep the fields of Totals, in this order; what follows from those alone is in DERIVED. An entry in either adds
+a counter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum, auto
+from operator import attrgetter
+from typing import Any
+
+
+@dataclass(slots=True)
+class AccessSum:
+    """Accesses added up: the rows of ACCESS_FIELDS by name, their number, the widest, and the bytes asked for."""
+
+    width: int = 0
+    number: int = 0
+    bytes: int = 0
+    requests: int = 0
+    threads: int = 0
+    sectors: int = 0
+    segments: int = 0
+    unique_bytes: int = 0
+    ideal_sectors: int = 0
+    wavefronts: int = 0
+    ideal_wavefronts: int = 0
+
+    @property
+    def conflicts(self) -> int:
+        return self.wavefronts - self.ideal_wavefronts
+
+    @property
+    def efficiency(self) -> float:
+        return self.unique_bytes / (32 * self.sectors) if self.sectors else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run did, added up.
+
+    access: by space and verb, such as ("global", "load"), as the hardware executes it; ptx: by the PTX
+    branches, divergent: conditional branches that warps came to, and those that split them
+    """
+
+    access: Mapping[tuple[str, str], AccessSum]
+    ptx: Mapping[tuple[str, str], AccessSum]
+    branches: int
+    divergent: int
+    threads: int
+    warps: int
+    flops: int
+
+    @property
+    def global_bytes(self) -> int:
+        return self.access["global", "load"].bytes + self.access["global", "store"].bytes
+
+
+class Kind(Enum):
+    """How a number is written; LANES: a share, as so many of the 32 threads of a warp."""
+
+    COUNT = auto()
+    RATIO = auto()
+    SHARE = auto()
+    LANES = auto()
+
+
+GLOBAL, SHARED, WORK = "Global memory", "Shared memory", "Work"
+_LOADS, _STORES, _ATOMICS = (GLOBAL, "global loads"), (GLOBAL, "global stores"), (GLOBAL, "global atomics")
+_SHARED_LOADS, _SHARED_STORES = (SHARED, "shared loads"), (SHARED, "shared stores")
+_BRANCHES, _INSTRUCTIONS, _OPERATIONS = (WORK, "branches"), (WORK, "instructions"), (WORK, "operations")
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """What is said of a number. Without a title it isn't on the page; without a row and a title not in the text.
+
+    section: its table on the page; meaning: explains it there
+    row: its line of the text, by default one of its own
+    column: its place there, 0 to 3; where the number at 0 is 0, the line is left out
+    text: what follows the number in the text, by default the unit
+    better: "less" or "more", where two submissions are compared; without it, the comparison leaves it out
+    compared: its title there, where that isn't the page's
+    of: its value; None for an average over nothing
+    """
+
+    title: str = ""
+    unit: str = ""
+    meaning: str = ""
+    section: str = WORK
+    row: str = ""
+    column: int = 0
+    text: str = ""
+    kind: Kind = Kind.COUNT
+    better: str = ""
+    compared: str = ""
+    of: Callable[[Totals], float | None] = lambda totals: None
+    name: str = ""
+
+
+def _kept(total: Callable[[Run], float], counter: Counter | None = None) -> Any:
+    """A field of Totals. total: how a run gives it."""
+    counter = counter or Counter()
+    return field(
+        default=0 if counter.kind is Kind.COUNT else 0.0, metadata={"total": total, "counter": counter}
+    )
+
+
+_CONFLICTS = "turns that were needed only because threads met in a bank"
+
+
+# fmt: off
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The whole launch. `shared_*` and `global_*` are what the hardware executes, `ptx_*` what the PTX says.
+
+    global_bytes: bytes that threads asked of global memory, loads and stores
+    warp_efficiency: threads at work per executed warp instruction, of 32
+    compute_to_memory: floating-point operations per 4-byte access of a thread to global memory
+    """
+
+    global_load_requests: int = _kept(
+        lambda run: run.access["global", "load"].requests,
+        Counter("load requests", "requests", "loads of whole warps; each asks for up to 32 elements at once", *_LOADS))
+    global_load_sectors: int = _kept(
+        lambda run: run.access["global", "load"].sectors,
+        Counter("sectors loaded", "sectors", "pieces of 32 bytes that the loads touched", *_LOADS, 1,
+                better="less", compared="Sectors loaded from global memory"))
+    global_load_segments: int = _kept(lambda run: run.access["global", "load"].segments)
+    global_load_efficiency: float = _kept(
+        lambda run: run.access["global", "load"].efficiency,
+        Counter("bytes used of those loaded", "", "100 % where every byte of a sector was asked for", *_LOADS, 3,
+                "of the bytes used", Kind.SHARE))
+    global_store_requests: int = _kept(
+        lambda run: run.access["global", "store"].requests,
+        Counter("store requests", "requests", "stores of whole warps", *_STORES))
+    global_store_sectors: int = _kept(
+        lambda run: run.access["global", "store"].sectors,
+        Counter("sectors stored", "sectors", "pieces of 32 bytes that the stores touched", *_STORES, 1))
+    global_store_segments: int = _kept(lambda run: run.access["global", "store"].segments)
+    global_store_efficiency: float = _kept(
+        lambda run: run.access["global", "store"].efficiency,
+        Counter("bytes used of those stored", "", "100 % where whole sectors were written", *_STORES, 3,
+                "of the bytes used", Kind.SHARE))
+    global_atomic_requests: int = _kept(
+        lambda run: run.access["global", "atomic"].requests,
+        Counter("atomic requests", "requests", "atomic updates of whole warps", *_ATOMICS))
+    shared_load_requests: int = _kept(
+        lambda run: run.access["shared", "load"].requests,
+        Counter("load requests", "requests", "loads of whole warps", *_SHARED_LOADS))
+    shared_store_requests: int = _kept(
+        lambda run: run.access["shared", "store"].requests,
+        Counter("store requests", "requests", "stores of whole warps", *_SHARED_STORES))
+    shared_load_conflicts: int = _kept(
+        lambda run: run.access["shared", "load"].conflicts,
+        Counter("of them by conflicts", "passes", _CONFLICTS, *_SHARED_LOADS, 3, "by conflicts"))
+    shared_store_conflicts: int = _kept(
+        lambda run: run.access["shared", "store"].conflicts,
+        Counter("of them by conflicts", "passes", _CONFLICTS, *_SHARED_STORES, 3, "by conflicts"))
+    shared_load_wavefronts: int = _kept(
+        lambda run: run.access["shared", "load"].wavefronts,
+        Counter("load passes", "passes", "turns that the 32 banks took to answer them", *_SHARED_LOADS, 1))
+    shared_store_wavefronts: int = _kept(
+        lambda run: run.access["shared", "store"].wavefronts,
+        Counter("store passes", "passes", "turns that the 32 banks took to take them", *_SHARED_STORES, 1))
+    divergent_branches: int = _kept(
+        lambda run: run.divergent,
+        Counter("of them divergent", "of warps", "threads of the warp went both ways, one after the other",
+                *_BRANCHES, 1, "split", better="less", compared="Divergent branches"))
+    branches: int = _kept(
+        lambda run: run.branches,
+        Counter("branches", "of warps", "conditional branches that a warp came to", *_BRANCHES))
+    thread_instructions: int = _kept(
+        lambda run: run.threads,
+        Counter("instructions of threads", "instructions", "what the threads of those warps executed",
+                *_INSTRUCTIONS, 1, "of threads"))
+    warp_instructions: int = _kept(
+        lambda run: run.warps,
+        Counter("instructions of warps", "instructions", "what the schedulers issue, by the PTX",
+                *_INSTRUCTIONS, 0, "of warps", better="less"))
+    warp_efficiency: float = _kept(
+        lambda run: run.threads / (32 * run.warps) if run.warps else 0.0,
+        Counter("threads at work", "of 32", "the mean over all instructions of warps",
+                *_INSTRUCTIONS, 3, "of 32 threads at work", Kind.LANES))
+    flops: int = _kept(
+        lambda run: run.flops,
+        Counter("floating-point operations", "operations", "a fused multiply-add counts as two",
+                *_OPERATIONS, 0, "flops"))
+    global_bytes: int = _kept(
+        lambda run: run.global_bytes,
+        Counter("bytes asked for", "bytes", "what all threads read and wrote, before any cache",
+                GLOBAL, "operations", 1))
+    global_load_bytes: int = _kept(lambda run: run.access["global", "load"].bytes)
+    global_store_bytes: int = _kept(lambda run: run.access["global", "store"].bytes)
+    compute_to_memory: float = _kept(
+        lambda run: run.flops / (run.global_bytes / 4) if run.global_bytes else 0.0,
+        Counter("compute to memory", "per access", "operations for each 4 bytes that a thread asks of global memory",
+                *_OPERATIONS, 3, "flops per access", Kind.RATIO, better="more", compared="Operations per access"))
+    ptx_global_load_requests: int = _kept(lambda run: run.ptx["global", "load"].requests)
+    ptx_global_load_sectors: int = _kept(lambda run: run.ptx["global", "load"].sectors)
+    ptx_global_store_requests: int = _kept(lambda run: run.ptx["global", "store"].requests)
+    ptx_global_store_sectors: int = _kept(lambda run: run.ptx["global", "store"].sectors)
+    ptx_shared_load_requests: int = _kept(lambda run: run.ptx["shared", "load"].requests)
+    ptx_shared_store_requests: int = _kept(lambda run: run.ptx["shared", "store"].requests)
+    ptx_shared_load_conflicts: int = _kept(lambda run: run.ptx["shared", "load"].conflicts)
+    ptx_shared_store_conflicts: int = _kept(lambda run: run.ptx["shared", "store"].conflicts)
+    ptx_shared_load_wavefronts: int = _kept(lambda run: run.ptx["shared", "load"].wavefronts)
+    ptx_shared_store_wavefronts: int = _kept(lambda run: run.ptx["shared", "store"].wavefronts)
+
+
+def _each(amount: int, requests: int) -> float | None:
+    return amount / requests if requests else None
+
+
+DERIVED: Mapping[str, Counter] = {
+    "global_load_sectors_per_request": Counter(
+        "sectors per load", "sectors each", "4 for a warp that reads 32 floats side by side, 32 at worst", *_LOADS, 2,
+        "each", Kind.RATIO, "less", of=lambda t: _each(t.global_load_sectors, t.global_load_requests)),
+    "global_store_sectors_per_request": Counter("", "", "", *_STORES, 2, "each", Kind.RATIO,
+        of=lambda t: _each(t.global_store_sectors, t.global_store_requests)),
+    "shared_load_wavefronts_per_request": Counter("", "", "", *_SHARED_LOADS, 2, "each", Kind.RATIO,
+        of=lambda t: _each(t.shared_load_wavefronts, t.shared_load_requests)),
+    "shared_store_wavefronts_per_request": Counter("", "", "", *_SHARED_STORES, 2, "each", Kind.RATIO,
+        of=lambda t: _each(t.shared_store_wavefronts, t.shared_store_requests)),
+    "shared_wavefronts_per_request": Counter(
+        of=lambda t: _each(t.shared_load_wavefronts + t.shared_store_wavefronts,
+                           t.shared_load_requests + t.shared_store_requests)),
+    "shared_conflicts": Counter(better="less", compared="Bank conflicts",
+        of=lambda t: t.shared_load_conflicts + t.shared_store_conflicts),
+}
+# fmt: on
+
+
+def _table() -> dict[str, Counter]:
+    """Every counter by its name, in the order of the text."""
+    kept = [
+        replace(each.metadata["counter"], of=attrgetter(each.name), name=each.name) for each in fields(Totals)
+    ]
+    found = [*kept, *(replace(each, name=name) for name, each in DERIVED.items())]
+    found = [replace(each, row=each.row or each.title) for each in found]
+    rows = list(dict.fromkeys(each.row for each in found))
+    return {each.name: each for each in sorted(found, key=lambda each: (rows.index(each.row), each.column))}
+
+
+COUNTERS: Mapping[str, Counter] = _table()
+
+
+def totals_of(run: Run) -> Totals:
+    """All counters that are kept of a run."""
+    return Totals(**{each.name: each.metadata["total"](run) for each in fields(Totals)})
+
+
+def number(name: str, totals: Totals) -> float:
+    """The value of a counter; 0 for an average over nothing."""
+    return float(COUNTERS[name].of(totals) or 0)
+
+
+def by_ptx(counter: Counter, totals: Totals) -> float | None:
+    """The same as the PTX has it, before the assembler merged accesses; None for what it doesn't change."""
+    found = COUNTERS.get(f"ptx_{counter.name}")
+    return None if found is None else found.of(totals)
