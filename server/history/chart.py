@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from kernels.exercise.model import Metric
 from kernels.rendering.page.charts import svg
+from kernels.rendering.page.charts.axes import Axis
 from server.grading.metric import UNITS
 from server.history.queries import Attempt, number_text
 
@@ -23,22 +23,6 @@ _FROM_DECADES = 12.0
 """Where the best is so many times the worst, the axis has a decade in each step."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """From a value to a height."""
-
-    low: float
-    high: float
-    logarithmic: bool
-
-    def up(self, value: float) -> float:
-        if self.logarithmic:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        return _BOTTOM - share * (_BOTTOM - _TOP)
-
-
 def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Markup | None:
     """The last MOST of them. None where nothing has a value: a table says it as well."""
     before, attempts = attempts[:-MOST], attempts[-MOST:]
@@ -46,13 +30,13 @@ def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Mar
     if not values or len(attempts) < 2:
         return None
     best = _best(_values(before), metric)
-    scale = _scale(values if best is None else [*values, best])
-    body = [*_grid(scale), *_foot(attempts)]
+    up = _up(values if best is None else [*values, best])
+    body = [*_grid(up), *_foot(attempts)]
     points = [(_across(i, len(attempts)), each) for i, each in enumerate(attempts)]
-    body.append(_best_line(points, scale, metric, best))
-    body += [_point(x, each, scale) for x, each in points]
+    body.append(_best_line(points, up, metric, best))
+    body += [_point(x, each, up) for x, each in points]
     title = "Progress over your attempts" if not modelled else "Modelled bound of each attempt"
-    axis = [*_axis(scale, metric), *_names(attempts)]
+    axis = [*_axis(up, metric), *_names(attempts)]
     return Markup(  # noqa: S704 - made of escaped parts
         f'<div class="progress-chart" role="group" aria-label="{svg.words(title)}">'
         f'<svg class="chart axis" viewBox="0 0 {_LEFT} {_HEIGHT}">{"".join(axis)}</svg>'
@@ -73,12 +57,12 @@ def _across(place: int, count: int) -> float:
     return _LEFT + 14 + place * (_RIGHT - _LEFT - 28) / max(1, count - 1)
 
 
-def _scale(values: Sequence[float]) -> _Scale:
+def _up(values: Sequence[float]) -> Axis:
     low, high = min(values), max(values)
     if high / low >= _FROM_DECADES:
-        return _Scale(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)), logarithmic=True)
+        return Axis.of_decades(low, high, _BOTTOM, _TOP)
     step = _step(high)
-    return _Scale(0.0, step * math.ceil(high * 1.02 / step), logarithmic=False)
+    return Axis(0.0, step * math.ceil(high * 1.02 / step), _BOTTOM, _TOP, logarithmic=False)
 
 
 def _step(high: float) -> float:
@@ -88,25 +72,24 @@ def _step(high: float) -> float:
     return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
 
 
-def _marks(scale: _Scale) -> list[float]:
+def _marks(up: Axis) -> list[float]:
     """The values at which a line is drawn."""
-    if scale.logarithmic:
-        steps = round(math.log10(scale.high / scale.low))
-        return [scale.low * 10**step for step in range(steps + 1)]
-    step = _step(scale.high / 1.02)
-    return [step * i for i in range(round(scale.high / step) + 1)]
+    if up.logarithmic:
+        return up.decades()
+    step = _step(up.high / 1.02)
+    return [step * i for i in range(round(up.high / step) + 1)]
 
 
-def _grid(scale: _Scale) -> list[str]:
-    heights = map(scale.up, _marks(scale))
+def _grid(up: Axis) -> list[str]:
+    heights = map(up.place, _marks(up))
     return [svg.line("grid", (_LEFT, y), (_RIGHT, y)) for y in heights]
 
 
-def _axis(scale: _Scale, metric: Metric) -> list[str]:
+def _axis(up: Axis, metric: Metric) -> list[str]:
     """The unit, and the value of each line."""
     return [
         _beside(_TOP - 12, UNITS[metric]),
-        *(_beside(scale.up(mark) + 4, _round(mark, metric)) for mark in _marks(scale)),
+        *(_beside(up.place(mark) + 4, _round(mark, metric)) for mark in _marks(up)),
     ]
 
 
@@ -138,29 +121,27 @@ def _without(attempts: Sequence[Attempt]) -> bool:
     return any(each.value is None for each in attempts)
 
 
-def _best_line(
-    points: Sequence[tuple[float, Attempt]], scale: _Scale, metric: Metric, best: float | None
-) -> str:
+def _best_line(points: Sequence[tuple[float, Attempt]], up: Axis, metric: Metric, best: float | None) -> str:
     """Steps: the best so far, at first that of before, stays until there is a better one."""
     drawn: list[tuple[float, float]] = []
     for x, each in points:
         if each.value is not None and each.value > 0:
             risen = _best([each.value, *([] if best is None else [best])], metric)
             if best is not None and risen != best:
-                drawn.append((x, scale.up(best)))
+                drawn.append((x, up.place(best)))
             best = risen
         if best is not None:
-            drawn.append((x, scale.up(best)))
+            drawn.append((x, up.place(best)))
     return svg.line("roof", *drawn)
 
 
-def _point(x: float, attempt: Attempt, scale: _Scale) -> str:
+def _point(x: float, attempt: Attempt, up: Axis) -> str:
     """With a pointer only: the table beside it has the same ways for everybody."""
     if attempt.value is not None and attempt.value > 0:
         mark = svg.dot(
             "point" if not attempt.counts else "point counts",
             x,
-            scale.up(attempt.value),
+            up.place(attempt.value),
             6 if attempt.counts else 5,
         )
         said = f"Attempt {attempt.number}: {attempt.shown}"

@@ -7,6 +7,7 @@ import pytest
 
 from kernels.rendering.page import numbers
 from kernels.rendering.page.charts import svg
+from kernels.rendering.page.charts.axes import Axis
 from kernels.rendering.page.charts.occupancy import occupancy_chart
 from kernels.rendering.page.charts.roofline import Mark, Roof, attainable, roofline
 from kernels.rendering.page.linked import linked, typeset
@@ -24,6 +25,16 @@ def dots(chart: str, kind: str) -> list[tuple[float, float]]:
 def line_points(chart: str, kind: str) -> list[tuple[float, float]]:
     (points,) = re.findall(rf'<polyline class="{kind}" points="([^"]+)"', chart)
     return [(float(x), float(y)) for x, y in (point.split(",") for point in points.split())]
+
+
+@pytest.mark.parametrize(("value", "place"), [(0.0, 10.0), (1, 10.0), (10, 15.0), (100, 20.0), (1000, 20.0)])
+def test_an_axis_draws_what_lies_beyond_an_end_there(value, place):
+    assert Axis(1, 100, 10, 20).place(value) == pytest.approx(place)
+
+
+def test_an_axis_of_decades_has_one_at_least():
+    assert Axis.of_decades(10, 10, 0, 1).decades() == [10, 100]
+    assert Axis.of_decades(0.2, 30, 0, 1).decades() == pytest.approx([0.1, 1, 10, 100])
 
 
 @pytest.mark.parametrize("ratio", [0.25, 1, 16, 55, 500])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from markupsafe import Markup
 
 from kernels.rendering.page import numbers
 from kernels.rendering.page.charts import svg
+from kernels.rendering.page.charts.axes import Axes, Axis
 
 _WIDTH, _HEIGHT = 720, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 66, 520, 20, 330
@@ -28,13 +28,13 @@ class Curve:
 
 def curve_chart(curves: Sequence[Curve], identity: str = "curve-chart") -> Markup:
     """The chart, with each curve's name at its right end; the first is this kernel."""
-    scale = _Scale.around(curves)
-    body = [_axes(scale)]
+    axes = _axes_around(curves)
+    body = [_grid(axes)]
     for curve in reversed(curves):
-        points = [scale.place(size, speed) for size, speed in sorted(curve.speeds.items())]
+        points = [axes.place(size, speed) for size, speed in sorted(curve.speeds.items())]
         body.append(svg.line(_LOOKS[curve.kind], *points))
         body += [svg.dot(_DOTS[curve.kind], *point, 5 if curve.kind == "own" else 2.5) for point in points]
-    body += _names(curves, scale)
+    body += _names(curves, axes)
     own = curves[0]
     said = "; ".join(f"at {size:,} {numbers.gflops(speed)}" for size, speed in sorted(own.speeds.items()))
     description = (
@@ -49,10 +49,10 @@ _LOOKS = {"own": "own", "reference": "roof second", "rung": "rung"}
 _DOTS = {"own": "point", "reference": "ring", "rung": "rung-dot"}
 
 
-def _names(curves: Sequence[Curve], scale: _Scale) -> list[str]:
+def _names(curves: Sequence[Curve], axes: Axes) -> list[str]:
     """The names one below the other, each as near to the end of its curve as there is room."""
     ends = sorted(
-        ((scale.place(*max(curve.speeds.items()))[1], curve) for curve in curves), key=lambda end: end[0]
+        ((axes.place(*max(curve.speeds.items()))[1], curve) for curve in curves), key=lambda end: end[0]
     )
     drawn = []
     free: float = _TOP
@@ -66,50 +66,20 @@ def _names(curves: Sequence[Curve], scale: _Scale) -> list[str]:
     return drawn
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    left: float
-    right: float
-    low: float
-    high: float
-
-    @staticmethod
-    def around(curves: Sequence[Curve]) -> _Scale:
-        sizes = [size for curve in curves for size in curve.speeds]
-        speeds = [speed for curve in curves for speed in curve.speeds.values() if speed > 0]
-        low, high = 10.0 ** math.floor(math.log10(min(speeds))), 10.0 ** math.ceil(math.log10(max(speeds)))
-        return _Scale(min(sizes), max(sizes), low, high if high > low else 10 * low)
-
-    def place(self, size: float, speed: float) -> tuple[float, float]:
-        across = _share(size, self.left, self.right)
-        return _LEFT + across * (_RIGHT - _LEFT), _BOTTOM - _share(speed, self.low, self.high) * (
-            _BOTTOM - _TOP
-        )
+def _axes_around(curves: Sequence[Curve]) -> Axes:
+    sizes = [size for curve in curves for size in curve.speeds]
+    speeds = [speed for curve in curves for speed in curve.speeds.values() if speed > 0]
+    return Axes(
+        Axis(min(sizes), max(sizes), _LEFT, _RIGHT), Axis.of_decades(min(speeds), max(speeds), _BOTTOM, _TOP)
+    )
 
 
-def _share(value: float, low: float, high: float) -> float:
-    if high <= low:
-        return 0.5
-    return min(1.0, max(0.0, math.log(max(value, 1e-9) / low) / math.log(high / low)))
-
-
-def _axes(scale: _Scale) -> str:
-    parts = []
-    size = scale.left
-    while size <= scale.right:
-        x = scale.place(size, scale.low)[0]
-        parts += [
-            svg.line("grid", (x, _TOP), (x, _BOTTOM)),
-            svg.text(x, _BOTTOM + 17, f"{size:,.0f}", anchor="middle"),
-        ]
-        size *= 2
-    for step in range(round(math.log10(scale.high / scale.low)) + 1):
-        speed = scale.low * 10**step
-        y = scale.place(scale.left, speed)[1]
-        parts += [
-            svg.line("grid", (_LEFT, y), (_RIGHT, y)),
-            svg.text(_LEFT - 7, y + 4, f"{speed:,g}", anchor="end"),
-        ]
-    parts.append(svg.text((_LEFT + _RIGHT) / 2, _BOTTOM + 38, "size of the matrices", anchor="middle"))
-    parts.append(svg.text(_LEFT - 7, _TOP - 8, "GFLOPS", anchor="end"))
-    return "".join(parts)
+def _grid(axes: Axes) -> str:
+    sizes = [axes.across.low]
+    while 2 * sizes[-1] <= axes.across.high:
+        sizes.append(2 * sizes[-1])
+    return axes.grid(
+        ((size, f"{size:,.0f}") for size in sizes),
+        ((speed, f"{speed:,g}") for speed in axes.up.decades()),
+        "size of the matrices",
+    ) + svg.text(_LEFT - 7, _TOP - 8, "GFLOPS", anchor="end")
