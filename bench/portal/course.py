@@ -13,6 +13,7 @@ from kernels.verdict import Verdict
 from server.grading.reports import pack
 from server.submissions.models import Mode
 from server.submissions.service import HandedIn, accept
+from server.submissions.source import read_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Waiting:
         assignment = next(iter(ground.assignments.values()))
         made = [
             accept(
-                ground.sessions, HandedIn(person, assignment, f"// {person}\n".encode(), Mode.CHECK)
+                ground.sessions, HandedIn(person, assignment, read_source(f"// {person}\n"), Mode.CHECK)
             ).submission
             for person in ground.people
         ]

@@ -27,6 +27,7 @@ from bench.table import table
 from server.grading.models import Job, Step
 from server.submissions.models import Submission
 from server.submissions.service import HandedIn, accept
+from server.submissions.source import read_source
 from worker.bench.backlog import work_off
 from worker.bench.throughput import binds, throughput
 from worker.contract.messages import StepKind
@@ -112,7 +113,9 @@ def _queued(
 def _hand_in(ground: Ground, subject: Subject, place: int, turn: int) -> int:
     person = ground.people[place % len(ground.people)]
     source = subject.source + f"// round {turn}\n".encode()
-    return accept(ground.sessions, HandedIn(person, ground.assignments[subject.tile], source)).submission.id
+    return accept(
+        ground.sessions, HandedIn(person, ground.assignments[subject.tile], read_source(source))
+    ).submission.id
 
 
 def _outcome(ground: Ground, subjects: Sequence[Subject], numbers: Sequence[int]) -> dict[str, Any]:

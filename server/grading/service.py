@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -98,9 +97,8 @@ def priority_of(*, staff: bool, due_at: datetime | None, now: datetime) -> Prior
     return Priority.NORMAL
 
 
-def keep_source(session: Session, content: bytes, now: datetime) -> str:
+def keep_source(session: Session, digest: str, content: bytes, now: datetime) -> str:
     """Keep a source unless it is kept already, also where two requests bring it at once; returns its digest."""
-    digest = hashlib.sha256(content).hexdigest()
     row = {"digest": digest, "content": content, "added_at": now}
     session.execute(insert_into(session, Source).values(**row).on_conflict_do_nothing())
     return digest

@@ -139,7 +139,7 @@ def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> N
     jobs = _jobs(session, theirs, gone)
     if not jobs and not sources:
         return
-    none = keep_source(session, b"", now)
+    none = keep_source(session, _NO_SOURCE, b"", now)
     for some in _parts(jobs):
         _cancel(session, some, now, done)
         _strip(session, some, done)

@@ -242,7 +242,7 @@ def _refuse_other_types() -> None:
 
 def _assignment(session: Session, asked: NewSubmission) -> int:
     """Which is meant; whether this person may hand in for it is seen when it is accepted."""
-    found = find_assignment(session, f"{asked.course}/{asked.assignment}")
+    found = find_assignment(session, asked.assignment)
     if found is None:
         raise _refusal(NoSuchAssignment("There is no such assignment in your courses."))
     return found.id

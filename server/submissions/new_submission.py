@@ -13,6 +13,7 @@ from server.courses.service import DEVICE_CLASS, is_device_class
 from server.http.operation import Text
 from server.http.problems import Refused
 from server.submissions.models import Mode
+from server.submissions.source import SubmittedSource, UnusableSource, read_source
 
 ASSIGNMENT = r"[a-z0-9][a-z0-9._\-]{0,59}/[a-z0-9][a-z0-9._\-]{0,59}"
 KEY = r"[\x21-\x7e]{1,200}"
@@ -53,14 +54,13 @@ _FIELDS = tuple(field.name for field in fields(SubmissionRequest))
 class NewSubmission:
     """What was handed in, of the right types and within bounds; whether it may be is another question.
 
-    course, assignment: the names of both in addresses
+    assignment: COURSE/ASSIGNMENT
     device_class: None for the assignment's own
     key: of the request, so that one made twice is one submission
     """
 
-    course: str
     assignment: str
-    source: bytes
+    source: SubmittedSource
     mode: Mode
     device_class: str | None
     key: str | None
@@ -72,8 +72,7 @@ def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
     unknown = sorted(set(asked) - set(_FIELDS))
     if unknown:
         raise _invalid(f"`{_short(unknown[0])}` is no field; there are {', '.join(_FIELDS)}.")
-    course, _, assignment = _assignment(asked).partition("/")
-    return NewSubmission(course, assignment, _source(asked), _mode(asked), _device_class(asked), _key(key))
+    return NewSubmission(_assignment(asked), _source(asked), _mode(asked), _device_class(asked), _key(key))
 
 
 def _object(body: bytes) -> Mapping[str, Any]:
@@ -108,22 +107,21 @@ def _assignment(asked: Mapping[str, Any]) -> str:
     return text
 
 
-def _source(asked: Mapping[str, Any]) -> bytes:
+def _source(asked: Mapping[str, Any]) -> SubmittedSource:
     text = asked.get("source")
-    if not isinstance(text, str) or not text:
-        raise _invalid("`source` is the text of one .cu file, and not empty.")
     try:
-        source = text.encode("utf-8")
+        return read_source(text if isinstance(text, str) else "")
     except UnicodeEncodeError as error:
         raise _invalid(
             f"`source` has half a character at place {error.start}, which no file can hold."
         ) from None
-    if len(source) > SOURCE_BYTES:
+    except UnusableSource as error:
+        if not error.size:
+            raise _invalid("`source` is the text of one .cu file, and not empty.") from None
         raise Refused(
             413, "too_large", "The source is too large",
-            f"`source` has {len(source):,} bytes; hand in at most {SOURCE_BYTES:,}.",
-        )  # fmt: skip
-    return source
+            f"`source` has {error.size:,} bytes; hand in at most {SOURCE_BYTES:,}.",
+        ) from None  # fmt: skip
 
 
 def _mode(asked: Mapping[str, Any]) -> Mode:

@@ -54,10 +54,6 @@ class DiskFull(NotAccepted):
     seconds = 60
 
 
-class UnusableSource(NotAccepted):
-    """The source is empty, too large, or no text."""
-
-
 class UnusableRequest(NotAccepted):
     """What was asked for beside the source cannot be had."""
 

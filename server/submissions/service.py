@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.courses.models import SOURCE_BYTES, Assignment, Extension, Role
+from server.courses.models import Assignment, Extension, Role
 from server.courses.service import is_shown, role_in
 from server.database.engine import Sessions
 from server.fleet.service import device_classes
@@ -32,8 +32,8 @@ from server.submissions.refusals import (
     NoSuchAssignment,
     NotOpen,
     UnusableRequest,
-    UnusableSource,
 )
+from server.submissions.source import SubmittedSource
 
 CPU = "cpu"
 """What an assignment is graded on that measures nothing; in the database that is ""."""
@@ -51,7 +51,7 @@ class HandedIn:
 
     person: int
     assignment: int
-    source: bytes
+    source: SubmittedSource
     mode: Mode = Mode.RANK
     device_class: str | None = None
     key: str | None = None
@@ -59,8 +59,7 @@ class HandedIn:
     @property
     def digest(self) -> str:
         """SHA-256 of all that was asked for."""
-        source = hashlib.sha256(self.source).hexdigest()
-        asked = [self.assignment, source, self.mode.value, self.device_class]
+        asked = [self.assignment, self.source.digest, self.mode.value, self.device_class]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
@@ -137,7 +136,7 @@ def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime, most: _Most)
             public_id=secrets.token_hex(8),
             assignment_id=assignment.id,
             person_id=handed_in.person,
-            source_digest=keep_source(session, handed_in.source, now),
+            source_digest=keep_source(session, handed_in.source.digest, handed_in.source.content, now),
             mode=handed_in.mode,
             device_class=device_class,
             idempotency_key=handed_in.key,
@@ -169,11 +168,6 @@ def latest_job(session: Session, submission: int) -> Job:
 
 
 def _check_request(handed_in: HandedIn) -> None:
-    size = len(handed_in.source)
-    if size == 0:
-        raise UnusableSource("The source is empty.")
-    if size > SOURCE_BYTES:
-        raise UnusableSource(f"The source has {size:,} bytes; {SOURCE_BYTES:,} are allowed.")
     if handed_in.key is not None and not _KEY.fullmatch(handed_in.key):
         raise UnusableRequest("The idempotency key has to be 1 to 200 visible ASCII characters.")
 

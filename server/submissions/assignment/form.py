@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 from dataclasses import dataclass
@@ -10,8 +9,10 @@ from dataclasses import dataclass
 from flask import request
 
 from kernels.wording import byte_size
+from server.accounts.digest import digest_of
 from server.courses.models import SOURCE_BYTES
 from server.submissions.models import Mode
+from server.submissions.source import SubmittedSource, UnusableSource, read_source
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _REQUEST_KEY = re.compile(rf"({_KEY.pattern})-{_KEY.pattern}")
@@ -38,7 +39,7 @@ class Sent:
     """
 
     text: str
-    source: bytes | None
+    source: SubmittedSource | None
     mode: Mode
     key: str
     mistake: Mistake | None = None
@@ -46,8 +47,8 @@ class Sent:
     @property
     def request_key(self) -> str:
         """One for each thing that is sent from one form: pressed twice it is one submission, changed it is another."""
-        digest = hashlib.sha256(self.mode.value.encode() + b"\0" + (self.source or b"")).hexdigest()
-        return f"{self.key}-{digest[:32]}"
+        source = self.source.digest if self.source else ""
+        return f"{self.key}-{digest_of(f'{self.mode.value} {source}')[:32]}"
 
 
 def form_of(request_key: str | None) -> str:
@@ -70,7 +71,7 @@ def read_sent() -> Sent:
     found = _source(text)
     if isinstance(found, Mistake):
         return Sent(text, None, mode, given, found)
-    return Sent(_lines(found.decode()), found, mode, given)
+    return Sent(_lines(found.content.decode()), found, mode, given)
 
 
 def _lines(text: str) -> str:
@@ -78,38 +79,38 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _source(text: str) -> bytes | Mistake:
+def _source(text: str) -> SubmittedSource | Mistake:
     file = request.files.get(FILE)
     if file is not None and file.filename:
         with file.stream:
             return _checked(file.read(), FILE, _name(file.filename))
     if not text.strip():
         return Mistake(TEXT, "There is nothing to hand in yet: write your kernel here, or choose a file.")
+    return _checked(text, TEXT, "The text")
+
+
+def _checked(given: str | bytes, field: str, name: str) -> SubmittedSource | Mistake:
+    if not given.strip():
+        return Mistake(field, f"{name} is empty.")
     try:
-        return _checked(text.encode("utf-8"), TEXT, "The text")
+        source = read_source(given)
+        source.content.decode()
     except UnicodeEncodeError:
         return Mistake(
-            TEXT, "The text has half a character, which no file can hold. Delete it, or type it anew."
+            field, f"{name} has half a character, which no file can hold. Delete it, or type it anew."
         )
-
-
-def _checked(source: bytes, field: str, name: str) -> bytes | Mistake:
-    if not source.strip():
-        return Mistake(field, f"{name} is empty.")
-    if len(source) > SOURCE_BYTES:
+    except UnusableSource as error:
         return Mistake(
             field,
-            f"{name} has {len(source):,} bytes, and a source may have {byte_size(SOURCE_BYTES)} at most.",
+            f"{name} has {error.size:,} bytes, and a source may have {byte_size(SOURCE_BYTES)} at most.",
         )
-    try:
-        source.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = source.count(b"\n", 0, error.start) + 1
+        line = error.object.count(b"\n", 0, error.start) + 1
         return Mistake(
             field,
             f"{name} is not text in UTF-8 (line {line:,}). Save it as UTF-8 in your editor, and send it again.",
         )
-    if b"\0" in source:
+    if b"\0" in source.content:
         return Mistake(field, f"{name} is not a source: it has characters that no source has.")
     return source
 

@@ -18,6 +18,7 @@ from server.fleet.models import Worker
 from server.grading.models import JobKind, Priority
 from server.grading.service import Work, keep_source, queue_job
 from server.recording.record import record
+from server.submissions.source import read_source
 from tests.server.course import NOW, ACourse, check_result, later, measure_result, step_of
 from worker.contract.messages import CPU_QUEUE, MeasureWork, decode, pack_work
 
@@ -56,7 +57,8 @@ def full_course(made: Sessions) -> ACourse:
         experiment = Experiment(person_id=teacher, name="Ladder", plan={"of": "Ada Lovelace"}, created_at=NOW)
         session.add(experiment)
         session.flush()
-        kept = keep_source(session, source("teacher"), NOW)
+        theirs = read_source(source("teacher"))
+        kept = keep_source(session, theirs.digest, theirs.content, NOW)
         exercise = step_of(session, 1).job.exercise_id
         queue_job(session, Work(JobKind.EXPERIMENT, Priority.EXPERIMENT, teacher, kept, exercise, "sm_90",
                                 experiment=experiment.id), NOW)  # fmt: skip
