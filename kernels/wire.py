@@ -6,8 +6,8 @@ What comes back is checked against the class's own annotations: a process that r
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -34,60 +34,79 @@ def to_plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no plain form")
 
 
-def from_plain(cls: type[T], data: object) -> T:
-    """The data class whose plain form is `data`; raises WireError where it does not fit."""
-    return _read(cls, data, cls.__name__)  # type: ignore[no-any-return]
+def from_plain(cls: type[T], data: object, *, lenient: bool = False, salvage: bool = False) -> T:
+    """The data class whose plain form is `data`; raises WireError where it does not fit.
+
+    lenient: passes over fields that the class doesn't have, and gives missing ones their defaults
+    salvage: lenient, and leaves out what cannot be read, with the smallest thing around it that may be left out
+    """
+    return _Reader(lenient or salvage, salvage).read(cls, data, cls.__name__)  # type: ignore[no-any-return]
 
 
-def _read(annotation: Any, data: object, where: str) -> Any:
-    if annotation is Any:
-        return data
-    origin = get_origin(annotation)
-    if origin in (Union, types.UnionType):
-        return _read_optional(annotation, data, where)
-    if origin is tuple:
-        return _read_tuple(get_args(annotation), data, where)
-    if origin is not None and issubclass(origin, Mapping):
-        return _read_mapping(get_args(annotation)[1], data, where)
-    if is_dataclass(annotation):
-        return _read_dataclass(annotation, data, where)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _read_enum(annotation, data, where)
-    return _read_scalar(annotation, data, where)
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads in one of the ways of `from_plain`. where: the place, for errors."""
 
+    lenient: bool
+    salvage: bool
 
-def _read_optional(annotation: Any, data: object, where: str) -> Any:
-    """Of unions, only `X | None` has a plain form that can be read back without guessing."""
-    if data is None:
-        return None
-    (inner,) = [choice for choice in get_args(annotation) if choice is not type(None)]
-    return _read(inner, data, where)
+    def read(self, annotation: Any, data: object, where: str) -> Any:
+        if annotation is Any:
+            return data
+        origin = get_origin(annotation)
+        if origin in (Union, types.UnionType):
+            if data is None:
+                return None
+            # only `X | None` has a plain form that can be read back without guessing
+            (inner,) = [choice for choice in get_args(annotation) if choice is not type(None)]
+            return self.read(inner, data, where)
+        if origin is tuple:
+            return self._tuple(get_args(annotation), data, where)
+        if origin is not None and issubclass(origin, Mapping):
+            if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+                raise WireError(f"{where}: an object is needed")
+            inner = get_args(annotation)[1]
+            return self._each([(key, inner, item, f"{where}.{key}") for key, item in data.items()])
+        if is_dataclass(annotation):
+            return self._dataclass(annotation, data, where)
+        if isinstance(annotation, type) and issubclass(annotation, Enum):
+            return _enum(annotation, data, where)
+        return _scalar(annotation, data, where)
 
+    def _tuple(self, arguments: tuple[Any, ...], data: object, where: str) -> tuple[Any, ...]:
+        if not isinstance(data, list):
+            raise WireError(f"{where}: a list is needed")
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            items = [(i, arguments[0], item, f"{where}[{i}]") for i, item in enumerate(data)]
+            return tuple(self._each(items).values())
+        if len(arguments) != len(data):
+            raise WireError(f"{where}: {len(arguments)} values are needed, not {len(data)}")
+        pairs = zip(arguments, data, strict=True)
+        return tuple(self.read(argument, item, f"{where}[{i}]") for i, (argument, item) in enumerate(pairs))
 
-def _read_tuple(arguments: tuple[Any, ...], data: object, where: str) -> tuple[Any, ...]:
-    if not isinstance(data, list):
-        raise WireError(f"{where}: a list is needed")
-    if len(arguments) == 2 and arguments[1] is Ellipsis:
-        arguments = (arguments[0],) * len(data)
-    if len(arguments) != len(data):
-        raise WireError(f"{where}: {len(arguments)} values are needed, not {len(data)}")
-    pairs = zip(arguments, data, strict=True)
-    return tuple(_read(argument, item, f"{where}[{i}]") for i, (argument, item) in enumerate(pairs))
+    def _dataclass(self, cls: Any, data: object, where: str) -> Any:
+        if not isinstance(data, dict):
+            raise WireError(f"{where}: an object is needed")
+        hints = _hints(cls)
+        if self.lenient:
+            data = _defaults(cls) | {name: value for name, value in data.items() if name in hints}
+        if data.keys() != hints.keys():
+            raise WireError(f"{where}: fields {sorted(hints)} are needed, not {sorted(map(str, data))}")
+        values = self._each([(name, hint, data[name], f"{where}.{name}") for name, hint in hints.items()])
+        if self.salvage and (lost := hints.keys() - values.keys() - _defaults(cls).keys()):
+            raise WireError(f"{where}: {sorted(lost)} cannot be read")
+        return cls(**values)
 
-
-def _read_mapping(inner: Any, data: object, where: str) -> dict[str, Any]:
-    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
-        raise WireError(f"{where}: an object is needed")
-    return {key: _read(inner, item, f"{where}.{key}") for key, item in data.items()}
-
-
-def _read_dataclass(cls: Any, data: object, where: str) -> Any:
-    if not isinstance(data, dict):
-        raise WireError(f"{where}: an object is needed")
-    hints = _hints(cls)
-    if set(data) != set(hints):
-        raise WireError(f"{where}: fields {sorted(hints)} are needed, not {sorted(map(str, data))}")
-    return cls(**{name: _read(hints[name], data[name], f"{where}.{name}") for name in hints})
+    def _each(self, items: Iterable[tuple[Any, Any, object, str]]) -> dict[Any, Any]:
+        """Values by their keys. items: key, annotation, plain value, place."""
+        values = {}
+        for key, annotation, data, where in items:
+            try:
+                values[key] = self.read(annotation, data, where)
+            except WireError:
+                if not self.salvage:
+                    raise
+        return values
 
 
 @cache
@@ -96,14 +115,26 @@ def _hints(cls: Any) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(cls)}
 
 
-def _read_enum(cls: type[Enum], data: object, where: str) -> Enum:
+@cache
+def _defaults(cls: Any) -> dict[str, Any]:
+    """Of its fields, as plain values."""
+    found = {}
+    for field in fields(cls):
+        if field.default is not MISSING:
+            found[field.name] = to_plain(field.default)
+        elif field.default_factory is not MISSING:
+            found[field.name] = to_plain(field.default_factory())
+    return found
+
+
+def _enum(cls: type[Enum], data: object, where: str) -> Enum:
     try:
         return cls(data)
     except ValueError as error:
         raise WireError(f"{where}: {data!r} is not a {cls.__name__}") from error
 
 
-def _read_scalar(cls: Any, data: object, where: str) -> Any:
+def _scalar(cls: Any, data: object, where: str) -> Any:
     if cls is float and type(data) is int:
         return float(data)
     if type(data) is not cls:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import pytest
@@ -69,3 +69,47 @@ def test_what_does_not_fit_is_refused_with_its_place(change, place):
 def test_an_object_without_a_plain_form_is_refused():
     with pytest.raises(TypeError, match="object"):
         to_plain({"a": object()})
+
+
+@dataclass(frozen=True)
+class Kept:
+    """As another version wrote it."""
+
+    name: str
+    inners: tuple[Inner, ...] = ()
+    names: Mapping[str, Colour] = field(default_factory=dict)
+    inner: Inner | None = None
+    share: float = 0.5
+
+
+def test_what_is_read_leniently_may_have_fields_more_or_less():
+    plain = {"name": "a", "more": 1, "inners": [{"number": 1, "share": 1, "more": {}}]}
+    assert from_plain(Kept, plain, lenient=True) == Kept("a", (Inner(1, 1.0),))
+
+
+@pytest.mark.parametrize("change", [{"name": 1}, {"inners": [{"number": 1}]}, {"share": "x"}], ids=str)
+def test_what_is_read_leniently_has_to_fit_all_the_same(change):
+    with pytest.raises(WireError):
+        from_plain(Kept, {"name": "a"} | change, lenient=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (
+            {"inners": [{"number": "x", "share": 1}, {"number": 2, "share": 1}, 3]},
+            Kept("a", (Inner(2, 1.0),)),
+        ),
+        ({"names": {"a": "red", "b": "blue"}}, Kept("a", names={"a": Colour.RED})),
+        ({"inner": {"number": 1}}, Kept("a")),
+        ({"share": "x", "inners": {}, "more": 1}, Kept("a")),
+    ],
+    ids=str,
+)
+def test_of_what_is_salvaged_only_the_unreadable_is_lost(change, found):
+    assert from_plain(Kept, {"name": "a"} | change, salvage=True) == found
+
+
+def test_what_has_no_default_cannot_be_lost():
+    with pytest.raises(WireError, match="name"):
+        from_plain(Kept, {"name": 1}, salvage=True)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from kernels.report import Report
-from kernels.wire import WireError, from_plain, to_plain
+from kernels.wire import WireError, from_plain
 from worker.client.errors import Unreadable
 
 T = TypeVar("T")
@@ -198,39 +195,6 @@ class Board:
 def read(cls: type[T], data: object) -> T:
     """The data class; raises Unreadable where the answer does not fit."""
     try:
-        return from_plain(cls, _known(cls, data))
+        return from_plain(cls, data, lenient=True)
     except WireError as error:
         raise Unreadable(f"the portal's answer does not fit this version of tilelab ({error}).") from error
-
-
-def _known(annotation: Any, data: object) -> object:
-    """What this version knows of a plain value: without further fields, and with the usual value of missing ones."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin in (Union, types.UnionType):
-        inner = [choice for choice in arguments if choice is not type(None)]
-        return data if data is None or len(inner) != 1 else _known(inner[0], data)
-    if origin is tuple and isinstance(data, list) and arguments[-1] is Ellipsis:
-        return [_known(arguments[0], item) for item in data]
-    if origin is not None and origin is not tuple and isinstance(data, Mapping):
-        return {key: _known(arguments[1], item) for key, item in data.items()}
-    if is_dataclass(annotation) and isinstance(data, Mapping):
-        return _fields(annotation, data)
-    return data
-
-
-def _fields(cls: Any, data: Mapping[str, object]) -> dict[str, object]:
-    hints = _hints(cls)
-    found: dict[str, object] = {}
-    for field in fields(cls):
-        if field.name in data:
-            found[field.name] = _known(hints[field.name], data[field.name])
-        elif field.default is not MISSING:
-            found[field.name] = to_plain(field.default)
-        elif field.default_factory is not MISSING:
-            found[field.name] = to_plain(field.default_factory())
-    return found
-
-
-@cache
-def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls)
