@@ -79,55 +79,17 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a submission; seconds: None before its end."""
+    """A step of a submission, or a part of the way in an event, which alone has a detail.
+
+    state: a part's is waiting, now, done or left_out
+    seconds: None before its end
+    """
 
     name: str
     state: str
     seconds: float | None = None
     attempt: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """A submission and what became of it; result: None until there is one."""
-
-    id: str
-    assignment: str
-    mode: str
-    state: str
-    verdict: str | None = None
-    position: int | None = None
-    wait: Wait | None = None
-    steps: tuple[Step, ...] = ()
-    result: Any = None
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing more will become of it."""
-        return self.state in OVER
-
-    def report(self) -> Report | None:
-        """The result as this version knows it; None where there is none. Raises Unreadable."""
-        return None if self.result is None else read(Report, self.result)
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """A part of the way; state: waiting, now, done or left_out."""
-
-    name: str
-    state: str
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a submission is, as an event tells it; final: nothing more comes."""
-
-    final: bool
-    headline: str
-    wait: Wait | None = None
-    phases: tuple[Phase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,23 +103,50 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A submission in a list."""
+class Submission:
+    """A submission and what became of it.
+
+    created_at, measured: in a list only; position, wait, steps, result: of one that is asked for alone
+    result: None until there is one
+    """
 
     id: str
     assignment: str
     mode: str
-    created_at: str
     state: str
     verdict: str | None = None
+    position: int | None = None
+    wait: Wait | None = None
+    steps: tuple[Step, ...] = ()
+    result: Any = None
+    created_at: str = ""
     measured: Measured | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will become of it."""
+        return self.state in OVER
+
+    def report(self) -> Report | None:
+        """The result as this version knows it; None where there is none. Raises Unreadable."""
+        return None if self.result is None else read(Report, self.result)
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class Progress:
+    """How far a submission is, as an event tells it; final: nothing more comes."""
+
+    final: bool
+    headline: str
+    wait: Wait | None = None
+    phases: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Submissions:
     """A list of submissions, the latest first."""
 
-    submissions: tuple[Line, ...]
+    submissions: tuple[Submission, ...]
 
 
 @dataclass(frozen=True, slots=True)

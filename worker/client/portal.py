@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from worker.client.answers import Accepted, Assignment, Assignments, Board, Line, Lines, Me, Submission, read
+from worker.client.answers import Accepted, Assignment, Assignments, Board, Me, Submission, Submissions, read
 from worker.client.errors import NoAnswer, Unreadable
 from worker.client.http import Connection
 
@@ -90,9 +90,9 @@ class Portal:
         """Take it back; what became of it, as it came."""
         return self.connection.ask("POST", f"{submission_path(public_id)}/cancel")
 
-    def latest(self, limit: int, patience: float = 0.0) -> tuple[Line, ...]:
+    def latest(self, limit: int, patience: float = 0.0) -> tuple[Submission, ...]:
         """One's own submissions, the latest first; patience: as for `plain`."""
-        return read(Lines, self.plain(latest_path(limit), patience)).submissions
+        return read(Submissions, self.plain(latest_path(limit), patience)).submissions
 
     def board(self, assignment: str, device_class: str) -> Board:
         """The board of a device class."""

@@ -9,7 +9,7 @@ from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import safe, safe_lines
 from kernels.rendering.text_style import Style
 from kernels.report import Report
-from worker.client.answers import Assignment, Line, Measured, Submission
+from worker.client.answers import Assignment, Measured, Submission
 from worker.client.errors import Unreadable
 from worker.client.phases import phase
 from worker.commands.device import DEFAULT_ARCH
@@ -62,7 +62,7 @@ def submission_text(found: Submission, style: Style, page: str) -> str:
     return "\n".join([*lines, *table(rows, "<<>"), page])
 
 
-def lines_text(found: Sequence[Line], style: Style) -> str:
+def lines_text(found: Sequence[Submission], style: Style) -> str:
     """Submissions in a list."""
     rows = [
         (
