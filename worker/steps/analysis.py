@@ -65,21 +65,12 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
     clock = Clock()
     begun = Analysis(job.exercise.name, job.arch, job.tile or job.exercise.tile)
     try:
-        source = read(job.source, job.exercise, job.arch, job.cache, stages, job.tile, job.sizes)
+        source = read(job, stages, job.sizes)
     except SandboxFailure as failure:
         raise AnalysisFailed(f"the analysis failed inside the sandbox ({failure.kind}).") from failure
     if not isinstance(source, Source):
         return _stopped(begun, source, clock)
-    look = look_at(
-        job.exercise,
-        source,
-        job.arch,
-        job.cache,
-        tile=job.tile,
-        sizes=job.sizes,
-        at_target=job.target,
-        light=True,
-    )
+    look = look_at(job, source, sizes=job.sizes, at_target=job.target, light=True)
     _check_size(look)
     case = look.plan.cases[0]
     begun = replace(begun, tile=look.plan.tile, sizes=dict(case.sizes), launch=case.launch)
@@ -95,7 +86,7 @@ def analyse(job: AnalysisJob, stages: Stages, progress: Progress = lambda _: Non
 
 def _check_size(look: Look) -> None:
     case = look.plan.cases[0]
-    if reason := misfit(look.exercise, case.sizes, look.plan.tile, look.source.macros):
+    if reason := misfit(look.task.exercise, case.sizes, look.plan.tile, look.source.macros):
         raise UnfitSizes(reason)
     if not fits(look.plan):
         raise UnfitSizes(

@@ -102,14 +102,12 @@ class Checked:
 
 def plan_for(job: Job, stages: Stages, clock: Clock) -> Planned | Report:
     """Read the source; a report where it breaks the source rules. Raises as `check_and_count`, and NoSuchCase."""
-    source = read(job.source, job.exercise, job.arch, job.cache, stages, job.tile)
-    if not isinstance(source, Source):
-        plan = _select(make_plan(job.exercise, None, job.tile, job.seed), job.case)
-        clock.lap("read")
-        return _stopped(job, plan, source, clock.seconds)
-    plan = _select(make_plan(job.exercise, source, job.tile, job.seed), job.case)
+    source = read(job, stages)
+    plan = _plan(job, source if isinstance(source, Source) else None)
     clock.lap("read")
-    return Planned(job, plan, source)
+    if isinstance(source, Source):
+        return Planned(job, plan, source)
+    return _stopped(job, plan, source, clock.seconds)
 
 
 def check_and_count(
@@ -137,8 +135,8 @@ def check(planned: Planned, stages: Stages, clock: Clock, progress: Progress) ->
     progress("compiling")
     look = None
     if job.evidence and job.case is None:
-        look = prepare(job.exercise, source, job.arch, job.cache, job.tile, plan, stages)
-    made = _compile(job, plan, source, stages, look)
+        look = prepare(job, source, plan, stages)
+    made = _compile(planned, stages, look)
     clock.lap("compile")
     if isinstance(made, tuple):
         return _stopped(job, plan, (*made, *source.warnings), clock.seconds, stages.isolation())
@@ -180,8 +178,7 @@ def system_error(
     """
     logger.error("a step failed: %s", failure)
     finding = Finding(Verdict.SYSTEM_ERROR, f"{FAILURES[failure.kind]} This is our fault, not the kernel's.")
-    plan = plan or _select(make_plan(job.exercise, None, job.tile, job.seed), job.case)
-    return _stopped(job, plan, (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
+    return _stopped(job, plan or _plan(job), (finding,), seconds, isolation, verdict=Verdict.SYSTEM_ERROR)
 
 
 def _asked(planned: Planned, made: Sequence[Compilation]) -> MeasureRequest | None:
@@ -189,21 +186,22 @@ def _asked(planned: Planned, made: Sequence[Compilation]) -> MeasureRequest | No
     job = planned.job
     if not job.gpu:
         return None
-    asked = measure_request(job.exercise, planned.source, job.tile, Made(planned.plan, made))
+    asked = measure_request(job, planned.source, Made(planned.plan, made))
     if job.case is not None:  # some cases say nothing about a rank
         asked = replace(asked, ranking=None, curve=())
     return asked
 
 
-def _select(plan: Plan, case: str | None) -> Plan:
-    if case is None:
+def _plan(job: Job, source: Source | None = None) -> Plan:
+    plan = make_plan(job.exercise, source, job.tile, job.seed)
+    if job.case is None:
         return plan
-    chosen = select_cases(plan, case)
+    chosen = select_cases(plan, job.case)
     if not chosen.cases:
         known = "; ".join(case.name for case in plan.cases)
-        raise NoSuchCase(f"no case is called {case!r}; there are: {known}")
+        raise NoSuchCase(f"no case is called {job.case!r}; there are: {known}")
     if not any(each.on_cpu for each in chosen.cases):
-        raise NoSuchCase(f"{case}: too large for the CPU device, so nothing would run")
+        raise NoSuchCase(f"{job.case}: too large for the CPU device, so nothing would run")
     return chosen
 
 
@@ -213,13 +211,12 @@ def _unranked(job: Job, source: Source, plan: Plan) -> tuple[Finding, ...]:
     return (Finding(Verdict.REJECTED, reason, severity=Severity.WARNING),) if reason else ()
 
 
-def _compile(
-    job: Job, plan: Plan, source: Source, stages: Stages, look: Look | None
-) -> list[Compilation] | tuple[Finding, ...]:
+def _compile(planned: Planned, stages: Stages, look: Look | None) -> list[Compilation] | tuple[Finding, ...]:
     """What the cases need, in the order of their modules; or what keeps the first that fails from being made."""
+    job, plan = planned.job, planned.plan
     made: list[Compilation] = []
     for case in plan.modules(large=bool(job.gpu)):
-        request = compile_request(job.exercise, source, replace(plan, cases=(case,)), job.arch, job.cache)
+        request = compile_request(job, planned.source, replace(plan, cases=(case,)))
         compiled = stages.compile(request)
         if not isinstance(compiled, Compilation):
             example = Example(case=case.name) if case.size_macros else None

@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import TracebackType
 
 from kernels.compile.compilation import Compilation
 from kernels.evidence import Evidence
-from kernels.exercise import Exercise
 from kernels.exercise.sizes import fitted, misfit
 from kernels.judging.plan import CasePlan, Plan, plan_at
 from kernels.occupancy import Occupancy
@@ -19,7 +17,7 @@ from kernels.verdict import Finding
 from worker.sandbox.compiling import CompileRequest
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.analysis_step import AnalysisRequest, AnalysisResponse, SmallRun
-from worker.steps.compiling import compile_request, same_code
+from worker.steps.compiling import Task, compile_request, same_code
 from worker.steps.evidence import Target, analysis_tile, fits, meaning, module_of, target
 from worker.steps.stages import Stages
 
@@ -41,10 +39,8 @@ class Look:
     made: compilations so far, each with its request: what would give the same code is made once
     """
 
-    exercise: Exercise
+    task: Task
     source: Source
-    arch: str
-    cache: Path
     plan: Plan
     small: Plan | None
     ranking: Plan | None
@@ -52,7 +48,7 @@ class Look:
     made: list[tuple[CompileRequest, Made]] = field(default_factory=list)
 
     def request(self, plan: Plan) -> CompileRequest:
-        return compile_request(self.exercise, self.source, plan, self.arch, self.cache)
+        return compile_request(self.task, self.source, plan)
 
     def compile(self, stages: Stages, plan: Plan) -> Made:
         """Compile for a plan, unless that was done."""
@@ -75,12 +71,9 @@ class Look:
 
 
 def look_at(
-    exercise: Exercise,
+    task: Task,
     source: Source,
-    arch: str,
-    cache: Path,
     *,
-    tile: int | None = None,
     sizes: Mapping[str, int] | None = None,
     at_target: Target | None = None,
     light: bool = False,
@@ -91,7 +84,8 @@ def look_at(
 
     light: whether to tell the speed of light
     """
-    chosen = analysis_tile(exercise, source, tile)
+    exercise = task.exercise
+    chosen = analysis_tile(exercise, source, task.tile)
     at = sizes or fitted(exercise, exercise.analysis_sizes(chosen, source.macros), chosen, source.macros)
     plan = plan_at(exercise, source, chosen, at)
     small = None
@@ -102,7 +96,7 @@ def look_at(
         ranking = None
     if ranking is not None and (ranking.cases[0].launch is None or not fits(ranking)):
         ranking = None
-    return Look(exercise, source, arch, cache, plan, small, ranking, at_target or target())
+    return Look(task, source, plan, small, ranking, at_target or target())
 
 
 def count(
@@ -137,24 +131,18 @@ def _ranking_case(look: Look) -> CasePlan | None:
 
 def explain(look: Look, made: Compilation, counted: AnalysisResponse) -> tuple[Evidence, Occupancy | None]:
     """What the counts mean."""
-    return meaning(counted, look.exercise, look.source, look.plan, made.resources, look.target, look.ranking)
+    return meaning(
+        counted, look.task.exercise, look.source, look.plan, made.resources, look.target, look.ranking
+    )
 
 
-def prepare(
-    exercise: Exercise,
-    source: Source,
-    arch: str,
-    cache: Path,
-    tile: int | None,
-    checked: Plan,
-    stages: Stages,
-) -> Look | None:
+def prepare(task: Task, source: Source, checked: Plan, stages: Stages) -> Look | None:
     """A closer look beside a check, its processes started; None where that fails. Never raises, like those below.
 
     checked: the plan of the check, whose compilations need not be made twice
     """
     with _Harmless():
-        look = look_at(exercise, source, arch, cache, tile=tile)
+        look = look_at(task, source)
         others = tuple(replace(checked, cases=(case,)) for case in checked.modules())
         look.start_compiling(stages, others)
         return look

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from kernels.compile.bundle import header_texts
 from kernels.exercise import Exercise
@@ -22,19 +23,36 @@ class HeadersUnavailable(RuntimeError):
     """The compiler's own headers, which the source includes, cannot be unpacked; the text says where."""
 
 
-def compile_request(exercise: Exercise, source: Source, plan: Plan, arch: str, cache: Path) -> CompileRequest:
-    """The compilation for the sizes of the plan's first case.
+class Task(Protocol):
+    """A file to grade or to analyse.
 
     cache: folder for the compiler's own headers, unpacked when a source first includes one
+    tile: of `--tile`; None for the exercise's own
     """
+
+    @property
+    def source(self) -> bytes: ...
+    @property
+    def exercise(self) -> Exercise: ...
+    @property
+    def arch(self) -> str: ...
+    @property
+    def cache(self) -> Path: ...
+    @property
+    def tile(self) -> int | None: ...
+
+
+def compile_request(task: Task, source: Source, plan: Plan) -> CompileRequest:
+    """The compilation for the sizes of the plan's first case."""
+    exercise = task.exercise
     return CompileRequest(
         text=source.text,
         kernel=exercise.kernel,
-        arch=arch,
+        arch=task.arch,
         defines=source.defines(exercise, plan.tile, plan.cases[0].sizes),
         fmad=exercise.fmad,
         symbols=plan.module_symbols,
-        headers=_headers(source, cache),
+        headers=_headers(source, task.cache),
         # a kernel that is declared through a macro is not among those that the text shows
         kernels=tuple(dict.fromkeys((exercise.kernel, *source.kernels))),
         parameters=tuple(parameter.ctype for parameter in exercise.parameters),
@@ -42,10 +60,10 @@ def compile_request(exercise: Exercise, source: Source, plan: Plan, arch: str, c
 
 
 def evaluate_request(
-    source: Source, names: Sequence[str], arch: str, defines: Mapping[str, str], cache: Path
+    task: Task, source: Source, names: Sequence[str], defines: Mapping[str, str]
 ) -> EvaluateRequest:
     """What to ask the compiler before anything can be planned."""
-    return EvaluateRequest(source.text, tuple(names), arch, defines, _headers(source, cache))
+    return EvaluateRequest(source.text, tuple(names), task.arch, defines, _headers(source, task.cache))
 
 
 def same_code(one: CompileRequest, other: CompileRequest) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kernels.compile.compilation import Compilation
-from kernels.exercise import Exercise, Operation
+from kernels.exercise import Operation
 from kernels.exercise.sizes import misfit
 from kernels.judging.limits import launch_finding
 from kernels.judging.plan import CasePlan, Plan, plan_at
@@ -19,6 +19,7 @@ from kernels.source import Source
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide, finding_order
 from worker.contract.measure_work import MeasureRequest, MeasureResponse, WireCode
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.steps.compiling import Task
 from worker.steps.evidence import capability
 
 # The ranking size times these: 256 to 4096 for one of 2048.
@@ -58,8 +59,9 @@ def remains_open(report: Report) -> bool:
     return report.verdict in _REMAINS_OPEN and errors <= {Verdict.UNSUPPORTED}
 
 
-def request(exercise: Exercise, source: Source, tile: int | None, made: Made) -> MeasureRequest:
+def request(task: Task, source: Source, made: Made) -> MeasureRequest:
     """What to ask of the GPU for a kernel that passed."""
+    exercise = task.exercise
     ranking = next((case for case in made.plan.cases if dict(case.sizes) == dict(exercise.ranking)), None)
     if ranking is not None and ranking.module >= len(made.compilations):
         ranking = None
@@ -67,29 +69,28 @@ def request(exercise: Exercise, source: Source, tile: int | None, made: Made) ->
         plan=made.plan,
         modules=tuple(map(_on_the_wire, made.compilations)),
         ranking=ranking,
-        curve=tuple(_curve(exercise, source, tile, made)) if ranking is not None else (),
+        curve=tuple(_curve(task, source, made)) if ranking is not None else (),
         metric=exercise.metric.value,
     )
 
 
-def _curve(exercise: Exercise, source: Source, tile: int | None, made: Made) -> Iterator[CasePlan]:
+def _curve(task: Task, source: Source, made: Made) -> Iterator[CasePlan]:
     """Cases of other sizes, the smallest first: those that the exercise is made for and the source can launch."""
+    exercise = task.exercise
     if exercise.operation is Operation.ANALYSIS:
         return
     for factor in _CURVE:
         sizes = {name: int(size * factor) for name, size in exercise.ranking.items()}
         if factor == 1 or min(sizes.values()) < 1 or misfit(exercise, sizes, made.plan.tile, source.macros):
             continue
-        case = _case_at(exercise, source, tile, made.plan, sizes)
+        case = _case_at(task, source, made.plan, sizes)
         if case is not None and _can_run(case, made):
             yield case
 
 
-def _case_at(
-    exercise: Exercise, source: Source, tile: int | None, plan: Plan, sizes: Mapping[str, int]
-) -> CasePlan | None:
+def _case_at(task: Task, source: Source, plan: Plan, sizes: Mapping[str, int]) -> CasePlan | None:
     """The case of these sizes; None where its sizes are compiled in and no compilation of this job has them."""
-    case = plan_at(exercise, source, tile, sizes, plan.seed).cases[0]
+    case = plan_at(task.exercise, source, task.tile, sizes, plan.seed).cases[0]
     for known in plan.modules(large=True):
         if dict(known.size_macros) == dict(case.size_macros):
             return replace(case, module=known.module)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kernels.compile.compilation import Compilation
-from kernels.exercise import Exercise
 from kernels.occupancy.survey import Figures
 from kernels.source import Source
 from kernels.verdict import Finding
 from worker.steps.closer_look import look_at
+from worker.steps.compiling import Task
 from worker.steps.source import read
 from worker.steps.stages import Stages
 
 
-def figures_of(
-    source: bytes, exercise: Exercise, arch: str, cache: Path, tile: int | None, stages: Stages
-) -> Figures | tuple[Finding, ...]:
+def figures_of(task: Task, stages: Stages) -> Figures | tuple[Finding, ...]:
     """Compile a file for an architecture; its launch is that of the exercise, or of its own launch comment.
 
     raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): where it is not the file that is at fault
     """
-    found = read(source, exercise, arch, cache, stages, tile)
+    found = read(task, stages)
     if not isinstance(found, Source):
         return found
-    look = look_at(exercise, found, arch, cache, tile=tile)
+    look = look_at(task, found)
     case = look.plan.cases[0]
     if case.launch is None:
         return (case.problem,) if case.problem is not None else ()

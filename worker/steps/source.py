@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from kernels.compile.compilation import Compilation
 from kernels.exercise import Exercise
@@ -13,7 +12,7 @@ from kernels.judging.plan import make_plan
 from kernels.source import Source, read_source
 from kernels.source.names import Evaluated, Evaluations, Given
 from kernels.verdict import Finding
-from worker.steps.compiling import compile_request, evaluate_request, mentioned
+from worker.steps.compiling import Task, compile_request, evaluate_request, mentioned
 from worker.steps.evidence import analysis_tile
 from worker.steps.stages import Stages
 
@@ -21,30 +20,21 @@ _Setting = tuple[int, Mapping[str, int]]
 """A tile and sizes."""
 
 
-def read(
-    data: bytes,
-    exercise: Exercise,
-    arch: str,
-    cache: Path,
-    stages: Stages,
-    tile: int | None = None,
-    sizes: Mapping[str, int] | None = None,
-) -> Source | tuple[Finding, ...]:
+def read(task: Task, stages: Stages, sizes: Mapping[str, int] | None = None) -> Source | tuple[Finding, ...]:
     """The source with all names known that a plan needs, or why it cannot be taken.
 
-    cache: folder for the compiler's own headers, unpacked when a source first includes one
-    tile: the one asked for
     sizes: of an analysis, where the exercise's own aren't meant
     raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): where it isn't the file that is at fault
     """
-    first = source = read_source(data, exercise)
-    answers = _Answers(exercise, arch, cache, stages)
+    exercise = task.exercise
+    first = source = read_source(task.source, exercise)
+    answers = _Answers(task, stages)
     while isinstance(source, Source):
         answers.names = tuple(dict.fromkeys((*answers.names, *source.asked)))
         if not answers.names:
             return source
-        cases = list(_cases(exercise, source, tile))
-        others = [] if source.asked else list(_others(exercise, source, tile, sizes))
+        cases = list(_cases(exercise, source, task.tile))
+        others = [] if source.asked else list(_others(exercise, source, task.tile, sizes))
         before = answers.taken
         # what is still asked may decide about the tile, and so about the sizes
         failed = answers.ask(source, cases[:1] if source.asked else cases, answers.cases)
@@ -53,12 +43,11 @@ def read(
             return failed
         if answers.taken == before:
             return source
-        source = read_source(data, exercise, Evaluations(answers.cases, answers.others))
+        source = read_source(task.source, exercise, Evaluations(answers.cases, answers.others))
     if not isinstance(first, Source) or not answers.names:
         return tuple(source)
     # of a file that doesn't compile the compiler has more to say
-    plan = make_plan(exercise, None, tile, "0")
-    made = stages.compile(compile_request(exercise, first, plan, arch, cache))
+    made = stages.compile(compile_request(task, first, make_plan(exercise, None, task.tile, "0")))
     return tuple(source) if isinstance(made, Compilation) else made
 
 
@@ -70,9 +59,7 @@ class _Answers:
     taken: how many answers were taken
     """
 
-    exercise: Exercise
-    arch: str
-    cache: Path
+    task: Task
     stages: Stages
     names: tuple[str, ...] = ()
     cases: dict[Given, Evaluated] = field(default_factory=dict)
@@ -85,7 +72,7 @@ class _Answers:
     ) -> tuple[Finding, ...]:
         """Evaluate all names for these tiles and sizes; findings where the compiler can't."""
         for tile, sizes in settings:
-            defines = source.defines(self.exercise, tile, sizes)
+            defines = source.defines(self.task.exercise, tile, sizes)
             given = frozenset(defines.items())
             if answers.get(given, {}).keys() >= set(self.names):
                 continue
@@ -101,8 +88,7 @@ class _Answers:
         given = frozenset(mentioned(source.text, defines).items())
         known = self._known.get(given, {})
         if not known.keys() >= set(self.names):
-            request = evaluate_request(source, self.names, self.arch, defines, self.cache)
-            found = self.stages.evaluate(request)
+            found = self.stages.evaluate(evaluate_request(self.task, source, self.names, defines))
             if isinstance(found, tuple):
                 return found
             known = self._known[given] = found

@@ -148,6 +148,7 @@ def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, l
     from kernels.occupancy.survey import command
     from worker.commands.progress import Progress
     from worker.sandbox.limits import SandboxFailure
+    from worker.steps.analysis import AnalysisJob
     from worker.steps.compiling import HeadersUnavailable
     from worker.steps.occupancy import figures_of
     from worker.steps.stages import SandboxedStages
@@ -159,7 +160,7 @@ def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, l
     try:
         with SandboxedStages(runs=False) as stages, Progress() as progress:
             progress.show("compiling")
-            found = figures_of(source, chosen, arch, cache_folder(), tile, stages)
+            found = figures_of(AnalysisJob(source, chosen, arch, cache_folder(), tile=tile), stages)
     except SandboxFailure as failure:
         raise SystemFault(f"the compiler failed inside the sandbox ({failure.kind}).") from failure
     except (NVRTCUnavailable, HeadersUnavailable) as error:
