@@ -15,7 +15,7 @@ from kernels.rendering.table import percent, short
 from kernels.rendering.text_safety import cut, safe, safe_lines
 from kernels.rendering.text_style import Style
 from kernels.report.advice import advice_for
-from kernels.report.model import Report, headline, launch_sentence
+from kernels.report.model import Report, launch_sentence
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
 from kernels.wording import byte_size, plural
 
@@ -73,7 +73,7 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
     colour = {Verdict.ACCEPTED: _GREEN, Verdict.SYSTEM_ERROR: _YELLOW}.get(report.verdict, _RED)
     name = safe("standard input" if file == "-" else file)
     where = f"exercise {report.exercise}, tile {report.tile}, {report.arch}, {device_text(report)}"
-    text = report.message if report.verdict is Verdict.ACCEPTED else headline(report.verdict)
+    text = report.message if report.verdict is Verdict.ACCEPTED else report.verdict.headline
     return [
         f"{cut(name, style.width - 24)}: {style.paint(report.verdict.value.replace('_', ' '), colour)}",
         *style.wrap(text),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kernels.report.model import (
     Report,
     from_json,
-    headline,
     launch_sentence,
     message_for,
     to_json,
@@ -14,7 +13,6 @@ from kernels.report.model import (
 __all__ = [
     "Report",
     "from_json",
-    "headline",
     "launch_sentence",
     "message_for",
     "to_json",

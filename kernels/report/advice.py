@@ -16,50 +16,6 @@ from kernels.wording import plural
 _FEW_THREADS = 64
 """Elements for each thread of a launch from which on it has few."""
 
-ADVICE: Mapping[Verdict, str] = {
-    Verdict.REJECTED: (
-        "Submit the kernel and its device functions in one file. A host program can stay in it between "
-        "`#ifndef TILELAB` and `#endif`. `tilelab exercises NAME` shows what the file must hold."
-    ),
-    Verdict.COMPILE_ERROR: "Start with the first error; later ones often follow from it.",
-    Verdict.RESOURCE_LIMIT: (
-        "Make the block or its tiles smaller: a block has at most 1,024 threads, 48 KiB of shared memory "
-        "and 64 K registers."
-    ),
-    Verdict.UNSUPPORTED: "Write the code that is named above in another way, or have the file graded on a GPU.",
-    Verdict.OUT_OF_BOUNDS: (
-        "Threads past the edge of the matrix exist whenever Width is not a multiple of the tile. Guard "
-        "each load and each store with its own test, such as `Row < Width && Col < Width`, and put 0 "
-        "into the shared tile where there is nothing to load."
-    ),
-    Verdict.BARRIER_DIVERGENCE: (
-        "Take `__syncthreads()` out of any `if` or loop that not all threads of the block go through "
-        "alike, and do not `return` before the last barrier: guard the loads and the store instead."
-    ),
-    Verdict.DATA_RACE: (
-        "Put `__syncthreads()` between the two accesses, where every thread of the block reaches it."
-    ),
-    Verdict.UNINITIALIZED_READ: (
-        "Give every accumulator a first value (`float Pvalue = 0.0f;`), and let every thread of the "
-        "block write its element of the shared tile in every phase: 0 where it lies outside the matrix."
-    ),
-    Verdict.TIME_LIMIT: (
-        "Look for a loop whose end is never reached: a counter that is not changed, an unsigned counter "
-        "that runs below 0, or a wait for another thread."
-    ),
-    Verdict.INPUT_MODIFIED: (
-        "Write to the output only. `const float*` parameters let the compiler find such a store."
-    ),
-    Verdict.RUNTIME_ERROR: (
-        "Look at the line above: the kernel ends there, and a GPU would report an error too."
-    ),
-    Verdict.WRONG_ANSWER: (
-        "Follow one element by hand: which row of the left matrix and which column of the right one does "
-        "its thread multiply, over which k, and where does it store the sum?"
-    ),
-    Verdict.SYSTEM_ERROR: "Try once more; if it happens again, tell those who run the course.",
-}
-
 _WRONG_SUM = (
     "Follow one block by hand: which elements does each of its threads load, what does it add in each step, and which "
     "thread writes the sum?"
@@ -94,7 +50,7 @@ def advice_for(report: Report, lines: Sequence[str]) -> str:
 
     lines: of the graded source
     """
-    text = ADVICE.get(report.verdict, "").replace("NAME", report.exercise)
+    text = report.verdict.advice.replace("NAME", report.exercise)
     leading = [finding for finding in report.findings if finding.kind is report.verdict]
     if report.verdict is Verdict.REJECTED:
         return text if any(HOST_CODE in finding.message for finding in leading) else ""
@@ -125,7 +81,7 @@ def _time(leading: Sequence[Finding], report: Report, lines: Sequence[str]) -> s
         return _GRID
     if any(_MBARRIER in finding.message for finding in leading):
         return _BARRIERS[_MBARRIER]
-    return ADVICE[Verdict.TIME_LIMIT] + _few_threads(report) if _kind(report) not in _OF_KIND else ""
+    return Verdict.TIME_LIMIT.advice + _few_threads(report) if _kind(report) not in _OF_KIND else ""
 
 
 def _unwritten(finding: Finding, lines: Sequence[str]) -> str:

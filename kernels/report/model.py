@@ -19,23 +19,6 @@ from kernels.wording import plural
 
 SCHEMA = 1
 
-_HEADLINES: Mapping[Verdict, str] = {
-    Verdict.REJECTED: "This file can't be graded.",
-    Verdict.COMPILE_ERROR: "Your kernel does not compile.",
-    Verdict.RESOURCE_LIMIT: "Your kernel can't be launched like this.",
-    Verdict.UNSUPPORTED: "The CPU device can't check this kernel.",
-    Verdict.OUT_OF_BOUNDS: "Your kernel reads or writes outside an array.",
-    Verdict.BARRIER_DIVERGENCE: "Threads of a block don't reach the same barrier.",
-    Verdict.DATA_RACE: "Two threads use the same memory, and nothing orders them.",
-    Verdict.UNINITIALIZED_READ: "Your kernel reads memory before writing it.",
-    Verdict.TIME_LIMIT: "Your kernel ran too long.",
-    Verdict.INPUT_MODIFIED: "Your kernel changes one of its inputs.",
-    Verdict.RUNTIME_ERROR: "Your kernel stops with an error.",
-    Verdict.WRONG_ANSWER: "Your kernel computes an incorrect result.",
-    Verdict.ACCEPTED: "Your kernel is correct in every case that ran.",
-    Verdict.SYSTEM_ERROR: "Grading failed on our side. Your kernel was not judged.",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -89,11 +72,6 @@ def launch_sentence(report: Report) -> str:
     return f"Launched as {report.launch.text} (largest case). {report.launch_note}".rstrip()
 
 
-def headline(verdict: Verdict) -> str:
-    """What a verdict means, in one sentence."""
-    return _HEADLINES[verdict]
-
-
 def first_error(findings: tuple[Finding, ...], verdict: Verdict) -> Finding | None:
     """The finding that a report leads with: the first error of the verdict's own kind."""
     for finding in findings:
@@ -117,7 +95,7 @@ def message_for(
     if leading is not None:
         return leading.message
     if verdict is not Verdict.ACCEPTED:
-        return headline(verdict)
+        return verdict.headline
     ran = [check.case for check in checks if check.status is not CaseStatus.NOT_RUN]
     if not ran:
         return "No case was run."

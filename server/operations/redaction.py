@@ -7,7 +7,6 @@ import zlib
 from typing import Any
 
 from kernels.evidence import Evidence
-from kernels.report import headline
 from kernels.verdict import Verdict
 from kernels.wire import to_plain
 from server.grading.reports import ReportError, unpack
@@ -29,7 +28,7 @@ def only_numbers(packed: bytes) -> bytes:
     except ReportError:
         report = {"verdict": _UNKNOWN.value}
     plain = {name: value if name in _KEPT else _emptied(name, value) for name, value in report.items()}
-    plain["message"] = headline(Verdict(report.get("verdict", _UNKNOWN)))
+    plain["message"] = Verdict(report.get("verdict", _UNKNOWN)).headline
     return zlib.compress(json.dumps(plain, separators=(",", ":")).encode(), 6)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ScalarSelect, func, select
 from sqlalchemy.orm import Session
 
-from kernels.report import Report, headline
+from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from server.grading.attempts import close, kept, locked_job
 from server.grading.figures import figures
@@ -120,6 +120,6 @@ def _our_fault(job: Job) -> Report:
         device="cpu",
         arch=job.arch,
         tile=job.tile or 0,
-        findings=(Finding(Verdict.SYSTEM_ERROR, headline(Verdict.SYSTEM_ERROR)),),
+        findings=(Finding(Verdict.SYSTEM_ERROR, Verdict.SYSTEM_ERROR.headline),),
         seed=job.seed,
     )

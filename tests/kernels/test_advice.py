@@ -6,7 +6,7 @@ import pytest
 
 from kernels.launch import Launch
 from kernels.report import Report
-from kernels.report.advice import ADVICE, advice_for
+from kernels.report.advice import advice_for
 from kernels.verdict import Example, Finding, Verdict
 
 LINES = ["__shared__ float Mds[16][16];", "Pvalue += Mds[ty][k];", "P[i] += Pvalue;"]
@@ -34,7 +34,7 @@ def test_an_unwritten_cell_leads_to_a_return_before_the_first_barrier():
 
 
 def test_an_unwritten_variable_gets_the_advice_on_first_values():
-    assert after_unset(None) == ADVICE[Verdict.UNINITIALIZED_READ]
+    assert after_unset(None) == Verdict.UNINITIALIZED_READ.advice
 
 
 RACY = [

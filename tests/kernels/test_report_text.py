@@ -12,8 +12,7 @@ from kernels.rendering.page.report_page import Around, render_sections
 from kernels.rendering.report import render
 from kernels.rendering.text_safety import cut, safe
 from kernels.rendering.text_style import Style
-from kernels.report import Report, from_json, headline, message_for, to_json
-from kernels.report.advice import ADVICE
+from kernels.report import Report, from_json, message_for, to_json
 from kernels.verdict import CaseCheck, CaseStatus, Example, Finding, Severity, Verdict
 
 SOURCE = "\n".join(f"    statement{n};" for n in range(1, 41))
@@ -52,8 +51,8 @@ def report(*findings: Finding, verdict: Verdict = Verdict.DATA_RACE, **changes: 
 
 def test_every_verdict_has_its_sentence_and_its_advice():
     for verdict in Verdict:
-        assert headline(verdict)
-        assert (verdict in ADVICE) == (verdict is not Verdict.ACCEPTED)
+        assert verdict.headline
+        assert bool(verdict.advice) == (verdict is not Verdict.ACCEPTED)
 
 
 def test_a_report_comes_back_from_its_json():
@@ -69,7 +68,7 @@ def test_the_message_is_the_first_error_of_the_verdict_itself():
     wrong = Finding(Verdict.WRONG_ANSWER, "P is wrong.")
     warning = Finding(Verdict.DATA_RACE, "maybe", severity=Severity.WARNING)
     assert message_for(Verdict.DATA_RACE, (warning, wrong, RACE), ()) == RACE.message
-    assert message_for(Verdict.SYSTEM_ERROR, (), ()) == headline(Verdict.SYSTEM_ERROR)
+    assert message_for(Verdict.SYSTEM_ERROR, (), ()) == Verdict.SYSTEM_ERROR.headline
 
 
 def test_both_lines_of_a_race_are_shown_and_marked():

@@ -20,7 +20,7 @@ from kernels.rendering.page.measured import measured_figures, measured_view
 from kernels.rendering.page.render import whole_page
 from kernels.rendering.page.summary import figures
 from kernels.rendering.text_safety import safe_lines
-from kernels.report import Report, headline, launch_sentence
+from kernels.report import Report, launch_sentence
 from kernels.report.advice import advice_for
 from kernels.verdict import Severity, Verdict
 
@@ -74,7 +74,7 @@ def analysis_of(report: Report) -> Analysis:
 
 def verdict_sentence(report: Report) -> str:
     """The verdict in one sentence; findings say the rest."""
-    return report.message if report.verdict is Verdict.ACCEPTED else headline(report.verdict)
+    return report.message if report.verdict is Verdict.ACCEPTED else report.verdict.headline
 
 
 def _given(report: Report, source: str, around: Around) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from kernels.evidence import Evidence
 from kernels.exercise import ExerciseError, find_exercise
 from kernels.ladder import Ladder, LadderError, read_ladder
 from kernels.rendering.page.report_page import Around, render_report, render_sections
-from kernels.report import Report, headline
+from kernels.report import Report
 from kernels.verdict import Verdict
 from server.grading.report_reading import read_report
 from server.grading.reports import ReportError, unpack
@@ -45,7 +45,7 @@ def read_kept(packed: bytes | None, verdict: Verdict, *, staff: bool) -> Kept:
     if not staff and "seed" in plain:
         plain = {**plain, "seed": ""}
     report = read_report(plain, verdict)
-    return Kept(plain, report if report.message else replace(report, message=headline(verdict)))
+    return Kept(plain, report if report.message else replace(report, message=verdict.headline))
 
 
 def sections(report: Report, source: str, file: str, ladder: Ladder | None) -> Markup:
