@@ -48,12 +48,15 @@ Document = JSON().with_variant(JSONB, "postgresql")
 """What is read as a whole and never searched."""
 
 
-def choice(values: type[PythonEnum]) -> Enum:
-    """A column that holds one of these values, as text that a person can read, with a constraint that says so."""
+def choice(values: type[PythonEnum], *, constrained: bool = True) -> Enum:
+    """A column that holds one of these values, as text that a person can read.
+
+    constrained: whether the database keeps the list as well, so that a new value takes a migration
+    """
     return Enum(
         values,
         native_enum=False,
-        create_constraint=True,
+        create_constraint=constrained,
         validate_strings=True,
         length=32,
         name=values.__name__.lower(),

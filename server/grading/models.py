@@ -126,7 +126,7 @@ class Job(Base):
     seed: Mapped[str] = mapped_column(String(32))
     priority: Mapped[int] = mapped_column(SmallInteger)
     state: Mapped[JobState] = mapped_column(choice(JobState), default=JobState.QUEUED)
-    verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict))
+    verdict: Mapped[Verdict | None] = mapped_column(choice(Verdict, constrained=False))
     queued_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
@@ -233,7 +233,7 @@ class Result(Base):
     __table_args__ = (CheckConstraint(f"length(report) <= {REPORT_BYTES}", name="report_bounded"),)
 
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True)
-    verdict: Mapped[Verdict] = mapped_column(choice(Verdict), index=True)
+    verdict: Mapped[Verdict] = mapped_column(choice(Verdict, constrained=False), index=True)
     device_class: Mapped[str] = mapped_column(String(48))
     report: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
     gflops: Mapped[float | None]

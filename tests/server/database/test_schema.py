@@ -15,12 +15,14 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, MetaData, inspect, text
+from sqlalchemy import Engine, MetaData, inspect, text, update
+from sqlalchemy.exc import StatementError
 
 from server.accounts.models import Person
 from server.database import schema
 from server.database.engine import DatabaseUnavailable, connect, sessions
 from server.database.schema import NoSchema, SchemaTooNew, SchemaTooOld, check, upgrade
+from server.grading.models import Job
 from server.models import Base
 from tests.server.course import ACourse
 
@@ -260,7 +262,7 @@ def test_either_database_refuses_the_same(made, engine: Engine) -> None:
     for statement in (
         "UPDATE people SET email = 'Ada@x.edu'",
         f"UPDATE jobs SET verdict = 'accepted' WHERE id = {job}",
-        "UPDATE jobs SET verdict = 'splendid', state = 'done', ended_at = queued_at",
+        "UPDATE jobs SET kind = 'splendid'",
         "UPDATE jobs SET state = 'lost'",
         "UPDATE steps SET attempt = 4",
         "UPDATE steps SET state = 'sent'",
@@ -272,3 +274,14 @@ def test_either_database_refuses_the_same(made, engine: Engine) -> None:
             connection.execute(text(statement))
     with made.begin() as session:
         assert session.get_one(Person, course.person("ada")).created_at.utcoffset() is not None
+
+
+def test_the_code_alone_refuses_a_verdict_that_there_is_not(made, engine: Engine) -> None:
+    job = ACourse.make(made).job("ada")
+    set_to = "UPDATE jobs SET verdict = '{}', state = 'done', ended_at = queued_at"
+    with engine.begin() as connection:
+        connection.execute(text(set_to.format("of_a_later_version")))
+    with made.begin() as session, pytest.raises(LookupError):
+        session.get_one(Job, job)
+    with made.begin() as session, pytest.raises(StatementError, match="splendid"):
+        session.execute(update(Job).values(verdict="splendid"))
