@@ -1,4 +1,4 @@
-"""Every page that has a picture: add one here.
+"""Every page that has a picture. One of the access matrix has it by that; a further state of it is added here.
 
 An address may name what the demo course has, and {race} and {right} for a submission of each kind, graded. `who` is
 nobody (""), or the role of somebody in it: student, instructor. Pages marked `measured` are those of a course in which
@@ -8,7 +8,10 @@ brought, by who handed it in.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from tests.server.web.matrix import routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ def _state(name: str, address: str, who: str, *typed: tuple[str, str], status: i
     return Shown(name, address, who, measured=True, typed=typed, status=status or (422 if typed else 200))
 
 
-PAGES = (
+_STATES = (
     Shown("sign-in", "/sign-in"),
     Shown("join", "/join"),
     Shown("account-profile", "/account", "student"),
@@ -110,3 +113,28 @@ PAGES = (
     _state("staff-extension-wrong", "/staff/gpu/assignments/tiled", "ina", ("extra_attempts", "many")),
     _state("staff-settings-wrong", "/staff/gpu/settings", "ina", ("title", "")),
 )
+
+_MEANT = {"demo": "gpu", "bare": "gpu", "void": "gpu", "older": "tiled", "frozen": "tiled"}
+_NO_PAGES = ("healthz", "readyz", "metrics", "state", "events", "lines")
+_WHO = {"nobody": "", "owner": "ada", "instructor": "ina", "admin": "root"}
+
+
+def _others() -> Iterator[Shown]:
+    """Pages of the access matrix that are not above, as the first who may see them does."""
+    above = {_in_matrix(each.address) for each in _STATES}
+    for method, address, _, gets in routes():
+        path = address.partition("?")[0]
+        last = path.rstrip("/").rpartition("/")[2]
+        is_page = not path.startswith("/api/") and "." not in last and last not in _NO_PAGES
+        who = next((name for role, name in _WHO.items() if gets[role] == 200), None)
+        if method == "GET" and is_page and path == path.lower() and path not in above and who is not None:
+            yield _state("-".join(path.strip("/").split("/")), address, who)
+
+
+def _in_matrix(address: str) -> str:
+    """As the matrix has it."""
+    parts = address.partition("?")[0].split("/")
+    return "/".join("SUBMISSION" if part.startswith("{") else _MEANT.get(part, part) for part in parts)
+
+
+PAGES = (*_STATES, *_others())

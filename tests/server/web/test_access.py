@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -24,30 +22,13 @@ from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse
 from tests.server.submissions.test_api import grade
 from tests.server.web.conftest import SOURCE, Portal
+from tests.server.web.matrix import ROLES, routes
 from tests.server.web.signed_in import COOKIE, BrowserClient, client_of
 
-MATRIX = tomllib.loads(Path(__file__).with_name("access_matrix.toml").read_text("utf-8"))
-ROLES: tuple[str, ...] = tuple(MATRIX["roles"])
 # Files of scripts and styles are for everyone, by a digest that only the pages know.
 LEFT_OUT = {"assets.show"}
 REFUSALS = {401, 403, 404}
 SENT = {"assignment": "gpu/tiled", "source": SOURCE, "mode": "check"}
-
-
-def expected(policy: str) -> Mapping[str, object]:
-    """What each role gets."""
-    said = dict(MATRIX["policy"][policy])
-    under = expected(str(said.pop("of"))) if "of" in said else {}
-    usual = said.pop("*", None)
-    return {role: said.get(role, under.get(role, usual)) for role in ROLES}
-
-
-def routes() -> Iterator[tuple[str, str, str, Mapping[str, object]]]:
-    """Method, address, endpoint, what each role gets."""
-    for policy, found in MATRIX["routes"].items():
-        for address, endpoint in found.items():
-            method, _, path = address.partition(" ")
-            yield method, path, endpoint, expected(policy)
 
 
 @dataclass
