@@ -12,6 +12,7 @@ import click
 import pytest
 
 from bin.shown import lasting, output_of, pages, rewrite, shown, until
+from kernels.exercise import list_exercises
 from kernels.measurement import Clocks, Environment, Measurement
 from kernels.occupancy.by_driver import MeasuredOccupancy
 from kernels.report import Report
@@ -157,6 +158,11 @@ def options_not_in(text: str, command: click.Command) -> list[str]:
 def test_every_verdict_is_explained_to_students():
     text = (ROOT / "docs" / "students.md").read_text()
     assert not [verdict for verdict in Verdict if f"`{verdict}`" not in text]
+
+
+def test_every_exercise_is_listed_for_students():
+    text = (ROOT / "docs" / "students.md").read_text()
+    assert not [exercise.name for exercise in list_exercises() if f"| `{exercise.name}` |" not in text]
 
 
 def test_every_make_target_is_explained_to_developers():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -52,6 +54,12 @@ def test_every_route_of_the_api_is_in_it(app: Flask, document: dict[str, Any]):
     assert {path.replace("{", "<").replace("}", ">") for path in document["paths"]} == routes
     names = [one["operationId"] for _, _, one in operations(document)]
     assert len(set(names)) == len(names)
+
+
+def test_every_route_stands_on_the_page_about_the_api(document: dict[str, Any]):
+    page = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
+    listed = {re.sub(r"\b[A-Z]+\b", "{}", path) for path in re.findall(r"`(?:GET|POST) (/api/\S+)`", page)}
+    assert {re.sub(r"{\w+}", "{}", path) for path in document["paths"]} == listed
 
 
 def test_every_refusal_is_a_problem_that_says_when(document: dict[str, Any]):
