@@ -42,7 +42,7 @@ class Line:
     @property
     def total(self) -> float:
         """All points."""
-        return sum(cell.points for cell in self.cells)
+        return sum((cell.points for cell in self.cells), 0.0)
 
 
 @dataclass(frozen=True, slots=True)

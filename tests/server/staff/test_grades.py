@@ -100,6 +100,14 @@ def test_what_students_never_saw_is_no_column(portal: Portal, tom: BrowserClient
     assert "grades.csv?dropped=yes" in tom.page(f"{PAGE}?dropped=yes")
 
 
+def test_a_course_without_assignments_is_exported(portal: Portal, tom: BrowserClient) -> None:
+    portal.course.person("ada")
+    with portal.course.sessions.begin() as session:
+        session.delete(session.get_one(Assignment, portal.course.assignment))
+    rows = list(csv.reader(io.StringIO(tom.get("/staff/gpu/grades.csv").text)))
+    assert [row[-1] for row in rows[1:]] == ["0"]
+
+
 def test_two_hundred_students_cost_no_more_queries_than_two(portal: Portal) -> None:
     course = portal.course
     handed_in(course, "ada", source=b"// 1")
