@@ -48,6 +48,25 @@ _DEFINITIONS = {
     "tiled-square": "f310d997e044a2f1f30391611a4d58bffd065859054a56fb5da06651909fb434",
 }
 
+# What the judge of those versions called them by. A copy that only describes itself otherwise had the same digest, and
+# with it the same row, whose text the copy's replaced.
+_DIGESTS = {
+    "bank-conflicts": "0d780639862ee993aed9bcf082da586dc24dcabe7ca995c01c0b73276f041f6b",
+    "coalescing": "db52930feea36c27a278bca542f0cd0140ac2b6e0787a8f52e260b4c030064c4",
+    "coarsened": "59ae38a2009abf8b7e6a81d79c14d718e93272b6cc094dc7914e52a3b93e928e",
+    "column-major": "6ac3b9fb097c1b20140856c03edc44fb40a4ac65b88bf392497acac7f56bce00",
+    "corner-turning": "0bec250f7b9b951257d6dec081bd542520ce0a445a640a56f0cfb58dc8b3ac4a",
+    "divergence": "b24e2977b5bd2f8174c41a8ca1d59d75ffd08df3c6e40acc14d406ced9d1c019",
+    "foo-kernel": "4af91fce5d458f06d8a962cfc47a8bc435d86a219d7d750daff07739b53d5fce",
+    "lab6-blocked": "cdb82195994e5dac1dd1981280904ff8990a513b5fc5013fd743833cdf8a2012",
+    "lab6-occupancy": "4a3d979f95a9e0e131c7d614e7f6fd1294aebf0d8eedfad03fbe970160d7cb5a",
+    "naive": "d244392878adb2da099e25f327583678ae8730b9711bc3e961b8becc4d8ae8f0",
+    "reduction": "8c5a20667b0d836fad2eac21427ace37682d1e348fdd22daba6f3b532bd2a9f8",
+    "single-block": "f7b50e6d4458b5a475b75182e62f11107b292f0d4a65e148a98a04bcc2f4dae5",
+    "tiled": "cbda6c37b3a723ee6ad661d2d96c373f07023818e9a437a25dbf163a83c85f49",
+    "tiled-square": "3754468533b7593989d75948716ef240b949c1c3d4d0c43b5784f9590cee5cf6",
+}
+
 _old = sa.table(
     "exercises", sa.column("digest"), sa.column("name"), sa.column("title"), sa.column("definition"),
     sa.column("added_at", _TIME),
@@ -137,7 +156,8 @@ def _make_tables() -> None:
 
 def _move(row: Mapping[str, Any], courses: Sequence[int]) -> None:
     """Give an exercise to those it belongs to: to Tilelab, or to each course that uses it."""
-    shipped = _DEFINITIONS.get(row["name"]) == hashlib.sha256(row["definition"].encode()).hexdigest()
+    definition = hashlib.sha256(row["definition"].encode()).hexdigest()
+    shipped = row["digest"] == _DIGESTS.get(row["name"]) or definition == _DEFINITIONS.get(row["name"])
     if shipped or not courses:
         _point(row["digest"], _insert(row, None, dict(_installed(row["name"])) if shipped else {}), None)
         return

@@ -20,6 +20,9 @@ from tests.server.course import NOW
 TILED = (find_exercise("tiled").root / "exercise.toml").read_text()
 OLDER, OWN, COPY, UNUSED = "0" * 64, "1" * 64, "2" * 64, "3" * 64
 SHIPPED = find_exercise("tiled").digest
+# of Tilelab's `naive`, as the first judge had it
+RETITLED = "d244392878adb2da099e25f327583678ae8730b9711bc3e961b8becc4d8ae8f0"
+NAIVE = (find_exercise("naive").root / "exercise.toml").read_text()
 
 
 def insert(connection: Connection, table: str, **values: Any) -> None:
@@ -33,7 +36,7 @@ def fill(connection: Connection) -> None:
     now = NOW.isoformat(" ")
     for digest, name, definition in (
         (SHIPPED, "tiled", TILED), (OLDER, "tiled", TILED), (OWN, "tiled", DEFINITION), (COPY, "mine", TILED),
-        (UNUSED, "unused", DEFINITION),
+        (UNUSED, "unused", DEFINITION), (RETITLED, "naive", NAIVE.replace('title = "', 'title = "Our own: ', 1)),
     ):  # fmt: skip
         insert(
             connection, "exercises", digest=digest, name=name, title="T", definition=definition, added_at=now
@@ -50,6 +53,7 @@ def fill(connection: Connection) -> None:
     # in course 1 the own `tiled` was replaced by Tilelab's since
     for number, course, digest, judged_by in (
         (1, 1, SHIPPED, OWN), (2, 2, OWN, OWN), (3, 1, COPY, COPY), (4, 2, SHIPPED, OLDER),
+        (5, 1, RETITLED, RETITLED),
     ):  # fmt: skip
         insert(
             connection, "assignments", id=number, course_id=course, exercise_digest=digest, slug=f"a{number}",
@@ -75,14 +79,15 @@ def test_each_exercise_goes_to_whom_it_belongs(empty: Engine) -> None:
         fill(connection)
     upgrade(empty)
     with sessions(empty).begin() as session:
-        found = {number: session.get_one(Assignment, number).exercise for number in (1, 2, 3, 4)}
-        judged = {number: session.get_one(Job, number).exercise for number in (1, 2, 3, 4)}
+        found = {number: session.get_one(Assignment, number).exercise for number in range(1, 6)}
+        judged = {number: session.get_one(Job, number).exercise for number in range(1, 6)}
         origins = {number: (row.course_id, row.name, row.digest) for number, row in found.items()}
         assert origins == {
             1: (None, "tiled", SHIPPED), 2: (2, "tiled", OWN), 3: (1, "mine", COPY), 4: (None, "tiled", SHIPPED),
+            5: (None, "naive", RETITLED),
         }  # fmt: skip
         assert {number: (row.course_id, row.digest) for number, row in judged.items()} == {
-            1: (1, OWN), 2: (2, OWN), 3: (1, COPY), 4: (None, OLDER),
+            1: (1, OWN), 2: (2, OWN), 3: (1, COPY), 4: (None, OLDER), 5: (None, RETITLED),
         }  # fmt: skip
         assert judged[2] is found[2]
         assert found[1] is found[4]
@@ -91,12 +96,13 @@ def test_each_exercise_goes_to_whom_it_belongs(empty: Engine) -> None:
         assert given is not None
         assert given.starter == find_exercise("tiled").starter.read_text()
         assert material_of(session, found[2]) is None
+        assert material_of(session, found[5]) is not None, "students saw Tilelab's"
         assert kept_content(session, found[2]).exercise.digest == read_exercise("tiled", DEFINITION).digest
-        assert session.query(Exercise).count() == 6
+        assert session.query(Exercise).count() == 7
     with schema._alone(empty) as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0006")
         assert connection.execute(text("SELECT exercise_digest FROM jobs ORDER BY id")).scalars().all() == [
-            OWN, OWN, COPY, OLDER,
+            OWN, OWN, COPY, OLDER, RETITLED,
         ]  # fmt: skip
-        assert connection.scalar(text("SELECT count(*) FROM exercises")) == 5
+        assert connection.scalar(text("SELECT count(*) FROM exercises")) == 6
