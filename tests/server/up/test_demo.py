@@ -24,6 +24,7 @@ import pytest
 
 from server.up.asking import NoAnswer, ask
 from tests.marks import linux
+from tests.server.database.version_0006.kept import make_folder
 
 PATIENCE = 240.0
 PARTS = ("redis", "web", "dispatcher", "recorder", "worker")
@@ -185,3 +186,15 @@ def test_everything_runs_comes_back_and_goes_on(tmp_path: Path):
         second.process.kill()
         second.process.wait()
         until(lambda: not any(map(alive, everyone)), "the end of all parts after their supervisor's")
+
+
+def test_a_folder_of_an_older_version_goes_on(tmp_path: Path):
+    make_folder(tmp_path)
+    users = json.loads((tmp_path / "demo.json").read_text())["users"]
+    with up(tmp_path) as running:
+        running.says("graded: accepted")
+        assert running.demo()["users"] == users
+        own = running.ask("GET", "/api/v1/submissions").body["submissions"]
+        assert [line["verdict"] for line in own] == ["accepted", "data_race", "accepted"]
+        assert running.verdict(running.hand_in(WRONG)) == "data_race"
+        stop(running)
