@@ -1,4 +1,4 @@
-"""Who may see a course: decided here, in one place, before a view looks at anything.
+"""Who may see a course and its assignments: decided here, in one place, before a view looks at anything.
 
 Strangers are told the same of a course that they are not in and of one that does not exist.
 """
@@ -6,10 +6,13 @@ Strangers are told the same of a course that they are not in and of one that doe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from server.accounts.access import not_allowed, nothing_here, viewer
-from server.courses.models import Course, Role
-from server.courses.service import find_course, is_staff, role_in
+from sqlalchemy.orm import Session
+
+from server.accounts.access import Viewer, not_allowed, nothing_here, viewer
+from server.courses.models import Assignment, Course, Role
+from server.courses.service import find_assignment, find_course, is_shown, is_staff, role_in
 from server.http.site import site
 
 
@@ -33,6 +36,16 @@ class Membership:
     def is_instructor(self) -> bool:
         """Whether the course itself may be changed."""
         return self.role is Role.INSTRUCTOR
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who looks at a page of an assignment, and when. slug: the assignment's, which need not exist."""
+
+    viewer: Viewer
+    course: Membership
+    slug: str
+    now: datetime
 
 
 def member_of(slug: str) -> Membership:
@@ -67,3 +80,16 @@ def membership(course: Course, role: Role) -> Membership:
     return Membership(
         course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role
     )
+
+
+def reader_of(course: str, assignment: str) -> Reader:
+    """Who asks for this assignment, if they are in its course."""
+    return Reader(viewer(), member_of(course), assignment, datetime.now(UTC))
+
+
+def assignment_for(session: Session, reader: Reader) -> Assignment:
+    """The assignment; students see it once it is open, and while it is listed."""
+    found = find_assignment(session, f"{reader.course.slug}/{reader.slug}")
+    if found is None or not is_shown(found, reader.course.role, reader.now):
+        raise nothing_here()
+    return found

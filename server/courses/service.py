@@ -209,6 +209,17 @@ def find_assignment(session: Session, name: str) -> Assignment | None:
     )
 
 
+def visible_assignment(
+    session: Session, person_id: int, name: str, now: datetime
+) -> tuple[Assignment, Role] | None:
+    """The assignment of that name, and what the person is in its course; None where they see none."""
+    found = find_assignment(session, name)
+    role = None if found is None else role_in(session, person_id, found.course_id)
+    if found is None or role is None or not is_shown(found, role, now):
+        return None
+    return found, role
+
+
 def assignments(session: Session, course: Course) -> Sequence[Assignment]:
     """All of a course, those due first before the others."""
     query = select(Assignment).where(Assignment.course_id == course.id)

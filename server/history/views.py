@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.access import nothing_here, viewer
 from server.accounts.models import Person
+from server.courses.access import Reader, assignment_for, reader_of
 from server.courses.models import Assignment
 from server.history.chart import MOST, chart
 from server.history.comparing import Compared, Figure, compared, figures
@@ -23,7 +24,6 @@ from server.history.source_diff import SourceDiff, source_diff
 from server.http.bounded import stop_where_client_left
 from server.http.problems import Refused
 from server.http.site import site
-from server.standings.access import Reader, assignment_for, reader_of
 from server.submissions.models import Mode, Submission
 
 history_pages = Blueprint("history_pages", __name__, template_folder="templates")
@@ -101,10 +101,12 @@ def show_history(slug: str, assignment: str) -> str:
     """All attempts of the reader, or of a student whom staff look at."""
     reader = reader_of(slug, assignment)
     with site().readers.begin() as session:
-        found = assignment_for(session, reader, assignment)
+        found = assignment_for(session, reader)
         person = _whose(session, reader, found)
         place = _place(session, reader, found, person)
-        history = history_of(session, found, person, own=person == reader.viewer.id, staff=reader.is_staff)
+        history = history_of(
+            session, found, person, own=person == reader.viewer.id, staff=reader.course.is_staff
+        )
     asked = request.args.get("page", "1")
     rows, number, pages = page_of(history.attempts, int(asked) if _PAGE.fullmatch(asked) else 1)
     known = {each.public_id: each for each in history.attempts}
@@ -132,7 +134,7 @@ def show_comparison(slug: str, assignment: str) -> str:
     reader = reader_of(slug, assignment)
     names = request.args.get("left", ""), request.args.get("right", "")
     with site().readers.begin() as session:
-        found = assignment_for(session, reader, assignment)
+        found = assignment_for(session, reader)
         person = _whose(session, reader, found)
         place = _place(session, reader, found, person)
         history = history_of(session, found, person, own=False)
@@ -191,7 +193,7 @@ def _whose(session: Session, reader: Reader, assignment: Assignment) -> int:
     handed_in = select(Submission.id).where(
         Submission.assignment_id == assignment.id, Submission.person_id == number
     )
-    if not reader.is_staff or session.scalar(handed_in.limit(1)) is None:
+    if not reader.course.is_staff or session.scalar(handed_in.limit(1)) is None:
         raise nothing_here()
     return number
 

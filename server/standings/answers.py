@@ -10,7 +10,7 @@ from typing import Annotated
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
-from server.courses.service import find_assignment, is_shown, is_staff, role_in
+from server.courses.service import is_staff, visible_assignment
 from server.grading.metric import metric_of
 from server.http.operation import Moment, Range, Text
 from server.standings.board_query import MARK, mark_of, position_at
@@ -101,10 +101,10 @@ def read_board(
     """
     if not all(_NAME.fullmatch(name) for name in (course, assignment, device_class)):
         return None
-    found = find_assignment(session, f"{course}/{assignment}")
-    role = None if found is None else role_in(session, person_id, found.course_id)
-    if found is None or role is None or not is_shown(found, role, datetime.now(UTC)):
+    seen = visible_assignment(session, person_id, f"{course}/{assignment}", datetime.now(UTC))
+    if seen is None:
         return None
+    found, role = seen
     metric, staff = metric_of(found.exercise), is_staff(role)
     frozen_at = None if staff else _frozen(found.board_frozen_at)
     after = None if asked.after is None else position_at(asked.after)

@@ -11,9 +11,9 @@ from kernels.analysis.devices import devices
 from kernels.exercise.model import Metric
 from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
+from server.courses.access import Reader
 from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
-from server.standings.access import Reader
 from server.standings.board_query import Query, mark_of, position_at
 from server.standings.places import CPU, BoardKey, Places, class_of, classes
 from server.standings.queries import (
@@ -121,7 +121,7 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
     device_class = class_of(name)
     frozen_at = assignment.board_frozen_at
     frozen = frozen_at is not None and frozen_at <= now
-    frozen_view = frozen and (query.frozen or not reader.is_staff)
+    frozen_view = frozen and (query.frozen or not reader.course.is_staff)
     key = BoardKey(assignment.id, device_class, before_freeze=frozen_view)
     places = Places(session, key)
     own = read_own(session, key, reader.viewer.id, places)
@@ -155,11 +155,11 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
         mine=here + replace(Query(frozen=query.frozen), mine=True).address() if away else "",
         everybody=here + replace(query.first(), text="").address(),
         unseen=part.unseen,
-        staff=reader.is_staff,
+        staff=reader.course.is_staff,
         frozen=frozen_at if frozen else None,
         freezes=None if frozen else frozen_at,
         frozen_view=frozen_view,
-        other_view=_other_view(here, query) if frozen and reader.is_staff else "",
+        other_view=_other_view(here, query) if frozen and reader.course.is_staff else "",
     )  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def device_title(name: str) -> str:
 
 
 def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: Ranked | None) -> Asked:
-    asked = Asked(query.order, query.turned, text=query.text, names_too=reader.is_staff)
+    asked = Asked(query.order, query.turned, text=query.text, names_too=reader.course.is_staff)
     if query.mine and own is not None and not query.text:
         first = read_around(session, key, own, PAGE // 2)[0]
         if first.person_id != own.person_id:
@@ -235,9 +235,9 @@ def _line(row: Ranked, metric: Metric, reader: Reader) -> Line:
         rank=f"{row.level or row.rank:,}",
         tied=row.tied,
         name=row.shown,
-        real=f"{row.name} · {row.email}" if reader.is_staff else "",
+        real=f"{row.name} · {row.email}" if reader.course.is_staff else "",
         you=you,
-        submission=f"/submissions/{row.submission}" if you or reader.is_staff else "",
+        submission=f"/submissions/{row.submission}" if you or reader.course.is_staff else "",
         value=score,
         interval=_interval(row, metric) if measured else "",
         share=numbers.percent(row.cublas_share) if row.cublas_share else "–",

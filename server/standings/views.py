@@ -7,8 +7,8 @@ import hashlib
 from flask import Blueprint, Response, jsonify, redirect, render_template, request
 
 from server.accounts.access import nothing_here
+from server.courses.access import assignment_for, reader_of
 from server.http.site import site
-from server.standings.access import assignment_for, reader_of
 from server.standings.board_query import read_query
 from server.standings.page import BoardPage, has_board, own_class, read_page
 
@@ -20,7 +20,7 @@ def show_own_board(slug: str, assignment: str) -> Response:
     """To the board of the device that the assignment is measured on."""
     reader = reader_of(slug, assignment)
     with site().readers.begin() as session:
-        name = own_class(assignment_for(session, reader, assignment))
+        name = own_class(assignment_for(session, reader))
     return redirect(f"/courses/{slug}/{assignment}/board/{name}", 303)  # type: ignore[return-value]
 
 
@@ -43,7 +43,7 @@ def show_lines(slug: str, assignment: str, device_class: str) -> Response:
 def _page(slug: str, assignment: str, device_class: str) -> BoardPage:
     reader = reader_of(slug, assignment)
     with site().readers.begin() as session:
-        found = assignment_for(session, reader, assignment)
+        found = assignment_for(session, reader)
         if not has_board(session, found, device_class):
             raise nothing_here()
         return read_page(session, reader, found, device_class, read_query(request.args))

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, aliased, joinedload
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Membership
-from server.courses.service import find_assignment, is_shown, role_in
+from server.courses.service import visible_assignment
 from server.grading.models import Job, JobState, Result
 from server.http.operation import Moment, Range, Text
 from server.submissions.models import Mode, Submission
@@ -90,11 +90,10 @@ def own_submissions(
         .limit(asked.limit + 1)
     )
     if asked.assignment is not None:
-        found = find_assignment(session, asked.assignment)
-        role = None if found is None else role_in(session, person, found.course_id)
-        if found is None or role is None or not is_shown(found, role, datetime.now(UTC)):
+        found = visible_assignment(session, person, asked.assignment, datetime.now(UTC))
+        if found is None:
             return None
-        wanted = wanted.where(Submission.assignment_id == found.id)
+        wanted = wanted.where(Submission.assignment_id == found[0].id)
     if asked.before is not None:
         mine = Submission.person_id == person
         last = session.scalar(select(Submission.id).where(Submission.public_id == asked.before, mine))

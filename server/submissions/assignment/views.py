@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup
-from sqlalchemy.orm import Session
 
 from kernels.rendering.page.linked import linked
 from server.accounts import limits
-from server.accounts.access import Viewer, nothing_here, viewer
-from server.courses.access import Membership, member_of
+from server.accounts.access import nothing_here, viewer
+from server.courses.access import Reader, assignment_for, member_of, reader_of
 from server.courses.exercises import figure_of, material_of
-from server.courses.models import Assignment
-from server.courses.service import find_assignment, is_shown
 from server.http.arrival import LARGEST_FORM
 from server.http.numbers import zone_of
 from server.http.site import site
@@ -33,16 +29,6 @@ courses = Blueprint("courses", "server.submissions", template_folder="templates"
 
 _HAND_IN = "courses.hand_in"
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a request is: the course and the name of an assignment, and the time at which it is asked for."""
-
-    who: Viewer
-    course: Membership
-    slug: str
-    now: datetime
 
 
 @courses.app_template_filter("in_code")
@@ -70,33 +56,33 @@ def show_course(course: str) -> str:
 @courses.get("/<course>/<name>/")
 def show_assignment(course: str, name: str) -> str:
     """An assignment: what is asked, what counts, and the form to hand in."""
-    return _page(_place(course, name), came_from=request.args.get("from"))
+    return _page(reader_of(course, name), came_from=request.args.get("from"))
 
 
 @courses.post("/<course>/<name>/submissions")
 def hand_in(course: str, name: str) -> Response:
     """Hand in; what cannot be taken comes back on the same page, with what was typed."""
-    place = _place(course, name)
+    reader = reader_of(course, name)
     with site().readers.begin() as session:
-        assignment = _find(session, place).id
+        assignment = assignment_for(session, reader).id
     sent = read_sent()
     if sent.source is None:
-        return _again(place, sent, 422)
-    handed_in = HandedIn(place.who.id, assignment, sent.source, sent.mode, key=sent.request_key)
+        return _again(reader, sent, 422)
+    handed_in = HandedIn(reader.viewer.id, assignment, sent.source, sent.mode, key=sent.request_key)
     try:
         refuse_if_full(handed_in)
-        limits.count(site().sessions, allowance.SUBMITS, f"person {place.who.id}")
+        limits.count(site().sessions, allowance.SUBMITS, f"person {reader.viewer.id}")
         accepted = accept_request(handed_in)
     except limits.TooOften as error:
         return _again(
-            place, sent, 429, "That was very often. Wait a minute, then send it again.", error.seconds
+            reader, sent, 429, "That was very often. Wait a minute, then send it again.", error.seconds
         )
     except TooOften as error:
-        return _again(place, sent, 429, _told(error, place), error.seconds)
+        return _again(reader, sent, 429, _told(error, reader), error.seconds)
     except DiskFull as error:
-        return _again(place, sent, 503, _told(error, place), error.seconds)
+        return _again(reader, sent, 503, _told(error, reader), error.seconds)
     except NotAccepted as error:
-        return _again(place, sent, 422, _told(error, place))
+        return _again(reader, sent, 422, _told(error, reader))
     logger.info("accepted submission %s", accepted.submission.public_id)
     return Response(status=303, headers={"Location": f"/submissions/{accepted.submission.public_id}"})
 
@@ -104,9 +90,9 @@ def hand_in(course: str, name: str) -> Response:
 @courses.get("/<course>/<name>/starter.cu")
 def starter(course: str, name: str) -> Response:
     """The file to begin with."""
-    place = _place(course, name)
+    reader = reader_of(course, name)
     with site().readers.begin() as session:
-        given = material_of(session, _find(session, place).exercise)
+        given = material_of(session, assignment_for(session, reader).exercise)
     if given is None or given.starter is None:
         raise nothing_here()
     response = Response(given.starter, mimetype="text/plain")
@@ -117,9 +103,9 @@ def starter(course: str, name: str) -> Response:
 @courses.get("/<course>/<name>/figures/<file>")
 def figure(course: str, name: str, file: str) -> Response:
     """A figure of the handout, and no other file of the exercise."""
-    place = _place(course, name)
+    reader = reader_of(course, name)
     with site().readers.begin() as session:
-        found = figure_of(session, _find(session, place).exercise, file)
+        found = figure_of(session, assignment_for(session, reader).exercise, file)
     if found is None:
         raise nothing_here()
     response = Response(found, mimetype="image/svg+xml")
@@ -127,28 +113,17 @@ def figure(course: str, name: str, file: str) -> Response:
     return response
 
 
-def _place(course: str, name: str) -> _Place:
-    """Raises Refused where whoever asks is in no such course."""
-    return _Place(viewer(), member_of(course), name, datetime.now(UTC))
-
-
-def _find(session: Session, place: _Place) -> Assignment:
-    """Raises Refused where there is no such assignment for whoever asks."""
-    found = find_assignment(session, f"{place.course.slug}/{place.slug}")
-    if found is None or not is_shown(found, place.course.role, place.now):
-        raise nothing_here()
-    return found
-
-
-def _page(place: _Place, *, came_from: str | None = None, sent: Sent | None = None, refused: str = "") -> str:
+def _page(
+    reader: Reader, *, came_from: str | None = None, sent: Sent | None = None, refused: str = ""
+) -> str:
     """The assignment's page. refused: why what was sent cannot be taken, where that is no mistake in a field."""
     with site().readers.begin() as session:
         found = assignment_page(
             session,
-            place.who,
-            place.course,
-            _find(session, place),
-            place.now,
+            reader.viewer,
+            reader.course,
+            assignment_for(session, reader),
+            reader.now,
             came_from=came_from,
             sent=sent,
             most_under_way=site().settings.under_way,
@@ -159,18 +134,18 @@ def _page(place: _Place, *, came_from: str | None = None, sent: Sent | None = No
         page=found,
         mistake=mistake,
         refused=refused,
-        told=partial(_told, place=place),
+        told=partial(_told, reader=reader),
     )
 
 
-def _again(place: _Place, sent: Sent, status: int, refused: str = "", seconds: int = 0) -> Response:
-    response = Response(_page(place, sent=sent, refused=refused), status)
+def _again(reader: Reader, sent: Sent, status: int, refused: str = "", seconds: int = 0) -> Response:
+    response = Response(_page(reader, sent=sent, refused=refused), status)
     if seconds:
         response.headers["Retry-After"] = str(seconds)
     return response
 
 
-def _told(error: NotAccepted, place: _Place) -> str:
+def _told(error: NotAccepted, reader: Reader) -> str:
     """In the reader's own time."""
-    zone = zone_of(place.course.time_zone)
+    zone = zone_of(reader.course.time_zone)
     return error.told(lambda at: f"{at.astimezone(zone):%H:%M on %a %d %b (%Z)}")
