@@ -31,7 +31,10 @@ def person_asking() -> Person:
         with site().readers.begin() as session:
             found = find_token(session, token)
     if found is None:
-        counted(BAD_TOKENS, limits.by_address(request.remote_addr or ""))
+        try:
+            limits.count(site().sessions, BAD_TOKENS, limits.by_address(request.remote_addr or ""))
+        except TooOften as often:
+            raise too_many_requests(BAD_TOKENS, often) from often
         raise _not_signed_in(_NOT_GOOD)
     if found.stale:
         note(lambda session: note_token_use(session, found.token_id))
@@ -62,17 +65,14 @@ def _bearer(header: str) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def counted(limit: Limit, subject: str) -> None:
-    """Count one more; refuses what is one too many."""
-    try:
-        limits.count(site().sessions, limit, subject)
-    except TooOften as often:
-        minutes = limit.every.total_seconds() / 60
-        raise Refused(
-            429, "too_often", "Too many requests",
-            f"At most {limit.count} are answered in {minutes:g} min. Try again in {often.seconds} s.",
-            {"Retry-After": str(often.seconds)},
-        ) from often  # fmt: skip
+def too_many_requests(limit: Limit, often: TooOften) -> Refused:
+    """The answer to one request too many."""
+    minutes = limit.every.total_seconds() / 60
+    return Refused(
+        429, "too_often", "Too many requests",
+        f"At most {limit.count} are answered in {minutes:g} min. Try again in {often.seconds} s.",
+        {"Retry-After": str(often.seconds)},
+    )  # fmt: skip
 
 
 _NOT_GOOD = (

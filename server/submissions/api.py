@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
 
-from server.accounts.identity import counted, person_asking, token_shown
+from server.accounts import limits
+from server.accounts.identity import person_asking, token_shown, too_many_requests
 from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
 from server.http.operation import EVENTS, Header, Text, operation
@@ -19,11 +20,16 @@ from server.http.problems import Refused
 from server.http.query import read_query
 from server.http.site import site
 from server.submissions import allowance
-from server.submissions.acceptance import accept_request, refuse_if_full
 from server.submissions.answers import AcceptedAnswer, SubmissionAnswer, read_submission
 from server.submissions.cancellation import revoke, take_back
 from server.submissions.changes import NotPossible
-from server.submissions.new_submission import KEY, NewSubmission, SubmissionRequest, read_new_submission
+from server.submissions.new_submission import (
+    KEY,
+    NewSubmission,
+    SubmissionRequest,
+    read_new_submission,
+    submit,
+)
 from server.submissions.own_submissions import PUBLIC_ID, OwnAnswer, OwnQuery, own_submissions
 from server.submissions.progress.answer import ProgressAnswer
 from server.submissions.progress.streams import stream_for_programs
@@ -39,7 +45,7 @@ from server.submissions.refusals import (
     TooOften,
 )
 from server.submissions.result.page import watched
-from server.submissions.service import Accepted, HandedIn
+from server.submissions.service import HandedIn
 
 submissions = Blueprint("submissions", __name__)
 
@@ -97,9 +103,12 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     with site().readers.begin() as session:
         assignment = _assignment(session, asked)
     handed_in = HandedIn(person, assignment, asked.source, asked.mode, asked.device_class, asked.key)
-    _refuse_if_full(handed_in)
-    counted(allowance.SUBMITS, f"person {person}")
-    accepted = _accept(handed_in)
+    try:
+        accepted = submit(handed_in)
+    except limits.TooOften as often:
+        raise too_many_requests(allowance.SUBMITS, often) from often
+    except NotAccepted as error:
+        raise _refusal(error) from error
     url = url_for("submissions.look_up", public_id=accepted.submission.public_id)
     logger.info("accepted submission %s", accepted.submission.public_id)
     answer = AcceptedAnswer(accepted.submission.public_id, url, accepted.position)
@@ -246,20 +255,6 @@ def _assignment(session: Session, asked: NewSubmission) -> int:
     if found is None:
         raise _refusal(NoSuchAssignment("There is no such assignment in your courses."))
     return found.id
-
-
-def _refuse_if_full(handed_in: HandedIn) -> None:
-    try:
-        refuse_if_full(handed_in)
-    except NotAccepted as error:
-        raise _refusal(error) from error
-
-
-def _accept(handed_in: HandedIn) -> Accepted:
-    try:
-        return accept_request(handed_in)
-    except NotAccepted as error:
-        raise _refusal(error) from error
 
 
 def _refusal(error: NotAccepted) -> Refused:

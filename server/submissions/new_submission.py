@@ -1,4 +1,7 @@
-"""Reading what a program hands in: an object of JSON that may hold anything."""
+"""A submission on its way in, by page or program: the same moment, limits and refusals for both.
+
+A program sends an object of JSON that may hold anything; server.submissions.assignment.form reads the form.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar
 
+from server.accounts import limits
 from server.courses.models import SOURCE_BYTES
 from server.courses.service import DEVICE_CLASS, is_device_class
+from server.database.storage import is_nearly_full
+from server.http.bounded import arrived
 from server.http.operation import Text
 from server.http.problems import Refused
+from server.http.site import site
+from server.submissions import allowance
 from server.submissions.models import Mode
 from server.submissions.source import SubmittedSource, UnusableSource, read_source
+from server.submissions.refusals import DiskFull
+from server.submissions.service import Accepted, HandedIn, accept, find_earlier
 
 ASSIGNMENT = r"[a-z0-9][a-z0-9._\-]{0,59}/[a-z0-9][a-z0-9._\-]{0,59}"
 KEY = r"[\x21-\x7e]{1,200}"
@@ -66,6 +76,23 @@ class NewSubmission:
     key: str | None
 
 
+def submit(handed_in: HandedIn) -> Accepted:
+    """Take what the present request hands in, as of when all of it was here.
+
+    raise (limits.TooOften): where this person sends requests too fast
+    raise (NotAccepted): as `accept` does, and where the disk is full
+    """
+    _refuse_if_full(handed_in)
+    limits.count(site().sessions, allowance.SUBMITS, f"person {handed_in.person}")
+    return accept(
+        site().sessions,
+        handed_in,
+        arrived(),
+        most_under_way=site().settings.under_way,
+        most_a_day=allowance.MOST_A_DAY,
+    )
+
+
 def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
     """What the body asks for; raises Refused, naming the field."""
     asked = _object(body)
@@ -73,6 +100,23 @@ def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
     if unknown:
         raise _invalid(f"`{_short(unknown[0])}` is no field; there are {', '.join(_FIELDS)}.")
     return NewSubmission(_assignment(asked), _source(asked), _mode(asked), _device_class(asked), _key(key))
+
+
+def _refuse_if_full(handed_in: HandedIn) -> None:
+    """Raise DiskFull while there is only room left for what was accepted already, which may be this one, sent again.
+
+    Comes before anything is written.
+    """
+    here = site()
+    if not is_nearly_full(here.engine, here.settings.free_mb):
+        return
+    with here.readers.begin() as session:
+        again = find_earlier(session, handed_in) is not None
+    if not again:
+        raise DiskFull(
+            "The server has almost no disk space left, so nothing was stored. Tell your course's staff, and submit "
+            "again later."
+        )
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

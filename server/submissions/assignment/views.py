@@ -17,11 +17,10 @@ from server.courses.exercises import figure_of, material_of
 from server.http.arrival import LARGEST_FORM
 from server.http.numbers import zone_of
 from server.http.site import site
-from server.submissions import allowance
-from server.submissions.acceptance import accept_request, refuse_if_full
 from server.submissions.assignment.form import Sent, read_sent
 from server.submissions.assignment.page import assignment_page
 from server.submissions.assignment.tasks import tasks_in
+from server.submissions.new_submission import submit
 from server.submissions.refusals import DiskFull, NotAccepted, TooOften
 from server.submissions.service import HandedIn
 
@@ -70,9 +69,7 @@ def hand_in(course: str, name: str) -> Response:
         return _again(reader, sent, 422)
     handed_in = HandedIn(reader.viewer.id, assignment, sent.source, sent.mode, key=sent.request_key)
     try:
-        refuse_if_full(handed_in)
-        limits.count(site().sessions, allowance.SUBMITS, f"person {reader.viewer.id}")
-        accepted = accept_request(handed_in)
+        accepted = submit(handed_in)
     except limits.TooOften as error:
         return _again(
             reader, sent, 429, "That was very often. Wait a minute, then send it again.", error.seconds
