@@ -1,4 +1,7 @@
-"""The whole way of `tilelab analyze`: source rules, compilation, disassembly, the counted run, and what it means."""
+"""The whole way of `tilelab analyze`: source rules, compilation, disassembly, the counted run, and what it means.
+
+`tilelab occupancy` goes as far as the compilation.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,13 @@ from kernels.analysis.model import Analysis
 from kernels.compile.compilation import Compilation
 from kernels.exercise import Exercise
 from kernels.exercise.sizes import misfit
+from kernels.occupancy.survey import Figures
 from kernels.source import Source
 from kernels.verdict import Finding
 from worker.sandbox.limits import Failure, SandboxFailure
 from worker.steps.clock import Clock
 from worker.steps.closer_look import Look, count, explain, look_at
+from worker.steps.compiling import Task
 from worker.steps.evidence import Target, fits, target, unknown_capability
 from worker.steps.grading import WARNING_LIMIT, Progress
 from worker.steps.source import read
@@ -138,3 +143,22 @@ def _stopped(
         seconds=dict(clock.seconds),
         isolation=stages.isolation() if stages is not None else (),
     )
+
+
+def figures_of(task: Task, stages: Stages) -> Figures | tuple[Finding, ...]:
+    """What a file's occupancy depends on; its launch is that of the exercise, or of its own launch comment.
+
+    raise (SandboxFailure, NVRTCUnavailable, HeadersUnavailable): where it is not the file that is at fault
+    """
+    found = read(task, stages)
+    if not isinstance(found, Source):
+        return found
+    look = look_at(task, found)
+    case = look.plan.cases[0]
+    if case.launch is None:
+        return (case.problem,) if case.problem is not None else ()
+    made = look.compile(stages, look.plan)
+    if not isinstance(made, Compilation):
+        return made
+    use = made.resources
+    return Figures(case.launch.threads, use.registers, use.shared_bytes, case.launch.shared, use.barriers)

@@ -148,9 +148,8 @@ def _compiled(file: str, exercise: str, folder: Path | None, tile: int | None, l
     from kernels.occupancy.survey import command
     from worker.commands.progress import Progress
     from worker.sandbox.limits import SandboxFailure
-    from worker.steps.analysis import AnalysisJob
+    from worker.steps.analysis import AnalysisJob, figures_of
     from worker.steps.compiling import HeadersUnavailable
-    from worker.steps.occupancy import figures_of
     from worker.steps.stages import SandboxedStages
 
     arch = f"sm_{limits.cc.replace('.', '')}"
