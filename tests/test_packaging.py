@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +23,7 @@ VERSIONS = sorted(
     key=lambda version: int(version.split(".")[1]),
 )
 SETS = ("run", "worker", "dev", "gpu", "worker-gpu", "bench", "client", "lock")
+TESTS = ROOT / "tests"
 # What the portal's scripts are built from; what they are built into is installed.
 CLIENT = ROOT / "server" / "web" / "client"
 # What the server imports of what no worker has installed.
@@ -241,6 +243,11 @@ def test_files_are_small_enough_to_hold_in_the_head():
         if path.suffix == ".py" and (lines := len(path.read_bytes().splitlines())) > 400
     }
     assert not large
+
+
+def test_folders_are_small_enough_to_look_through():
+    rooms = Counter(path.parent for path in tracked() if path.suffix == ".py" and TESTS not in path.parents)
+    assert not {str(room.relative_to(ROOT)): files for room, files in rooms.items() if files > 15}
 
 
 def test_no_room_is_a_drawer():
