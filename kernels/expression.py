@@ -159,7 +159,6 @@ class _Parser:
         )
 
     def call(self, function: str, depth: int) -> _Node:
-        """The arguments of ceil, min or max."""
         self.expect("(")
         arguments = [self.binary(1, depth)]
         while self.peek()[1] == ",":

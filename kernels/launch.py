@@ -40,12 +40,10 @@ class Launch:
 
     @property
     def threads(self) -> int:
-        """Threads of one block."""
         return self.block[0] * self.block[1] * self.block[2]
 
     @property
     def blocks(self) -> int:
-        """Blocks of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property

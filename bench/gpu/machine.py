@@ -61,12 +61,10 @@ class Machine:
 
     @cached_property
     def compiler(self) -> str:
-        """The version of NVRTC."""
         return nvrtc.installed_version()
 
     @cached_property
     def prepare(self) -> Prepare:
-        """What every runner is told first."""
         return preparation(self.arch, self.cache)
 
     def spares(self, ahead: int = 2, gpu: int = 0) -> Spares:
@@ -80,14 +78,12 @@ class Machine:
         return found
 
     def exercise(self, name: str) -> Exercise:
-        """The exercise, ranked at the machine's own size."""
         found = find_exercise(name, ())
         if self.ranking is None:
             return found
         return replace(found, ranking=dict.fromkeys(found.ranking, self.ranking))
 
     def job(self, subject: Subject, *, evidence: bool = False) -> Job:
-        """One submission."""
         return Job(
             subject.source,
             self.exercise(subject.exercise),
@@ -161,7 +157,6 @@ class Recording(SandboxedStages):
         self._measure = measure
 
     def wait_ready(self) -> None:
-        """Until the processes are warm."""
         for child in self._children:
             child.wait_ready()
 

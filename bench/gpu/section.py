@@ -33,7 +33,6 @@ class Run:
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def say(self, text: str) -> None:
-        """One line of progress."""
         print(f"{self.name}: {time.monotonic() - self.began:6.1f} s: {text}", file=sys.stderr, flush=True)
 
     def keep(self, text: Sequence[str], data: Data, *, done: bool = True) -> None:

@@ -37,7 +37,6 @@ class Waiting:
         return cls(ground, tuple(each.public_id for each in made), tuple(each.id for each in made))
 
     def begin(self, numbers: Sequence[int]) -> None:
-        """Workers have taken them."""
         self._write(_BEGIN, numbers)
 
     def finish(self, numbers: Sequence[int]) -> None:

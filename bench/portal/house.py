@@ -43,7 +43,6 @@ class Web:
         self.ground.wait_for(self._ready, "the portal", _STARTS_SECONDS)
 
     def kill(self) -> None:
-        """As a crash."""
         process = self.ground.parts.pop(self.name)
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -45,5 +45,4 @@ class Canned:
     def abort(self) -> None:
         self._aborted.set()
 
-    def close(self) -> None:
-        """There is nothing to end."""
+    def close(self) -> None: ...

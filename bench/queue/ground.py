@@ -103,7 +103,6 @@ class Ground:
     # -- processes -----------------------------------------------------------------------------------------------------
 
     def serve(self, *names: str) -> None:
-        """Start parts of the server: dispatcher, recorder."""
         for name in names:
             self.start(name, ["-m", "worker.commands", "serve", name], DATABASE_URL=self.database_url)
 
@@ -131,7 +130,6 @@ class Ground:
             process.wait()
 
     def hold(self, name: str) -> None:
-        """Let a part stand still."""
         self.parts[name].send_signal(signal.SIGSTOP)
 
     def go_on(self, name: str) -> None:
@@ -157,7 +155,6 @@ class Ground:
             time.sleep(0.05)
 
     def recorded(self) -> int:
-        """How many results are in the database."""
         with self.sessions.begin() as session:
             return session.scalar(select(func.count()).select_from(Result)) or 0
 

@@ -56,7 +56,6 @@ class Portal:
         return str(found["id"])
 
     def answers(self) -> bool:
-        """Whether it is up."""
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
             try:
                 connection.request("GET", "/healthz")

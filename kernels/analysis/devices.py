@@ -39,7 +39,6 @@ class Device:
 
     @property
     def limits(self) -> Limits:
-        """What a multiprocessor holds."""
         return limits_of(self.cc)
 
     @property

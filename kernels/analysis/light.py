@@ -45,7 +45,6 @@ class _Work:
 
     @property
     def requests(self) -> int:
-        """Accesses to memory by a warp."""
         return (
             self.totals.global_load_requests
             + self.totals.global_store_requests

@@ -162,7 +162,6 @@ def _so_many(candidates: list[AccessCount], wanted: int) -> list[AccessCount]:
 
 
 def _summing_to(sizes: Sequence[tuple[str, int]], wanted: int) -> set[str] | None:
-    """Names whose sizes sum to a number, the earliest ones."""
     reached: dict[int, tuple[int, str]] = {}
     for name, size in sizes:
         for total in (0, *reached):

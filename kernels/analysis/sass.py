@@ -80,7 +80,6 @@ class MachineLine:
     branches: tuple[MachineBranch, ...]
 
     def widths(self, space: str, verb: Verb) -> Counter[int]:
-        """How many instructions of each width access a space; a generic one may access any."""
         return Counter(
             item.width for item in self.accesses if item.verb is verb and item.space in {space, "generic"}
         )

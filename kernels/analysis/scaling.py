@@ -194,7 +194,6 @@ class _Division:
         return found
 
     def means(self, row: Numbers) -> NDArray[np.float64]:
-        """The mean of each class."""
         return np.bincount(self.owner, row) / np.bincount(self.owner)
 
 

@@ -29,7 +29,6 @@ class Product:
 
     @property
     def volume(self) -> int:
-        """Multiply-adds of the whole product."""
         return self.rows * self.depth * self.columns
 
     @property
@@ -62,7 +61,6 @@ class Subject:
 
     @property
     def threads(self) -> int:
-        """Threads of the whole launch."""
         return self.launch.threads * self.launch.blocks
 
     @property
@@ -80,7 +78,6 @@ class Subject:
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory of one block, declared and given at the launch."""
         return self.resources.shared_bytes + self.launch.shared
 
     @property

@@ -107,7 +107,6 @@ def _span(part: Sequence[Token]) -> range:
 
 
 def _names(part: Sequence[Token]) -> list[str]:
-    """What a function or the variables of a declaration are called."""
     call = next((index for index, token in enumerate(part) if token.text == "("), None)
     if call:
         return [part[call - 1].text]

@@ -41,7 +41,6 @@ class Output:
 
     @property
     def ok(self) -> bool:
-        """True where NVRTC compiled and assembled the program."""
         return self.result == 0
 
 

@@ -240,17 +240,14 @@ class Exercise:
 
     @property
     def handout(self) -> Path:
-        """The text for students."""
         return self.root / "handout.md"
 
     @property
     def starter(self) -> Path:
-        """The file a student starts from."""
         return self.root / "starter.cu"
 
     @property
     def solution(self) -> Path:
-        """A right kernel."""
         return self.root / "solution.cu"
 
     @property
@@ -311,7 +308,6 @@ class Exercise:
         return tuple(self._case(key) for key in cases)
 
     def analysis_sizes(self, tile: int, own: Mapping[str, int] | None = None) -> dict[str, int]:
-        """The sizes at which accesses are counted."""
         if self.analysis is not None:
             return dict(self.analysis.sizes)
         largest = self.ranking

@@ -38,7 +38,6 @@ class Table:
         self._asked: set[str] = set()
 
     def error(self, key: str, reason: str) -> ExerciseError:
-        """An error about one field of this table."""
         return ExerciseError(self._path, f"{self._where}{key}", reason)
 
     def finish(self) -> None:
@@ -63,14 +62,12 @@ class Table:
         return value
 
     def name(self, key: str, default: str | None = None) -> str:
-        """An identifier."""
         value = self.text(key, default)
         if key in self._data and not _IDENTIFIER.fullmatch(value):
             raise self.error(key, "expected a C identifier")
         return value
 
     def names(self, key: str) -> tuple[str, ...]:
-        """A list of different identifiers, at least one."""
         value = self._list(key)
         names = tuple(item for item in value if isinstance(item, str) and _IDENTIFIER.fullmatch(item))
         if len(names) != len(value) or len(set(names)) != len(names):
@@ -88,7 +85,6 @@ class Table:
         return self._positive(key, self._get(key))
 
     def integer_or_none(self, key: str) -> int | None:
-        """A whole number from 1 up, where there is one."""
         return self.integer(key) if self.has(key) else None
 
     def has(self, key: str) -> bool:
@@ -109,7 +105,6 @@ class Table:
         return float(value)
 
     def integer_of_each(self, names: Sequence[str]) -> dict[str, int]:
-        """This whole table as a number for each of the names."""
         values = {name: self.integer(name) for name in names}
         self.finish()
         return values

@@ -31,7 +31,6 @@ class Outcome:
 
     @property
     def endless(self) -> bool:
-        """Whether the case did not come to an end, within whichever budget it had."""
         return self.note == CUT_SHORT or any(finding.kind is Verdict.TIME_LIMIT for finding in self.findings)
 
 

@@ -104,7 +104,6 @@ class CasePlan:
 
     @property
     def inputs_of_kernel(self) -> tuple[MatrixPlan, ...]:
-        """The matrices that the kernel reads."""
         return tuple(matrix for matrix in self.matrices if matrix.role is Role.INPUT)
 
     @property

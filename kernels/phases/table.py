@@ -114,7 +114,6 @@ class _Names:
         return {name: (matrix.rows, matrix.columns) for name, matrix in self.matrices.items()}
 
     def element(self, name: str, index: int) -> str:
-        """`M[1][0]`."""
         matrix = self.matrices.get(name)
         if matrix is None:
             return f"{name}[{index}]"

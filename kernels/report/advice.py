@@ -137,7 +137,6 @@ def _race(finding: Finding, report: Report, lines: Sequence[str]) -> str:
 
 
 def _array(finding: Finding) -> str:
-    """The name of the array that a finding is about, or ""."""
     element = finding.example.element if finding.example is not None else None
     return (element or "").partition("[")[0]
 
@@ -156,7 +155,6 @@ _OF_KIND: Mapping[str, str] = {
 
 
 def _kind(report: Report) -> str:
-    """The kind of inputs of the first case."""
     return report.checks[0].case.rpartition(" ")[2] if report.checks else ""
 
 
@@ -204,7 +202,6 @@ class Race:
 
     @property
     def one_store(self) -> bool:
-        """Whether two threads store in the same line."""
         return self.finding.other_line in {None, self.finding.line} and self.says(r"\bboth write\b")
 
 

@@ -97,7 +97,6 @@ def seen_items(items: Sequence[Item]) -> list[Seen]:
 
 
 def _facts(items: Iterable[Item]) -> dict[str, bool]:
-    """Macro name to whether it is certainly defined or certainly not."""
     facts = dict.fromkeys(_DEFINED, True) | dict.fromkeys(_UNDEFINED, False)
     for item in items:
         if isinstance(item, Directive) and item.name in {"define", "undef"} and item.tokens:

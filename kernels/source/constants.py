@@ -188,7 +188,6 @@ class _Reader:
             self._drop(name)
 
     def _drop(self, name: str) -> None:
-        """Forget a name that has two values."""
         self.values.pop(name, None)
         self.derived.pop(name, None)
         self._ambiguous.add(name)

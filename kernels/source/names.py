@@ -92,7 +92,6 @@ class Names:
         return self.evaluated.get(name)
 
     def line(self, name: str) -> int | None:
-        """Where the file declares the name, None where it doesn't."""
         return declaration_line(name, self.macros, self.tokens)
 
     def used(self, name: str) -> bool:
@@ -100,7 +99,6 @@ class Names:
         return name in self.in_code or bool(self.users.get(name, set()) - {name})
 
     def mentions(self, text: str) -> bool:
-        """Whether the code has this token."""
         return any(token.text == text for token in self.tokens)
 
     def within(self, tokens: list[Token]) -> Names:

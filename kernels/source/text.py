@@ -122,7 +122,6 @@ class Places:
         self._lines = _Lines(text)
 
     def column(self, token: Token) -> int:
-        """Of its first character."""
         return self._lines.column(token.start)
 
     def end(self, token: Token) -> tuple[int, int]:

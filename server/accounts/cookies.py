@@ -80,7 +80,6 @@ def _refuse_foreign_forms() -> None:
 
 
 def _is_of(token: str, given: str) -> bool:
-    """Whether a form holds what those of this session do."""
     try:
         shown = bytes.fromhex(given)
     except ValueError:
@@ -93,7 +92,6 @@ def _of_session(token: str) -> bytes:
 
 
 def _masked(content: bytes, mask: bytes) -> bytes:
-    """Either from the other."""
     return bytes(one ^ other for one, other in zip(content, mask, strict=False))
 
 

@@ -34,11 +34,9 @@ class Limit:
     every: timedelta
 
     def window(self, now: datetime) -> int:
-        """The number of the stretch."""
         return int(now.timestamp() // self.every.total_seconds())
 
     def wait(self, now: datetime) -> int:
-        """Seconds until the next begins."""
         seconds = self.every.total_seconds()
         return int(seconds - now.timestamp() % seconds) + 1
 

@@ -14,8 +14,7 @@ class Actor(Protocol):
     """A person, by number."""
 
     @property
-    def id(self) -> int:
-        """In the table of people."""
+    def id(self) -> int: ...
 
 
 def note(

@@ -29,12 +29,10 @@ class Membership:
 
     @property
     def is_staff(self) -> bool:
-        """Whether everyone's work may be seen."""
         return is_staff(self.role)
 
     @property
     def is_instructor(self) -> bool:
-        """Whether the course itself may be changed."""
         return self.role is Role.INSTRUCTOR
 
 

@@ -43,7 +43,6 @@ class Content:
 
     @property
     def shipped(self) -> bool:
-        """Whether it comes with Tilelab."""
         return comes_with_tilelab(self.exercise)
 
     @property

@@ -43,18 +43,15 @@ class _Renderer(RendererHTML):
         return f'<img src="{escape(env["address"] + name)}" alt="{escape(words)}" loading="lazy">'
 
     def fence(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:  # noqa: ARG002
-        """A piece of code."""
         token = tokens[at]
         language = token.info.strip().partition(" ")[0]
         text = _in_colours(token.content) if language in {"cuda", "c", "cpp"} else escape(token.content)
         return f'<pre tabindex="0"><code>{text}</code></pre>\n'
 
     def table_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:  # noqa: ARG002
-        """The beginning of a table."""
         return '<div class="scroll" tabindex="0"><table class="table">\n'
 
     def table_close(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:  # noqa: ARG002
-        """Its end."""
         return "</table></div>\n"
 
 

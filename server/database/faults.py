@@ -120,7 +120,6 @@ def check_file(url: URL) -> None:
 
 
 def _about_the_database(error: DBAPIError) -> bool:
-    """Whether it is the database that is at fault, not what was asked of it."""
     if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
         return False  # a statement that is wrong, which SQLite's driver calls an operational error too
     return (

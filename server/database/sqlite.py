@@ -77,7 +77,6 @@ class _Kept:
         record.info[_READ_ONLY] = None if writable else file
 
     def close(self, _engine: Engine) -> None:
-        """Close it with all others."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -140,7 +139,6 @@ def _begin(connection: Connection) -> None:
 
 @contextmanager
 def _waiting(connection: Connection) -> Iterator[None]:
-    """For the writer's place, as long as this transaction says."""
     seconds = connection.get_execution_options().get(WAIT_SECONDS)
     driver = connection.connection.driver_connection
     if seconds is None or driver is None:

@@ -50,16 +50,13 @@ class Choice:
 
     @property
     def left(self) -> int:
-        """How many more may go."""
         return self.room - len(self.chosen)
 
     @property
     def sated(self) -> list[int]:
-        """Who has enough."""
         return [person for person, count in self.under_way.items() if count >= self.cap]
 
     def offer(self, steps: Iterable[Waiting]) -> None:
-        """Take of these, in their order, what goes."""
         for step in steps:
             if not self.left:
                 return
@@ -71,7 +68,6 @@ class Choice:
                 self.passed_over.append(step)
 
     def all(self) -> list[Waiting]:
-        """What goes, in the order to go."""
         return self.chosen + self.passed_over[: self.left]
 
 
@@ -142,7 +138,6 @@ def _due(now: datetime) -> ColumnElement[bool]:
 
 
 def _read(session: Session, queue: str, query: Any) -> list[Waiting]:
-    """Those of this queue."""
     return [Waiting(*row) for *row, its in session.execute(query) if its == queue]
 
 

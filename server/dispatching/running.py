@@ -61,7 +61,6 @@ class Outage:
         return self._wait
 
     def over(self) -> None:
-        """It works."""
         if self._since is not None:
             logger.info("%s is back after %.1f s", self.what, time.monotonic() - self._since)
             self._since = None

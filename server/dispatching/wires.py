@@ -20,8 +20,7 @@ from worker.contract.redis_fleet import RedisFleet
 class Sends(Protocol):
     """What publishes. Raises ConnectionError where the broker is away, MessageError for what is too large."""
 
-    def send(self, queue: str, message: StepMessage) -> None:
-        """Publish a step."""
+    def send(self, queue: str, message: StepMessage) -> None: ...
 
 
 class Broker(Protocol):
@@ -45,7 +44,6 @@ class RedisBroker:
     """Redis as a broker."""
 
     def __init__(self, client: redis.Redis) -> None:
-        """client: from worker.contract.broker.connect_redis."""
         self._client = client
 
     def state(self, queues: Sequence[str]) -> tuple[str, Mapping[str, int]]:

@@ -47,7 +47,6 @@ class Seen:
 
     @property
     def slots(self) -> Sequence[SlotRecord]:
-        """Its processes."""
         return self.record.slots
 
 

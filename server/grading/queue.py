@@ -43,7 +43,6 @@ class Place:
 
     @property
     def text(self) -> str:
-        """The position in words."""
         if self.position is None:
             return "not in the queue"
         if self.position > COUNTED:
@@ -167,7 +166,6 @@ class _Line:
 
     @cached_property
     def _moved(self) -> datetime:
-        """When a slot last became free."""
         query = select(func.max(Step.ended_at)).where(Step.queue == self._queue, Step.ended_at.is_not(None))
         return self._session.scalar(query) or datetime.min.replace(tzinfo=UTC)
 

@@ -45,7 +45,6 @@ class Turns:
         self._last: dict[int, int] = {}
 
     def next(self, person: int) -> int:
-        """The turn of this person's next step."""
         if person not in self._last:
             self._last[person] = self._last_queued(person)
         self._last[person] = max(self._clock or 0, self._last[person]) + 1

@@ -57,7 +57,6 @@ class Attempt:
 
     @property
     def public_id(self) -> str:
-        """Its name in addresses."""
         return self.entry.public_id
 
     @property
@@ -77,7 +76,6 @@ class Attempt:
 
     @property
     def launch(self) -> str:
-        """Tile, grid and block."""
         return _launch(self.judged)
 
 

@@ -64,7 +64,6 @@ class SourceDiff:
 
     @property
     def alike(self) -> bool:
-        """Whether both sources are the same."""
         return not self.too_long and not self.added and not self.removed
 
 
@@ -105,7 +104,6 @@ def source_diff(
 def _pairs(
     block: Block, before: Sequence[str], after: Sequence[str], *, by_likeness: bool
 ) -> Iterator[line_pairs.Pair]:
-    """The lines of a stretch that changed, as they stand beside each other."""
     if not by_likeness:
         yield from line_pairs.unpaired(range(block.left, block.left_end), range(block.right, block.right_end))
         return

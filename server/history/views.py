@@ -46,16 +46,13 @@ class Place:
     ranked: bool
 
     def purpose(self, mode: Mode) -> str:
-        """What a submission is for, in words."""
         return "check only" if mode is Mode.CHECK else "for ranking" if self.ranked else "for points"
 
     @property
     def address(self) -> str:
-        """Of the assignment."""
         return f"/courses/{self.course}/{self.assignment}/"
 
     def to(self, which: str, **query: object) -> str:
-        """Another page of the same student."""
         given = {name: value for name, value in query.items() if value}
         asked = urlencode(given | ({"student": self.student} if self.student else {}))
         return f"{self.address}{which}{'?' if asked else ''}{asked}"

@@ -69,7 +69,6 @@ class Arrival:
 
     @property
     def begun(self) -> bool:
-        """Whether anything of a request is here."""
         return self.request is not None or bool(self._held.strip())
 
     @property
@@ -127,7 +126,6 @@ class Arrival:
         return True
 
     def _body_ends(self) -> bool:
-        """Whether all of the body is here, or more of it than is read."""
         if isinstance(self._reader(), ChunkedReader):
             if self._chunks.end(self._held):
                 return True

@@ -26,7 +26,6 @@ class Form:
         return self.values.get(name, "").strip()
 
     def checked(self, name: str) -> bool:
-        """Whether a box was ticked."""
         return bool(self.values.get(name))
 
     def mistake(self, name: str, text: str) -> None:
@@ -40,7 +39,6 @@ class Form:
 
     @property
     def right(self) -> bool:
-        """Whether nothing is wrong with it."""
         return not self.mistakes
 
 

@@ -150,7 +150,6 @@ def _refused(error: Refused) -> Response:
 
 
 def _by_status(error: HTTPException) -> Response:
-    """What the framework itself refuses."""
     status = error.code or 500
     if status < 400:
         response = Response(status=status)

@@ -52,7 +52,6 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Of all tables."""
         return sum(contents.rows for contents in self.tables.values())
 
 
@@ -72,7 +71,6 @@ class ArchiveWriter:
             self._zip.close()
 
     def write_table(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
-        """All rows of one table."""
         digest, count = hashlib.sha256(), 0
         with self._zip.open(_member(table.name), "w", force_zip64=True) as member:
             for row in rows:
@@ -191,7 +189,6 @@ def _from_line(table: Table, line: bytes) -> dict[str, Any]:
 
 
 def _value(kind: Any, value: Any) -> Any:
-    """What a column holds, from its plain form."""
     if value is None:
         return None
     if isinstance(kind, LargeBinary):

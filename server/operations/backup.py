@@ -89,7 +89,6 @@ _KINDS = (
 
 
 def _is_backup(path: Path) -> bool:
-    """Also one of another version."""
     with zipfile.ZipFile(path) if zipfile.is_zipfile(path) else nullcontext() as archive:
         return archive is not None and has_manifest(archive)
 

@@ -61,14 +61,12 @@ class Erased:
     compacted: bool | None = None
 
     def shown(self) -> dict[str, Any]:
-        """As an object of JSON."""
         names = (
             "person", "submissions", "sources", "shared", "reports", "tokens", "cancelled", "left", "compacted",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     def text(self) -> str:
-        """In a few lines."""
         counts = f"{self.submissions} submissions without source, {self.reports} reports without text"
         lines = [
             f"Erased person {self.person}: {counts}, {self.tokens} tokens removed, {self.cancelled} jobs cancelled."
@@ -130,7 +128,6 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
 
 
 def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> None:
-    """What they handed in, and everything that quotes it."""
     own = select(Submission.id).where(Submission.person_id == person)
     started = select(Experiment.id).where(Experiment.person_id == person)
     theirs = or_(Job.submission_id.in_(own), Job.experiment_id.in_(started))
@@ -158,7 +155,6 @@ def _erase_work(session: Session, person: int, now: datetime, done: Erased) -> N
 
 
 def _sources(session: Session, person: int, theirs: Any) -> list[str]:
-    """All that they handed in, or had measured."""
     handed_in = session.scalars(select(Submission.source_digest).where(Submission.person_id == person))
     measured = session.scalars(select(Job.source_digest).where(theirs))
     return sorted({*handed_in, *measured} - {_NO_SOURCE})

@@ -63,7 +63,6 @@ class TilelabCollector(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """All that can be read now; what is away is said to be."""
         with self._one_at_a_time:
             yield from self._from_disk()
             yield from self._from_database()

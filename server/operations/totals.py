@@ -36,7 +36,6 @@ class Total:
     _until: datetime | None = None
 
     def now(self, session: Session, now: datetime) -> Mapping[Any, float]:
-        """The sum as it is."""
         start, end = self._until, now - STILL_MOVING
         if start is None or start < end:
             self._settled = _sum(self._settled, self.read(session, _between(start, end)))

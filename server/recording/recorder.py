@@ -63,8 +63,6 @@ class Recorder:
         self._sessions = sessions(self.engine)
 
     def register(self, app: Celery) -> None:
-        """Be the task of this application."""
-
         def take(body: object) -> None:
             if not self.run(body):
                 raise Reject("this recorder stops", requeue=True)

@@ -48,7 +48,6 @@ def _finite(report: Report) -> None:
 
 
 def _agrees(job: Job, report: Report) -> None:
-    """Whether the report is about what was asked for."""
     asked = {"exercise": job.exercise.name, "arch": job.arch, "seed": job.seed}
     told = {"exercise": report.exercise, "arch": report.arch, "seed": report.seed}
     for name, value in asked.items():

@@ -69,7 +69,6 @@ class Attention:
 
     @property
     def stuck(self) -> bool:
-        """Whether something waits that no worker takes."""
         return any(queue.stuck for queue in self.queues)
 
 

@@ -96,7 +96,6 @@ def actors(session: Session, course_id: int) -> list[tuple[int, str]]:
 
 
 def _names(session: Session, events: Iterable[AuditEvent]) -> Mapping[int, str]:
-    """Of the persons that these deeds were done to."""
     numbers: set[int] = set()
     for event in events:
         matched = _PERSON.fullmatch(event.subject)

@@ -53,7 +53,6 @@ class Query:
         return f"?{asked}" if asked else ""
 
     def first(self) -> Query:
-        """The same from its first page."""
         return replace(self, after="", before="", mine=False)
 
 

@@ -12,7 +12,6 @@ from server.database.base import Base
 
 
 def _order(*columns: str) -> Index:
-    """Of one board, by these columns."""
     name = "board" if columns[0] == "score" else columns[0]
     return Index(f"ix_standings_{name}", "assignment_id", "device_class", "before_freeze", *columns)
 

@@ -40,7 +40,6 @@ class BoardKey:
 
     @property
     def lines(self) -> ColumnElement[bool]:
-        """What its standings have in common."""
         return and_(
             Standing.assignment_id == self.assignment_id,
             Standing.device_class == self.device_class,
@@ -49,7 +48,6 @@ class BoardKey:
 
     @property
     def counts(self) -> ColumnElement[bool]:
-        """What its counts have in common."""
         return and_(
             StandingCount.assignment_id == self.assignment_id,
             StandingCount.device_class == self.device_class,
@@ -142,7 +140,6 @@ class Places:
 
     @property
     def total(self) -> int:
-        """How many stand on it."""
         return sum(self._counts.values())
 
     def of(self, score: float, reached_at: datetime, lot: int) -> int:

@@ -164,7 +164,6 @@ def cancel(
 
 
 def _assignment_of(session: Session, job: Job) -> Assignment | None:
-    """What a job's submission was handed in for."""
     if job.submission_id is None:
         return None
     return session.scalars(

@@ -51,12 +51,10 @@ class Entry:
 
     @property
     def under_way(self) -> bool:
-        """Whether a verdict is still to come."""
         return self.verdict is None and not self.cancelled
 
     @property
     def accepted(self) -> bool:
-        """Whether the kernel is right."""
         return self.verdict is Verdict.ACCEPTED
 
     @property
@@ -73,7 +71,6 @@ class Deadlines:
     closes_at: datetime | None
 
     def closed(self, now: datetime) -> bool:
-        """Whether nothing is taken any more."""
         return self.closes_at is not None and now > self.closes_at
 
 

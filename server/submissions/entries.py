@@ -138,7 +138,6 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric, device_class: str) -> Ent
 
 
 def _remark(row: Row[*tuple[Any, ...]]) -> str:
-    """What is to be said against a measurement."""
     if not row.ranked:
         return row.not_ranked or _NOT_RELIED_ON
     return f"Measured on {row.device_class.upper()}: it counts as right, its speed for that board alone."

@@ -20,7 +20,6 @@ class NotAccepted(ValueError):
         self._at = at
 
     def told(self, moment: Callable[[datetime], str]) -> str:
-        """The text, with its moment written in this way."""
         return _with(self._text, self._at, moment)
 
 

@@ -109,8 +109,6 @@ def accept(
 
 @dataclass(frozen=True, slots=True)
 class _Most:
-    """As `accept` is told them."""
-
     under_way: int | None
     a_day: int | None
 

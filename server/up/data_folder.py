@@ -43,17 +43,14 @@ class DataFolder:
 
     @property
     def database_url(self) -> str:
-        """Of the database that lies in it."""
         return f"sqlite:///{self.path / _DATABASE}"
 
     @property
     def demo(self) -> Path:
-        """Who may sign in to the demo."""
         return self.path / _DEMO
 
     @property
     def log(self) -> Path:
-        """What all parts write."""
         return self.path / _LOG
 
     @contextmanager

@@ -59,7 +59,6 @@ class Demo:
 
     @property
     def student(self) -> DemoUser:
-        """Who hands it in."""
         return next(user for user in self.users if user.role == Role.STUDENT)
 
 

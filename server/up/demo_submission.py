@@ -76,7 +76,6 @@ class DemoSubmission:
                 return None
 
     def _news(self, found: Mapping[str, Any], place: str) -> str:
-        """How it stands, in a line."""
         state, position = found.get("state"), found.get("position")
         if state == "done":
             return _verdict(found, f"{self.url}/submissions/{place.rpartition('/')[2]}")

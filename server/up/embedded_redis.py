@@ -28,7 +28,6 @@ class EmbeddedRedis:
 
     @property
     def url(self) -> str:
-        """The address as redis-py takes it."""
         return f"unix://{self.socket}"
 
     @property

@@ -111,7 +111,6 @@ def _supervisor(machine: Machine, watch: Watch, teller: Teller) -> Supervisor:
 
 
 def _database_url(folder: DataFolder) -> str:
-    """The one that is given, or one in the data folder."""
     return secret(os.environ, "DATABASE_URL") if is_set(os.environ, "DATABASE_URL") else folder.database_url
 
 
@@ -131,7 +130,6 @@ def _broker(folder: DataFolder) -> Iterator[tuple[EmbeddedRedis | None, str]]:
 
 
 def _prepare(database_url: str, folder: DataFolder, url: str, *, demo: bool) -> Demo | None:
-    """Bring the tables up to date, and make the demo course where it is asked for."""
     engine = connect(database_url)
     try:
         upgrade(engine)

@@ -41,7 +41,6 @@ class Teller:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def say(self, text: str = "") -> None:
-        """Print something."""
         with (
             self._lock,
             contextlib.suppress(OSError, ValueError),
@@ -50,7 +49,6 @@ class Teller:
                 self.write(line)
 
     def line(self, part: str, text: str) -> None:
-        """A line that a part wrote."""
         self.log.info("%s: %s", part, safe(text))
         if self.verbose:
             self.say(f"{part}: {safe(text)}")

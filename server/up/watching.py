@@ -72,7 +72,6 @@ class Watch:
 
     @contextlib.contextmanager
     def looking(self) -> Iterator[None]:
-        """Look while the body runs."""
         threads = [threading.Thread(target=self._look, name="watch", daemon=True)]
         threads += [
             threading.Thread(target=self._probe, args=(part,), name=f"probe {part}", daemon=True)
@@ -87,7 +86,6 @@ class Watch:
             threads[0].join(2 * _ASK_SECONDS)
 
     def end(self) -> None:
-        """Nobody needs to know any more."""
         self._over.set()
 
     def _look(self) -> None:

@@ -35,7 +35,6 @@ class PiecewiseSocket(socket.socket):
         return cls(accepted.family, accepted.type, accepted.proto, accepted.detach())
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
-        """Send all data, piece by piece."""
         rest = memoryview(data).cast("B")
         for start in range(0, len(rest), _PIECE_BYTES):
             super().sendall(rest[start : start + _PIECE_BYTES], flags)
@@ -68,7 +67,6 @@ class Connection:
         self.since = self.timeout = 0.0
 
     def wait(self, phase: Phase, seconds: float) -> None:
-        """Begin to wait."""
         self.phase, self.since = phase, time.monotonic()
         self.timeout = self.since + seconds
 
@@ -99,12 +97,10 @@ class WaitingConnections:
         return self._count
 
     def count_held(self, connection: Connection) -> None:
-        """More of its request may be here."""
         self.held += connection.arrival.held - connection.held
         connection.held = connection.arrival.held
 
     def largest(self) -> Connection:
-        """Return the one of which the most bytes are held."""
         return max(self.all(), key=lambda each: each.held)
 
     def add(self, connection: Connection) -> Connection | None:
@@ -126,7 +122,6 @@ class WaitingConnections:
         return min(others, key=lambda each: each.worth(new_since), default=None)
 
     def remove(self, connection: Connection) -> None:
-        """It waits no more."""
         self.held -= connection.held
         connection.held = 0
         own = self._by_address[connection.address]
@@ -136,9 +131,7 @@ class WaitingConnections:
             del self._by_address[connection.address]
 
     def all(self) -> list[Connection]:
-        """In no particular order."""
         return [each for own in self._by_address.values() for each in own]
 
     def late(self, now: float) -> list[Connection]:
-        """Those that have waited long enough."""
         return [each for each in self.all() if each.timeout <= now]

@@ -59,7 +59,6 @@ class Ready:
         self._found = Found(_UNUSABLE)
 
     def found(self) -> Found:
-        """The latest."""
         now = time.monotonic()
         if not self._turn.acquire(blocking=False):
             return self._found if now - self._began_at < _HANGS_SECONDS else Found(_UNUSABLE)

@@ -106,7 +106,6 @@ class WebWorker(ThreadWorker):
         super().set_accept_enabled(bool(enabled) and time.monotonic() >= self._accept_from)
 
     def finish_request(self, conn: Any, fs: Future[bool]) -> None:
-        """A thread is done with it."""
         connection: Connection = conn
         self._large.discard(connection)
         if connection.sock.fileno() < 0:
@@ -120,7 +119,6 @@ class WebWorker(ThreadWorker):
         self._go_on(connection, connection.arrival.next)
 
     def murder_keepalived(self, force: bool = False) -> None:
-        """End what has waited long enough."""
         now = time.monotonic()
         if force:
             for connection in self._waiting.all():
@@ -169,7 +167,6 @@ class WebWorker(ThreadWorker):
             self._end(connection)
 
     def _go_on(self, connection: Connection, whole: Any) -> None:
-        """Look what is here by now."""
         if connection.sock.fileno() < 0:
             return  # it was the oldest of too many
         try:

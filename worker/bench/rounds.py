@@ -37,7 +37,6 @@ class Rung:
 
     @property
     def spread(self) -> float | None:
-        """The longest over the shortest, less one."""
         return max(self.ms) / min(self.ms) - 1 if self.ms else None
 
 

@@ -51,11 +51,9 @@ class Portal:
         self.connection.get("/api/v1/openapi.json")
 
     def me(self) -> Me:
-        """Who the token acts for."""
         return read(Me, self.connection.get("/api/v1/me"))
 
     def assignments(self) -> tuple[Assignment, ...]:
-        """What there is to hand in, what is due first before the others."""
         found = read(Assignments, self.connection.get("/api/v1/assignments")).assignments
         if not all(_ASSIGNMENT.fullmatch(one.id) for one in found):
             raise Unreadable("the portal's answer names an assignment as none can be named.")
@@ -79,15 +77,12 @@ class Portal:
         return accepted
 
     def submission(self, public_id: str) -> Submission:
-        """What became of it."""
         return read(Submission, self.plain(submission_path(public_id)))
 
     def source(self, public_id: str) -> str:
-        """As it was handed in."""
         return self.connection.text("GET", f"{submission_path(public_id)}/source").decode("utf-8", "replace")
 
     def cancel(self, public_id: str) -> Any:
-        """Take it back; what became of it, as it came."""
         return self.connection.ask("POST", f"{submission_path(public_id)}/cancel")
 
     def latest(self, limit: int, patience: float = 0.0) -> tuple[Submission, ...]:
@@ -95,7 +90,6 @@ class Portal:
         return read(Submissions, self.plain(latest_path(limit), patience)).submissions
 
     def board(self, assignment: str, device_class: str) -> Board:
-        """The board of a device class."""
         return read(Board, self.plain(board_path(assignment, device_class)))
 
     def plain(self, path: str, patience: float = 0.0) -> Any:

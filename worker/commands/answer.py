@@ -27,7 +27,6 @@ class Answer(NamedTuple):
     err: bool = False
 
     def show(self, *, as_json: bool) -> None:
-        """Print it."""
         found = self.data if as_json else self.text
         shown = found() if callable(found) else found
         text = json.dumps(shown) if as_json else shown

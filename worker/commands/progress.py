@@ -23,7 +23,6 @@ class Progress:
         self._thread = threading.Thread(target=self._run, daemon=True) if sys.stderr.isatty() else None
 
     def show(self, what: str) -> None:
-        """Name the step that begins now."""
         self._what = what
 
     def __enter__(self) -> Self:

@@ -69,7 +69,6 @@ class WrongUse(click.ClickException):
     exit_code = Exit.WRONG_USE
 
     def show(self, file: object = None) -> None:  # noqa: ARG002 - click's own signature
-        """One line on standard error."""
         click.echo(f"tilelab: {self.format_message()}", err=True)
 
 
@@ -90,15 +89,12 @@ class Verbs(click.Group):
     package = ""
 
     def package_of(self, name: str) -> str:  # noqa: ARG002
-        """The package that has a verb's module."""
         return self.package
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The names of all verbs."""
         return sorted(self.verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """One verb, loaded now."""
         if cmd_name not in self.verbs:
             return None
         module = importlib.import_module(f"{self.package_of(cmd_name)}.{cmd_name}")

@@ -63,11 +63,6 @@ class BrokerUrlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """A REDIS_URL, read.
-
-    tls: options for TLS in the names of redis-py, where the URL asks for any
-    """
-
     parts: SplitResult
     database: int
     tls: Mapping[str, Any] = field(default_factory=dict)

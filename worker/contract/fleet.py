@@ -75,12 +75,10 @@ class WorkerRecord:
 
     @property
     def done(self) -> int:
-        """Steps that ended with a report."""
         return sum(slot.done for slot in self.slots)
 
     @property
     def failed(self) -> int:
-        """Steps that ended with a fault."""
         return sum(slot.failed for slot in self.slots)
 
 

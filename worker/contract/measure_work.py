@@ -48,12 +48,10 @@ class WireCode:
 
     @property
     def cubin_bytes(self) -> bytes:
-        """The machine code itself."""
         return base64.b64decode(self.cubin)
 
     @property
     def ptx_digest(self) -> str:
-        """SHA-256 of the PTX."""
         return digest(self.ptx)
 
 

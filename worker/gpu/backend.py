@@ -108,17 +108,14 @@ class Backend(Protocol):
     def guards(self, memory: Memory) -> tuple[Memory, Memory]:
         """The guard zones of guarded memory."""
 
-    def release(self) -> None:
-        """Take back all memory that `take` gave."""
+    def release(self) -> None: ...
 
-    def fill(self, memory: Memory, word: int) -> None:
-        """Set every word."""
+    def fill(self, memory: Memory, word: int) -> None: ...
 
     def write(self, memory: Memory, values: NDArray[Any]) -> None:
         """Copy an array of 4-byte or 8-byte numbers to the device."""
 
-    def read(self, memory: Memory) -> NDArray[Any]:
-        """All words, as uint32."""
+    def read(self, memory: Memory) -> NDArray[Any]: ...
 
     def load(self, code: Code, entry: str) -> Kernel:
         """A kernel of a module. The same `code` object is loaded once, so that its variables live on.
@@ -129,8 +126,7 @@ class Backend(Protocol):
     def variable(self, kernel: Kernel, name: str) -> Memory:
         """A variable of the kernel's module, by its mangled name."""
 
-    def used(self, kernel: Kernel) -> Used:
-        """What the kernel takes."""
+    def used(self, kernel: Kernel) -> Used: ...
 
     def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:
         """The driver's own answer to how many blocks fit."""
@@ -149,8 +145,7 @@ class Backend(Protocol):
     def flush(self) -> None:
         """Empty the caches of what the next launch could find there, and take back any part set aside to persist."""
 
-    def wait(self) -> None:
-        """Wait until all is done."""
+    def wait(self) -> None: ...
 
     def clocks(self) -> Clocks:
         """Clock, temperature, power and what holds the clock down, now."""

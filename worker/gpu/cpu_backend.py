@@ -118,7 +118,6 @@ class CpuBackend:
     # -- memory --------------------------------------------------------------------------------------------------------
 
     def take(self, words: int, *, guarded: bool = False) -> Memory:
-        """A new array, and two more for the guard zones."""
         in_use = sum(array.size for array in self._arrays.values())
         if in_use + words + guarded * 2 * GUARD_WORDS > _MEMORY_WORDS:
             raise DeviceFault(FaultKind.RESOURCES, "out of memory")
@@ -131,7 +130,6 @@ class CpuBackend:
         return self._guarded[memory.place]
 
     def release(self) -> None:
-        """Take back all but the variables of modules."""
         kept = {memory.place for module in self._modules.values() for memory in module.named.values()}
         self._arrays = {place: array for place, array in self._arrays.items() if place in kept}
         self._guarded.clear()
@@ -140,7 +138,6 @@ class CpuBackend:
         self._words(memory)[:] = word & 0xFFFF_FFFF
 
     def write(self, memory: Memory, values: NDArray[Any]) -> None:
-        """Copy an array of 4-byte or 8-byte numbers."""
         given = np.ascontiguousarray(values).reshape(-1).view(np.uint32)
         self._words(memory)[: given.size] = given
 
@@ -155,7 +152,6 @@ class CpuBackend:
         return memory
 
     def _words(self, memory: Memory) -> Words:
-        """The words of memory, which may be a part of what was taken."""
         places = list(self._arrays)
         at = bisect.bisect_right(places, memory.place) - 1
         array = self._arrays[places[at]] if at >= 0 else np.zeros(0, np.uint32)
@@ -224,8 +220,7 @@ class CpuBackend:
             self._words(out)[: rows * columns].view(np.float32)[:] = (a @ b).reshape(-1)
         return self._took(_MULTIPLY_MS + _THREAD_MS * rows * columns)
 
-    def flush(self) -> None:
-        """There are no caches."""
+    def flush(self) -> None: ...
 
     def wait(self) -> None:
         """Nothing is ever under way. A fault stays: a GPU does nothing more after one either."""
@@ -233,11 +228,9 @@ class CpuBackend:
             raise self._fault
 
     def clocks(self) -> Clocks:
-        """It has none."""
         return Clocks()
 
     def busy_ms(self) -> float:
-        """All times together that were told."""
         return self._busy_ms
 
     def _took(self, ms: float) -> Timed:

@@ -114,7 +114,6 @@ class CupyBackend:
 
     @property
     def environment(self) -> Environment:
-        """The device and the software that drives it."""
         return self._environment
 
     # -- memory --------------------------------------------------------------------------------------------------------
@@ -140,7 +139,6 @@ class CupyBackend:
         )
 
     def release(self) -> None:
-        """The arena is empty again."""
         self._used = 0
         for place in self._more:
             runtime.free(place)
@@ -157,7 +155,6 @@ class CupyBackend:
         _asked(lambda: runtime.memcpy(memory.place, given.ctypes.data, given.nbytes, _TO_DEVICE))
 
     def read(self, memory: Memory) -> NDArray[Any]:
-        """Copy from the device, once all is done."""
         self.wait()
         values = np.empty(memory.words, np.uint32)
         _asked(lambda: runtime.memcpy(values.ctypes.data, memory.place, values.nbytes, _TO_HOST))
@@ -187,7 +184,6 @@ class CupyBackend:
         )
 
     def blocks_per_multiprocessor(self, kernel: Kernel, threads: int, shared: int) -> int:
-        """The driver's occupancy calculation."""
         function = kernel.handle.function
         blocks: int = _asked(
             lambda: driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared)
@@ -195,7 +191,6 @@ class CupyBackend:
         return blocks
 
     def launch(self, kernel: Kernel, launch: Launch, arguments: Sequence[Argument]) -> None:
-        """Start one of our own."""
         self._start()
         self._run(kernel, launch, arguments)
 
@@ -236,7 +231,6 @@ class CupyBackend:
         self._settle(self._end, seconds=60.0)
 
     def clocks(self) -> Clocks:
-        """By NVML."""
         return self._clocks.read()
 
     def busy_ms(self) -> float:

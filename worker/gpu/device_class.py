@@ -92,7 +92,6 @@ def _words(name: str) -> list[str]:
 
 
 def _model(words: list[str]) -> str:
-    """The words of a model, with "rtx 4090" made one."""
     return re.sub(r"\b(rtx|gtx)-(?=\d{3,4}\b)", r"\1", "-".join(words)) or "gpu"
 
 

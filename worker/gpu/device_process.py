@@ -94,5 +94,4 @@ def _folders() -> list[str]:
 
 
 def _there(patterns: tuple[str, ...]) -> list[str]:
-    """Which of these paths this machine has."""
     return [path for pattern in patterns for path in sorted(glob.glob(pattern))]  # noqa: PTH207 - absolute patterns

@@ -282,7 +282,6 @@ class _Job:
         )
 
     def _measurement(self) -> Measurement | None:
-        """Of a kernel that is right at every size that was run."""
         ranking = self._request.ranking
         if self._ranking is None or ranking is None or self.failed:
             return None

@@ -63,7 +63,6 @@ class Operands:
 
     @property
     def outputs(self) -> tuple[MatrixPlan, ...]:
-        """The matrices that the kernel fills."""
         return tuple(matrix for matrix in self.case.matrices if matrix.role is Role.OUTPUT)
 
     def of(self, matrix: MatrixPlan) -> Memory:

@@ -96,7 +96,6 @@ class Job:
         self._judge: Judge | None = None
 
     def step(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to the next request, in plain form."""
         if self._judge is None:
             answer: object = self._prepare(from_plain(Prepare, request))
         else:

@@ -81,8 +81,7 @@ _TRIES = 2
 Progress = Callable[[int], None]
 
 
-def _nothing(_asked: int) -> None:
-    """No one wants to know."""
+def _nothing(_asked: int) -> None: ...
 
 
 class Runner:
@@ -120,22 +119,18 @@ class Runner:
 
     @property
     def prepared(self) -> bool:
-        """Whether it was made ready, be it alive or not."""
         return self._prepared is not None
 
     @property
     def usable(self) -> bool:
-        """Whether it is ready, alive and not used yet."""
         return self.prepared and not self._used and self._child.alive()
 
     @property
     def ended(self) -> bool:
-        """Whether it was used, and its process is over."""
         return self._used and not self._child.alive()
 
     @property
     def closed(self) -> bool:
-        """Whether nothing is left of it."""
         return self._closed
 
     def ready(self) -> Prepared:
@@ -196,8 +191,6 @@ class Runner:
 
 
 class _Replies:
-    """New random numbers for each question."""
-
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._asked = 0
@@ -283,7 +276,6 @@ class Spares:
         self.close()
 
     def _next(self) -> Runner | SandboxFailure:
-        """The one that waited longest."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._waiting)
             if self._closed:

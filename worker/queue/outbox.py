@@ -85,12 +85,10 @@ class Outbox:
 
     @property
     def open(self) -> int:
-        """How many results are not settled."""
         return len(self._letters)
 
     @property
     def unsent(self) -> int:
-        """How many were not even sent once."""
         with self._changed:
             return sum(letter.sent is None for letter in self._letters.values())
 

@@ -29,7 +29,6 @@ class Teller:
         self._tell()
 
     def beat(self) -> None:
-        """Say that the slot lives. From any thread."""
         if self._descriptor is not None:
             tell_beat(self._descriptor)
 
@@ -51,7 +50,6 @@ class Teller:
             thread.join()
 
     def begun(self, ticket: Ticket) -> None:
-        """A step is in work."""
         self._change(state=WorkerState.BUSY, job=ticket.job, step=ticket.kind.value, since=time.time())
 
     def ended(self, result: StepResult | None) -> None:

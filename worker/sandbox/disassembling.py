@@ -106,7 +106,6 @@ class Disassembler:
         self.close()
 
     def kill(self) -> None:
-        """End the process, from any thread, and leave the rest to `close`."""
         if self._child is not None:
             self._child.kill()
 

@@ -60,8 +60,7 @@ _NEAR_TIME = 0.9
 _KILLED_NEAR_TIME = 0.5
 
 
-def _to_nobody(_what: str) -> None:
-    """For what nobody wants to know."""
+def _to_nobody(_what: str) -> None: ...
 
 
 class Child:
@@ -194,7 +193,6 @@ class Child:
         return time.monotonic() + (self.limits.wall_seconds if seconds is None else seconds)
 
     def _exchange(self, payload: dict[str, Any], deadline: float, *, close: bool) -> object:
-        """Write one line and read one."""
         request = json.dumps(payload).encode() + b"\n"
         return self._answer(self._line(deadline, self.limits.response_bytes, request, close=close))
 

@@ -269,6 +269,5 @@ def _milliseconds(report: Report | None) -> float | None:
 
 
 def _warnings(environment: Environment | None) -> Iterator[str]:
-    """What holds less than it could."""
     if environment is not None and environment.host_memory:
         yield f"On this machine {HOST_MEMORY}. It lives for one submission and is given no secret."

@@ -81,7 +81,6 @@ class SlotAccount:
             self.failed_in_row += 1
 
     def gone(self) -> None:
-        """Its process ended."""
         self._before, self._now = self.record, self._new()
 
     def forgive(self) -> None:

@@ -41,7 +41,6 @@ class Board:
         self._thread.start()
 
     def changed(self) -> None:
-        """Tell soon."""
         self._changed.set()
 
     def close(self) -> None:

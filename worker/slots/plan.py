@@ -28,7 +28,6 @@ class Slot:
 
     @property
     def device(self) -> str:
-        """What it works with, as people call it."""
         return CPU if self.gpu is None else self.gpu.name
 
 
@@ -51,7 +50,6 @@ class Wish:
 
     @property
     def looks_for_gpus(self) -> bool:
-        """Whether it matters what GPUs there are."""
         return self.gpus != "none" and (self.queues is None or GPU in self.queues)
 
 

@@ -133,7 +133,6 @@ def _leave(outbox: Outbox, stop: Stop, seconds: float) -> None:
 
 
 def _workplace(options: Options) -> Workplace:
-    """Where the steps of this queue are done."""
     if options.workplace:
         module, _, name = options.workplace.partition(":")
         factory: Callable[[], Workplace] = getattr(importlib.import_module(module), name)

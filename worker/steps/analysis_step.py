@@ -203,7 +203,6 @@ def _affordable(
 
 
 def _incomplete(run: Execution) -> bool:
-    """Whether blocks did not come to their end."""
     return any(finding.kind in _INCOMPLETE for finding in run.findings)
 
 
@@ -258,7 +257,6 @@ def _run(request: AnalysisRequest, loaded: Loaded, case: CasePlan, *, observe: b
 
 
 def _errors(run: Execution) -> bool:
-    """Whether the device found something wrong, so that a count is of this run only."""
     return any(finding.severity is Severity.ERROR for finding in run.findings)
 
 

@@ -182,7 +182,6 @@ def system_error(
 
 
 def _asked(planned: Planned, made: Sequence[Compilation]) -> MeasureRequest | None:
-    """What to ask of the GPU that the job names."""
     job = planned.job
     if not job.gpu:
         return None

@@ -96,7 +96,6 @@ class _Answers:
 
 
 def _cases(exercise: Exercise, source: Source, tile: int | None) -> Iterator[_Setting]:
-    """The tile and the sizes of each case."""
     chosen = source.own_tile or tile or exercise.tile
     return ((chosen, case.sizes) for case in exercise.cases(chosen, source.macros))
 
@@ -104,7 +103,6 @@ def _cases(exercise: Exercise, source: Source, tile: int | None) -> Iterator[_Se
 def _others(
     exercise: Exercise, source: Source, tile: int | None, sizes: Mapping[str, int] | None
 ) -> Iterator[_Setting]:
-    """The tiles and sizes of a closer look."""
     chosen = analysis_tile(exercise, source, tile)
     own = source.macros
     yield chosen, sizes or fitted(exercise, exercise.analysis_sizes(chosen, own), chosen, own)

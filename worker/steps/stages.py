@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _to_nobody(_what: str) -> None:
-    """For what nobody wants to know."""
+def _to_nobody(_what: str) -> None: ...
 
 
 class Stages(Protocol):
@@ -187,7 +186,6 @@ class SandboxedStages:
         self._gpu = Runner(index, preparation(arch, cache))
 
     def measure(self, request: MeasureRequest) -> MeasureResponse:
-        """Judge and measure in the process that `open_gpu` started."""
         if self._gpu is None:
             raise SandboxFailure(Failure.START, "no GPU was opened")
         self.measured = request
@@ -218,7 +216,6 @@ class SandboxedStages:
         return self._compilers.pop(0)
 
     def check(self, request: CheckRequest) -> CheckResponse:
-        """Judge in the child that runs kernels."""
         from worker.steps.analysis_step import CHECK
         from worker.steps.check_step import CheckResponse
 
@@ -288,7 +285,6 @@ class SandboxedStages:
         return used
 
     def isolation(self) -> tuple[str, ...]:
-        """What holds in none of the children, as they found themselves."""
         children = [child.isolation for child in self._children]
         gaps = [held.missing() for held in (*children, self._gpu and self._gpu.isolation) if held]
         return tuple(dict.fromkeys(gap for child in gaps for gap in child))

@@ -94,7 +94,6 @@ class Supervisor:
         return name in self._kept
 
     def pids(self) -> dict[str, int]:
-        """The parts that run, with their processes' numbers."""
         return {name: kept.process.pid for name, kept in self._kept.items() if kept.process is not None}
 
     def call(self, what: Callable[[], None]) -> None:

@@ -34,11 +34,9 @@ class PartOutput:
             self._write(f"{part} | {safe(line)}")
 
     def say(self, text: str, level: str = "info") -> None:
-        """A line of the supervisor's own."""
         self._write(_record(self._own, text, level) if self._as_json else f"{self._own}: {safe(text)}")
 
     def event(self, event: Event) -> None:
-        """What happened to a part, in a line."""
         bad = event.what in {What.DIED, What.KILLED, What.FAILED}
         self.say(event_text(event), "warning" if bad else "info")
 

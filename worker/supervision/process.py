@@ -93,7 +93,6 @@ class PartProcess:
 
     @property
     def pipes(self) -> tuple[Lines, ...]:
-        """All that can be read from it."""
         return (self.output,) if self.told is None else (self.output, self.told)
 
     def ended(self) -> bool:

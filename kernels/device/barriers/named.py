@@ -62,7 +62,6 @@ class NamedBarriers:
         self._uses = np.zeros((MOST, blocks), np.int64)
 
     def any(self) -> bool:
-        """Whether any thread waits."""
         return bool((self._waiting != _NOWHERE).any())
 
     def places(self) -> dict[int, Grid]:

@@ -78,7 +78,6 @@ class _Open:
         }
 
     def add(self, opcode: str, form: Form, address: Address, pc: int) -> None:
-        """Puts an access into its group, where it may be joined with others at all."""
         parts = set(opcode.split("."))
         joinable = form.space in _SPACES and form.size * form.count in {4, 8}
         if not joinable or "const" in parts or parts & _ORDERED:

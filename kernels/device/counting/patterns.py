@@ -97,7 +97,6 @@ class Patterns:
         return each[columns.kinds].T
 
     def _look(self, space: str, width: int, addresses: Numbers, active: Active | None) -> Numbers:
-        """A column for each row of addresses, which are those of one block."""
         blocks, threads = len(addresses), self._threads
         warps = -(-threads // WARP)
         padded = np.zeros((blocks, warps * WARP), np.int64)

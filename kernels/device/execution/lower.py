@@ -379,7 +379,6 @@ def _bits_of(kind: str) -> int:
 
 
 def _piece_bits(bits: int, vector: Vector) -> int:
-    """The width of each piece when a register is cut into, or made of, those of a vector."""
     part, rest = divmod(bits, len(vector.items))
     if rest or part not in {8, 16, 32} or len(vector.items) < 2:
         raise Malformed("a vector that does not fill its register")

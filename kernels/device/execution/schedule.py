@@ -83,7 +83,6 @@ class ChunkRun:
         self.instructions = 0
 
     def run(self) -> None:
-        """Runs until all threads have ended."""
         self._make_ready(0, None)
         while True:
             while self._ready:
@@ -280,7 +279,6 @@ class ChunkRun:
         return Arrival(end, block.end_pc, part, numbers, counts, use.count >= 0, use.waits, self._trusted)
 
     def _whole_barriers(self) -> Grid:
-        """The threads that wait at a barrier for all threads of the block."""
         waiting = np.zeros(self._gone.shape, np.bool_)
         for part in self._at_barrier.values():
             waiting |= part

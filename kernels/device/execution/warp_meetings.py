@@ -78,7 +78,6 @@ class WarpMeetings:
         return released
 
     def _members(self, block: CodeBlock) -> NDArray[Any]:
-        """The operand that names the threads which must meet."""
         return self._machine.registers[block.operand].dense(np.dtype(np.int32))
 
     def _meet(self, places: Mapping[int, Grid]) -> None:

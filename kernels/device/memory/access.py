@@ -53,7 +53,6 @@ class Form:
 
     @property
     def size(self) -> int:
-        """Bytes of one element."""
         return SIZES[self.kind]
 
 

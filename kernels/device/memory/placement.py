@@ -74,11 +74,9 @@ class Layout:
             allocation.followed = allocation.name in followed
 
     def contents(self, buffer: Buffer) -> NDArray[np.float32]:
-        """What an operand holds now."""
         return self._placed[buffer.name].words.view(np.float32)[: buffer.values.size].copy()
 
     def writers(self, buffer: Buffer) -> frozenset[int]:
-        """The instructions that wrote to an operand."""
         return frozenset(self._placed[buffer.name].writers)
 
     def variables(self) -> dict[str, bytes]:

@@ -31,11 +31,9 @@ class ThreadView:
         self._lane = lane
 
     def holds(self, address: int, size: int) -> bool:
-        """Whether so many bytes lie at an address."""
         return self._find(address, size) is not None
 
     def read(self, address: int, size: int) -> bytes:
-        """So many bytes from an address that is a multiple of that."""
         found = self._find(address, size)
         if found is None:
             self._report(address, size)

@@ -76,7 +76,6 @@ class Clocks:
     # -- barriers of whole blocks -------------------------------------------------------------------------------------
 
     def barrier(self, blocks: Grid | None) -> None:
-        """All threads of the blocks met."""
         self._when = None
         chosen = np.ones(self._columns, np.bool_) if blocks is None else blocks
         columns = np.flatnonzero(chosen).tolist()
@@ -96,7 +95,6 @@ class Clocks:
     # -- barriers of groups of threads --------------------------------------------------------------------------------
 
     def met(self, groups: Groups) -> None:
-        """Threads of one block with the same number, 0 or more, met."""
         if (groups == groups[:, :1]).all():
             groups = groups[:, :1]
         if self._within_warps(groups):
@@ -152,7 +150,6 @@ class Clocks:
                 self._share(column, threads, self._left_by(column, threads, own_block=own_block))
 
     def arrive(self, key: Hashable, mask: Mask | None) -> None:
-        """Threads of each block arrive at an object of their block."""
         for column, threads in self._by_column(mask):
             left = self._left_by(column, threads)
             there = self._objects.setdefault((column, key), _Object())
@@ -161,7 +158,6 @@ class Clocks:
         self._when = None
 
     def wait(self, key: Hashable, mask: Mask | None) -> None:
-        """Threads have seen that an object is complete."""
         for column, threads in self._by_column(mask):
             there = self._objects.get((column, key))
             if there is None:
@@ -243,7 +239,6 @@ class Clocks:
     # -- fences and atomics -------------------------------------------------------------------------------------------
 
     def acquire(self, mask: Mask | None, scope: Strength) -> None:
-        """Threads come after what they saw released."""
         whole = self._whole(mask)
         for kind, numbers in self._pending.items():
             if kind <= scope:
@@ -252,7 +247,6 @@ class Clocks:
         self._when = None
 
     def release(self, mask: Mask | None, scope: Strength) -> None:
-        """What threads come after can now be released."""
         whole = self._whole(mask)
         self._moments.append(self.now())
         for kind in _SCOPES:

@@ -39,7 +39,6 @@ class Moment:
 
     @property
     def alike(self) -> bool:
-        """Whether all blocks have the same clocks."""
         same = self.time.shape[1] == 1 and (self.rows is None or self.rows.shape[2] == 1)
         level = bool((self.interval == self.interval[0]).all())
         return same and level and self.others is None and not self.pending
@@ -73,7 +72,6 @@ class Knowledge:
         return self._all[number]
 
     def add(self, blocks: Mapping[int, tuple[int, Times]]) -> int:
-        """Numbers a piece of knowledge."""
         self._entries += len(blocks)
         if self._entries > _MOST_ENTRIES:
             raise too_often("fence")
@@ -81,7 +79,6 @@ class Knowledge:
         return len(self._all) - 1
 
     def join(self, *numbers: int) -> int:
-        """All of it together."""
         total = NOTHING
         for number in numbers:
             total = self._join(*sorted((total, number)))
@@ -103,7 +100,6 @@ class Knowledge:
         return self._joined[key]
 
     def join_all(self, ones: Ids, others: Ids) -> Ids:
-        """The same, thread by thread."""
         pairs, inverse = np.unique(
             np.stack(np.broadcast_arrays(ones, others)).reshape(2, -1), axis=1, return_inverse=True
         )
@@ -111,7 +107,6 @@ class Knowledge:
         return made[inverse].reshape(np.broadcast_shapes(ones.shape, others.shape))
 
     def without(self, number: int, block: int) -> int:
-        """The knowledge without that of one block."""
         known = self._all[number]
         if block not in known:
             return number

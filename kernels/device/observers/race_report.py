@@ -37,7 +37,6 @@ class Race:
 
     @property
     def near(self) -> bool:
-        """Whether the two threads are of one warp."""
         one, other = self.earlier, self.later
         return one.block == other.block and one.thread // WARP == other.thread // WARP
 

@@ -64,7 +64,6 @@ class _Meeting:
         self.size = 0
 
     def enter(self, access: Access, cells: Cells, threads: Numbers) -> None:
-        """The threads, one for each cell, make the access."""
         where = access.where
         flag = _flag(where.kind, access.strength)
         if flag == _ATOMIC:
@@ -87,7 +86,6 @@ class _Meeting:
         return met
 
     def forget(self, cells: NDArray[np.bool_] | slice) -> None:
-        """Starts anew in some of the cells."""
         for array in (self.lowest, self.highest, self.flags):
             array[cells] = 0
 

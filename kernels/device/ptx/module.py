@@ -177,5 +177,4 @@ class Module:
 
     @property
     def entries(self) -> list[str]:
-        """The names of the kernels, in the order of the text."""
         return [function.name for function in self.functions.values() if function.entry]

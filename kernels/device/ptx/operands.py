@@ -74,7 +74,6 @@ class OperandReader:
         self._scopes = scopes
 
     def all(self) -> tuple[Operand, ...]:
-        """The operands of an instruction up to its semicolon."""
         operands: list[Operand] = []
         if self._tokens.accept(";"):
             return ()

@@ -63,7 +63,6 @@ class Program:
 
     @property
     def static_shared(self) -> int:
-        """Bytes of shared memory that the kernel declares itself."""
         return sum(v.size for v in self.variables.values() if v.space == "shared" and not v.external)
 
 

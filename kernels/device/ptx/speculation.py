@@ -92,7 +92,6 @@ def _loads_one(item: Instruction) -> bool:
 
 
 def _is_ordered(item: Instruction) -> bool:
-    """Whether it is a volatile or atomic load."""
     return not _ORDERED.isdisjoint(item.opcode.split("."))
 
 

@@ -33,15 +33,12 @@ class Tokens:
 
     @property
     def left(self) -> bool:
-        """Whether there are any more."""
         return self._at < len(self._tokens)
 
     def peek(self) -> str:
-        """The text of the next token; empty at the end."""
         return self._tokens[self._at][1] if self.left else ""
 
     def kind(self) -> str:
-        """The kind of the next token; empty at the end."""
         return self._tokens[self._at][0] if self.left else ""
 
     def next(self) -> str:
@@ -51,7 +48,6 @@ class Tokens:
         return self._tokens[self._at - 1][1]
 
     def expect(self, mark: str) -> None:
-        """Takes a token that must be this one."""
         found = self.next()
         if found != mark:
             raise Malformed(f"expected {mark!r}, found {found[:40]!r}")

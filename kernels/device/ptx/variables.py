@@ -29,7 +29,6 @@ class VariableReader:
         self._tokens.expect(";")
 
     def parameter(self) -> Variable:
-        """One parameter of a function, after its space."""
         align, element = self._type()
         return self._variable("param", align, element)
 

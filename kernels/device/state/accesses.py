@@ -26,7 +26,6 @@ class Kind(Enum):
 
     @property
     def writes(self) -> bool:
-        """Whether the memory may change."""
         return self is not Kind.READ
 
 
@@ -83,7 +82,6 @@ class Access:
 
     @property
     def alike(self) -> bool:
-        """Whether every block does the same."""
         same = self.words is None or self.words.array.shape[1] == 1
         return same and self.mask is None and self.offsets is None
 

@@ -46,7 +46,6 @@ class Findings:
         return any(found == kind for found, _, _, _ in self._found)
 
     def result(self) -> tuple[Finding, ...]:
-        """The findings in the order in which they were first seen."""
         return tuple(
             Finding(kind, seen.message, line, other, seen.count, seen.example, severity)
             for (kind, line, other, severity), seen in self._found.items()

@@ -26,15 +26,12 @@ class Geometry:
         return _coordinates(number, self.launch.block)
 
     def block(self, column: int) -> Coordinates:
-        """The coordinates in the grid of a block of this chunk."""
         return self.numbered(int(self.numbers[column]))
 
     def numbered(self, block: int) -> Coordinates:
-        """The coordinates in the grid of the block with a number."""
         return _coordinates(block, self.launch.grid)
 
     def who(self, lane: int) -> tuple[Coordinates, Coordinates]:
-        """The block and the thread behind a lane number."""
         thread, column = divmod(lane, self.shape.blocks)
         return self.block(column), self.thread(thread)
 

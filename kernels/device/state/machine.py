@@ -74,11 +74,9 @@ class Machine:
         return None if count == self.shape.lanes else Mask(whole, count)
 
     def narrow(self, mask: Mask | None, condition: Array) -> Mask | None:
-        """The threads of a mask that also meet a condition."""
         return self.mask(condition if mask is None else mask.array & condition)
 
     def active(self, mask: Mask | None) -> NDArray[np.intp]:
-        """The numbers of the threads that take part."""
         return np.arange(self.shape.lanes, dtype=np.intp) if mask is None else mask.flat
 
     # -- registers ----------------------------------------------------------------------------------------------------

@@ -30,7 +30,6 @@ class Mask:
 
     @property
     def digest(self) -> int:
-        """Equal for equal masks."""
         if self._digest is None:
             self._digest = hash(self.array.tobytes())
         return self._digest

@@ -50,7 +50,6 @@ class Operands:
 
     @property
     def count(self) -> int:
-        """How many registers a machine needs."""
         return self._count
 
     def _slot(self, key: object) -> int:

@@ -17,7 +17,6 @@ class Printer:
 
     @property
     def full(self) -> bool:
-        """Whether nothing more is kept."""
         return self._left <= 0 or self._calls >= _MAX_CALLS
 
     def write(self, text: str) -> None:

@@ -40,7 +40,6 @@ class Shape:
 
     @property
     def lanes(self) -> int:
-        """All threads that run side by side."""
         return self.threads * self.blocks
 
 
@@ -95,7 +94,6 @@ class Allocation:
             self.missed = self.seen
 
     def fill(self, data: bytes) -> None:
-        """Sets the memory's bytes from its start on."""
         padded = data + bytes(-len(data) % 4)
         self.words[: len(padded) // 4] = np.frombuffer(padded, np.uint32).reshape(
             -1, *(1 for _ in self.copies)

@@ -53,7 +53,6 @@ class Lanes:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The smallest and the largest element, of integers."""
         if self._bounds is None:
             self._bounds = int(self.array.min()), int(self.array.max())
         return self._bounds
@@ -67,7 +66,6 @@ class Lanes:
 
     @property
     def digest(self) -> int:
-        """Equal for equal content and shape."""
         if self._digest is None:
             self._digest = hash((self.array.shape, self.array.tobytes()))
         return self._digest

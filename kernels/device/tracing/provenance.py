@@ -135,7 +135,6 @@ class Sums:
         return self._new((), self._make((tag,)) if isinstance(tag, Factor) else tag)
 
     def added(self, *tags: Tag | None) -> Sum | None:
-        """What an addition of such values gives."""
         terms = [tag for tag in tags if isinstance(tag, Term)]
         term = terms[0] if len(terms) == 1 else None
         sums = [self.of(tag) for tag in tags if term is None or tag is not term]

@@ -35,7 +35,6 @@ class Spot:
     lane: int
 
     def piece(self, offset: int, size: int) -> Spot:
-        """A part of it."""
         return Spot(self.allocation, self.offset + offset, size, self.lane)
 
 
@@ -55,7 +54,6 @@ class TaggedMemory:
         self.arrays: dict[str, tuple[int, ...]] = {}
 
     def read(self, machine: Machine, spot: Spot) -> Tag | None:
-        """What is loaded from there."""
         held = self._held.get(_key(machine, spot))
         if spot.size == 2 * _WORD and (held is None or held[0] != spot.size):
             halves = tuple(self._single(machine, spot.piece(at, _WORD)) for at in (0, _WORD))
@@ -104,7 +102,6 @@ class TaggedMemory:
         return value
 
     def add(self, machine: Machine, spot: Spot, tag: Tag | None) -> None:
-        """An atomic addition."""
         held = self.read(machine, spot)
         if isinstance(held, Factor) and not held.cell:
             held = None
@@ -112,7 +109,6 @@ class TaggedMemory:
         self._held[_key(machine, spot)] = spot.size, value
 
     def forget(self, machine: Machine, spot: Spot) -> None:
-        """Something unknown is stored there."""
         self._held[_key(machine, spot)] = spot.size, None
 
     def _shared(self, machine: Machine, spot: Spot, tag: Single | None, line: int | None) -> Single | None:

@@ -35,7 +35,6 @@ class TaggedRegisters:
         return self._program.registers.get(operand.name.lstrip("!"), -1)
 
     def numbers(self, operand: Operand | None) -> tuple[int, ...]:
-        """Those of the registers in an operand, in order."""
         if isinstance(operand, Vector):
             return tuple(map(self.number, operand.items))
         if isinstance(operand, Pair):

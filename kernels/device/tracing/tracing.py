@@ -40,8 +40,7 @@ _WORD = 4
 Action = Callable[[Machine, Mask | None], None]
 
 
-class _TooMuchError(Exception):
-    """More happens than is followed."""
+class _TooMuchError(Exception): ...
 
 
 def trace(
@@ -97,7 +96,6 @@ class _Tracer:
         self._memory = TaggedMemory(operands, self._sums, self._interval)
 
     def result(self, launch: Launch, note: str) -> Trace:
-        """What was seen."""
         memory = self._memory
         return Trace(launch, tuple(memory.fetches), tuple(self._sums.accumulators()), memory.arrays, note)
 

@@ -191,7 +191,6 @@ def _span(text: str) -> timedelta:
 
 
 def _lines(found: list[JobLine]) -> list[str]:
-    """A table of them."""
     head = ["job", "queued (UTC)", "state", "verdict", "person", "exercise", "device", "kind"]
     rows = [
         [
@@ -204,7 +203,6 @@ def _lines(found: list[JobLine]) -> list[str]:
 
 
 def _shown(found: dict[str, Any]) -> list[str]:
-    """One job, with all that happened to it."""
     first = [
         "kind",
         "state",

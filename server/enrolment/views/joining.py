@@ -72,7 +72,6 @@ def _join(form: Form, who: Viewer) -> Response:
 
 
 def _join_anew(form: Form) -> Response:
-    """With an account that is made on the way."""
     course_id = _course_of_code(form)
     _check_fields(form)
     # Whether the email has an account is told after a right code alone: who has none learns nothing about who has one.

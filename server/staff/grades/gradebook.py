@@ -28,7 +28,6 @@ class Cell:
 
     @property
     def points(self) -> float:
-        """What it is worth."""
         return 0.0 if self.counted is None else self.counted.points
 
 

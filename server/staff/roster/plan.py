@@ -72,17 +72,14 @@ class Plan:
 
     @property
     def must_prove(self) -> int:
-        """How many need an invitation anew."""
         return sum(entry.must_prove for entry in self.entries)
 
     @property
     def drops(self) -> int:
-        """How many would be dropped."""
         return self.counts[Change.DROPPED]
 
     @property
     def changes(self) -> tuple[Entry, ...]:
-        """Those of whom something changes."""
         return tuple(entry for entry in self.entries if entry.change is not Change.UNCHANGED)
 
 

@@ -297,5 +297,4 @@ def is_called(text: str, name: str, email: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _folded(text: str) -> str:
-    """For all lines of a roster the same."""
     return composed(text, LONGEST_EMAIL).casefold()

@@ -50,7 +50,6 @@ class Filter:
 
     @property
     def given(self) -> dict[str, str]:
-        """As an address carries it."""
         return {name: self.form[name] for name in FIELDS if self.form[name]}
 
     @property
@@ -60,7 +59,6 @@ class Filter:
 
     @property
     def words(self) -> list[str]:
-        """For people."""
         labels = {
             "late": "lateness", "device": "measured on", "one": "submission", "since": "handed in from",
             "until": "handed in until",

@@ -41,17 +41,14 @@ class Planned:
 
     @property
     def waiting(self) -> int:
-        """How many are left out."""
         return sum(one.waits for one in self.submissions)
 
     @property
     def count(self) -> int:
-        """How many are graded again."""
         return len(self.submissions) - self.waiting
 
     @property
     def last(self) -> int:
-        """The number of the last one."""
         return self.submissions[-1].number if self.submissions else 0
 
 
@@ -76,7 +73,6 @@ class Run:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left to do."""
         return not self.waiting and not self.running
 
 

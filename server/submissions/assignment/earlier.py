@@ -93,7 +93,6 @@ def _report(session: Session, job: int, verdict: Verdict) -> Report | None:
 
 
 def _marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
-    """At all lines that a finding is about."""
     return [
         LineMark(
             line=line,

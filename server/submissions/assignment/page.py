@@ -89,7 +89,6 @@ class AssignmentPage:
 
     @property
     def over(self) -> bool:
-        """Whether nothing at all is taken."""
         return self.course.archived or (self.allowance is not None and self.task.closed(self.now))
 
     @property

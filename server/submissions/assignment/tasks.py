@@ -49,22 +49,18 @@ class Task:
 
     @property
     def address(self) -> str:
-        """Of its page."""
         return f"/courses/{self.course}/{self.slug}/"
 
     @property
     def due_extended(self) -> bool:
-        """Whether it is due for this person on another day than for others."""
         return self.deadlines.due_at != self.usual.due_at
 
     @property
     def closing_extended(self) -> bool:
-        """Whether it closes for this person later than for others."""
         return self.deadlines.closes_at != self.usual.closes_at
 
     @property
     def under_way(self) -> bool:
-        """Whether a verdict is still to come."""
         return any(entry.under_way for entry in self.entries)
 
     @property
@@ -83,11 +79,9 @@ class Task:
         return self.done and not self.device_class
 
     def closed(self, now: datetime) -> bool:
-        """Whether nothing is taken any more."""
         return self.deadlines.closed(now)
 
     def overdue(self, now: datetime) -> bool:
-        """Whether it is late by now."""
         return self.deadlines.due_at is not None and now > self.deadlines.due_at
 
 

@@ -139,7 +139,6 @@ class Hub:
 
     @property
     def streams(self) -> int:
-        """How many are open."""
         return self._people.total()
 
     def end_when(self, over: Callable[[], bool]) -> None:

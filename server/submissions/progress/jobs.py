@@ -54,11 +54,9 @@ class SubmissionStatus:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will happen to it."""
         return self.state in {JobState.DONE, JobState.CANCELLED}
 
     def step(self, kind: StepKind) -> StepStatus | None:
-        """Its step of that kind, None before there is one."""
         return next((step for step in self.steps if step.kind is kind), None)
 
     @property
@@ -68,7 +66,6 @@ class SubmissionStatus:
 
     @property
     def open_step(self) -> StepStatus | None:
-        """The one that waits or is at work."""
         return next((step for step in self.steps if step.state in _OPEN), None)
 
 

@@ -73,7 +73,6 @@ class Trail:
     worked: dict[str, float] = field(default_factory=dict)
 
     def fits(self, step: StepStatus) -> bool:
-        """Whether it is about that step's present attempt."""
         return step.kind is self.step and step.attempt == self.attempt
 
 
@@ -168,7 +167,6 @@ def _measuring(status: SubmissionStatus, step: StepStatus | None, trail: Trail |
 
 
 def _followed(step: StepStatus, trail: Trail | None) -> Trail | None:
-    """The trail, where it is about the present attempt."""
     return trail if trail is not None and trail.fits(step) else None
 
 
@@ -209,7 +207,6 @@ def _place_text(place: Place) -> str:
 
 
 def _wait_text(place: Place) -> str:
-    """When its turn comes, as far as that can be said."""
     if place.reason:
         return place.reason
     if place.seconds is None or place.seconds < 1:

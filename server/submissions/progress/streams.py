@@ -98,7 +98,6 @@ class _Events:
         return self._pieces
 
     def close(self) -> None:
-        """Nobody reads on."""
         self._watch.close()
 
     def _written(self) -> Iterator[str]:

@@ -82,7 +82,6 @@ class SubmissionPage:
 
     @property
     def file(self) -> str:
-        """What its source is called where it is saved."""
         return f"{self.assignment}-{self.public_id[:8]}.cu"
 
     @property

@@ -176,7 +176,6 @@ def _watched(public_id: str) -> tuple[int, SubmissionStatus]:
 
 
 def _signed_in(token: str, session: Session) -> int | None:
-    """Whose browser it is, as long as they are signed in with it."""
     found = browser_sessions.find(session, token)
     return None if found is None else found.person.id
 

@@ -182,6 +182,5 @@ def signature(exercise: Exercise) -> str:
 
 
 def _sizes(exercise: Exercise) -> list[str]:
-    """The sizes of the cases at the exercise's own tile, each once, in their order."""
     texts = (" x ".join(map(str, case.sizes.values())) for case in exercise.cases(exercise.tile))
     return list(dict.fromkeys(texts))

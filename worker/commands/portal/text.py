@@ -117,12 +117,10 @@ def _verdict(verdict: str | None, style: Style) -> str:
 
 
 def _kind(mode: str) -> str:
-    """A mode as people say it."""
     return "submission" if mode == "rank" else safe(mode)
 
 
 def _word(state: str) -> str:
-    """A state or a verdict as people say it."""
     return "stopped" if state == "cancelled" else safe(state.replace("_", " "))
 
 

@@ -43,17 +43,14 @@ class _Display(Progress):
         self._shown = ""
 
     def state(self, found: Submission) -> None:
-        """How it stands, as it was asked for."""
         self._say(phase(found), part_of(found))
 
     def event(self, told: Told) -> None:
-        """How it stands, as the portal told by itself."""
         if told.final:
             return  # what became of it is asked for
         self._say(headline(told), part_told(told), detail(told))
 
     def tell(self, text: str) -> None:
-        """What keeps it from knowing more."""
         if self._terminal:
             self.show("the portal does not answer; grading goes on, and so does this")
         else:

@@ -57,13 +57,11 @@ class JudgeKernels:
         self._counters = self._vectors = None
 
     def start(self) -> None:
-        """Begin to count anew."""
         self._used = 0
         self._counters = self._counters or self._backend.take(_SLOTS * _WORDS)
         self._backend.fill(self._counters, 0)
 
     def counts(self) -> tuple[Count, ...]:
-        """All that was counted since `start`, in order; waits for it."""
         assert self._counters is not None
         words = self._backend.read(self._counters)
         pairs = np.ascontiguousarray(words).view(np.uint64).reshape(-1, 2)[: self._used]
@@ -71,7 +69,6 @@ class JudgeKernels:
         return tuple(Count(int(count), (~int(last)) % (1 << 64) if count else 0) for count, last in pairs)
 
     def make(self, matrix: View, memory: Memory) -> None:
-        """Write a matrix as its view has it, line after line."""
         self._launch("make_matrix", _tiles(matrix), (memory, *_shape(matrix), *matrix.arguments()))
 
     def compare(self, matrix: View, memory: Memory) -> int:
@@ -139,7 +136,6 @@ class JudgeKernels:
         return slot, Memory(self._counters.place + start, self._counters.words - start // 4)
 
     def _scratch(self, inner: int, outer: int) -> tuple[Memory, Memory]:
-        """Memory for two vectors of 64-bit numbers."""
         words = 2 * (inner + outer)
         if self._vectors is None or self._vectors.words < words:
             self._vectors = self._backend.take(words)
@@ -155,10 +151,8 @@ def _shape(matrix: View) -> tuple[int, int]:
 
 
 def _tiles(matrix: View) -> tuple[int, int, int]:
-    """A block for some rows of a strip of columns."""
     return -(-matrix.rows // _ROWS), -(-matrix.columns // _STRIP), 1
 
 
 def _lines(rows: int) -> tuple[int, int, int]:
-    """A block for some whole rows."""
     return -(-rows // _ROWS), 1, 1

@@ -38,7 +38,6 @@ class View:
         return View(self.recipe, not self.turned) if self.columns == 1 else self
 
     def arguments(self) -> tuple[int, ...]:
-        """The recipe as the last arguments of a kernel."""
         recipe = self.recipe
         row_step, column_step = (COLUMN_STEP, ROW_STEP) if self.turned else (ROW_STEP, COLUMN_STEP)
         along = (recipe.lines is Lines.ROWS) != self.turned

@@ -78,7 +78,6 @@ class Recipe:
 
     @property
     def specials(self) -> int:
-        """How many terms of a dot product are special."""
         return -(-(self.length - self.phase) // SPECIAL_EVERY)
 
     @property

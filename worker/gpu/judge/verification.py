@@ -71,7 +71,6 @@ class Verified:
     hurt: Mapping[str, Damage] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether nothing is wrong."""
         return self.wrong is None and not self.changed and not self.hurt
 
 
@@ -97,7 +96,6 @@ class Judge:
             self._backend.fill(zone, GUARD)
 
     def changed(self, recipe: Recipe, memory: Memory) -> Damage | None:
-        """Whether an input is no longer what its recipe says."""
         self._kernels.start()
         slot = self._kernels.compare(memory_view(recipe), memory)
         return _damage(recipe, self._kernels.counts()[slot])
@@ -152,7 +150,6 @@ class Judge:
     def _compare_output(
         self, case: CasePlan, recipes: Mapping[str, Recipe], out: Memory, vector: int
     ) -> int | None:
-        """Start the comparison; the number of its count."""
         match case.operation:
             case Operation.ANALYSIS:
                 return None
@@ -254,7 +251,6 @@ def _right_part(
 
 
 def _element(matrix: MatrixPlan | Recipe, place: int) -> tuple[int, int]:
-    """Row and column of an element by its place in memory."""
     if matrix.layout is Layout.ROW_MAJOR:
         row, column = divmod(place, matrix.columns)
     else:

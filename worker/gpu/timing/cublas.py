@@ -59,7 +59,6 @@ class Library:
         return library
 
     def run(self) -> None:
-        """One product, with cold caches."""
         self.backend.flush()
         self.ms.append(self.backend.multiply(self.left, self.right, self.out, *self.shape).ms)
         self.backend.fill(self.out, POISON_WORD)
