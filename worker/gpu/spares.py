@@ -8,7 +8,6 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from kernels.wire import WireError, from_plain, to_plain
@@ -184,9 +183,7 @@ class Runner:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -270,9 +267,7 @@ class Spares:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _next(self) -> Runner | SandboxFailure:

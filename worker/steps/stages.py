@@ -9,7 +9,6 @@ import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from worker.sandbox.limits import CHECK_LIMITS, COMPILE_LIMITS, Failure, Limits, SandboxFailure
@@ -142,9 +141,7 @@ class SandboxedStages:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
