@@ -9,27 +9,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime as dt
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 
-from bench.gpu import (
-    agreement,
-    cheats,
-    events,
-    hostile,
-    page,
-    reference,
-    repeatability,
-    seconds,
-    throughput,
-)
+from bench.gpu import agreement, cheats, events, hostile, reference, repeatability, seconds, throughput
 from bench.gpu.machine import NotRun, find_machine
-from bench.gpu.section import Run, Section
+from bench.gpu.section import Data, Run, Section
 from kernels.compile.nvrtc import NVRTCUnavailable
 from worker.gpu.nvml import NoGPU
 
@@ -46,6 +38,14 @@ SECTIONS = {
     "hostile": Section("After a row of hostile kernels", 560, hostile.run),
     "agreement": Section("What a GPU alone would accept", 540, agreement.run),
 }
+NAME = "gpu-measurements.md"
+
+_HEAD = """\
+# What Tilelab measures on a GPU, and how well
+
+`make bench-gpu` makes all figures of this page and writes it; `python -m bench.gpu SECTION` makes one section anew. The
+figures behind the tables are kept beside it, as JSON, in `build/bench-gpu`.
+"""
 
 
 def main() -> int:
@@ -53,7 +53,7 @@ def main() -> int:
     asked = _arguments()
     asked.results.mkdir(parents=True, exist_ok=True)
     if asked.section == "page":
-        print(page.write_page(asked.results, asked.pages, SECTIONS))
+        print(write_page(asked.results, asked.pages, SECTIONS))
         return 0
     try:
         find_machine(asked.gpus, asked.results, asked.ranking)
@@ -65,7 +65,7 @@ def main() -> int:
     names = list(SECTIONS) if asked.section == "all" else [asked.section]
     failed = [name for name in names if not _run_apart(name, asked)]
     if asked.pages.is_dir():
-        print(page.write_page(asked.results, asked.pages, SECTIONS))
+        print(write_page(asked.results, asked.pages, SECTIONS))
     if failed:
         print(f"did not end well: {', '.join(failed)}")
     return int(bool(failed))
@@ -132,6 +132,30 @@ def _run_here(asked: argparse.Namespace) -> int:
         traceback.print_exc()
         return 1
     return 0
+
+
+def write_page(results: Path, pages: Path, sections: Mapping[str, Section]) -> Path:
+    """Put together what is there; a section that was never run is left out."""
+    parts = [_HEAD]
+    for name, section in sections.items():
+        kept = (
+            json.loads(file.read_text(encoding="utf-8")) for file in sorted(results.glob(f"{name}*.json"))
+        )
+        parts += [_part(section, each) for each in kept]
+    page = pages / NAME
+    page.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
+    return page
+
+
+def _part(section: Section, kept: Data) -> str:
+    gpus = kept["gpus"]
+    title = section.title if gpus == 1 else f"{section.title}, with {gpus} GPUs"
+    made_on = kept["made_on"] if gpus == 1 else kept["made_on"].replace("one ", f"{gpus} of ", 1)
+    lines = [f"## {title}", "", *kept["text"], ""]
+    if not kept["done"]:
+        lines += [f"**Stopped after {kept['seconds']:.0f} s, before its end.**", ""]
+    lines += [f"{made_on} {kept['seconds']:.0f} s in all.", ""]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +13,9 @@ from typing import Any
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
+from kernels.evidence import Evidence
+from kernels.verdict import Verdict
+from kernels.wire import to_plain
 from server.accounts.limits import by_email
 from server.accounts.models import ApiToken, BrowserSession, OneTimeLink, Person, RateCount
 from server.accounts.service import free_names
@@ -21,9 +26,9 @@ from server.database.sqlite import compact
 from server.experiments.models import Experiment
 from server.grading.attempts import cancelled
 from server.grading.models import Attempt, Job, JobState, Result, Source, Step, StepState
+from server.grading.reports import ReportError, unpack
 from server.grading.service import keep_source
 from server.operations.mentions import erase_mentions, mentions
-from server.operations.redaction import only_numbers
 from server.standings.service import forget
 from server.submissions.models import Submission
 from worker.contract.messages import Ticket
@@ -226,3 +231,37 @@ def _strip(session: Session, jobs: Sequence[int], done: Erased) -> None:
 def _parts(items: Sequence[Any]) -> list[Sequence[Any]]:
     """A few at a time: a query has room for so many."""
     return [items[start : start + _SOME] for start in range(0, len(items), _SOME)]
+
+
+# What the judge says of the device, of times and of counts, in its own words.
+_KEPT = frozenset(
+    {
+        "verdict", "exercise", "device", "arch", "tile", "measurement", "environment", "occupancy",
+        "measured_occupancy", "resources", "launch", "seconds", "seed", "schema", "isolation",
+    }
+)  # fmt: skip
+_UNKNOWN = Verdict.SYSTEM_ERROR
+
+
+def only_numbers(packed: bytes) -> bytes:
+    """The report without findings, evidence, messages and whatever else may hold a line of the source."""
+    try:
+        report = unpack(packed)
+    except ReportError:
+        report = {"verdict": _UNKNOWN.value}
+    plain = {name: value if name in _KEPT else _emptied(name, value) for name, value in report.items()}
+    plain["message"] = Verdict(report.get("verdict", _UNKNOWN)).headline
+    return zlib.compress(json.dumps(plain, separators=(",", ":")).encode(), 6)
+
+
+def _emptied(name: str, value: Any) -> Any:
+    """Nothing, of the same type, so that the report reads back."""
+    if name == "evidence":
+        return to_plain(Evidence())
+    if name == "checks":
+        return [check | {"note": ""} for check in value]
+    if isinstance(value, str):
+        return ""
+    if isinstance(value, list):
+        return []
+    return value if isinstance(value, int | float) else None

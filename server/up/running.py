@@ -14,8 +14,7 @@ from server.database.engine import DatabaseUnavailable, connect, sessions
 from server.database.schema import upgrade
 from server.settings import SettingError, is_set, secret
 from server.up.data_folder import DataFolder, DataFolderError, take
-from server.up.demo import Demo, prepare_demo
-from server.up.demo_submission import DemoSubmission
+from server.up.demo import Demo, DemoSubmission, prepare_demo
 from server.up.embedded_redis import EmbeddedRedis, NoRedis, find_redis
 from server.up.machine import BROKER, WEB, WORKER, Machine
 from server.up.telling import Teller, log_to

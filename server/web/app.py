@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from server.accounts.access import zone_of_viewer
 from server.accounts.cookies import attach_form_guard
@@ -38,7 +39,6 @@ from server.web.notices import attach_notices
 from server.web.openapi import description
 from server.web.packing import attach_packing
 from server.web.pages import pages
-from server.web.proxies import attach_proxies
 
 
 class _Application(Flask):
@@ -84,3 +84,14 @@ def create_app(settings: Settings) -> Flask:
     app.register_blueprint(assignments, url_prefix="/api/v1")
     app.register_blueprint(description, url_prefix="/api/v1")
     return app
+
+
+def attach_proxies(app: Flask, settings: Settings) -> None:
+    """Take the address of a browser, and whether it came by https, from what so many proxies added.
+
+    Without any, such headers are what a browser made up: they would let who guesses passwords come from a new address
+    each time.
+    """
+    if settings.proxies:
+        known = settings.proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=known, x_proto=known, x_host=0)  # type: ignore[method-assign]

@@ -127,7 +127,7 @@ class _Gunicorn(BaseApplication):
             "proc_name": "tilelab-web",
             "post_fork": _die_with_arbiter,
             "post_worker_init": self._begin,
-            # No peer is believed: SCRIPT_NAME and X-Forwarded-Proto come from browsers. server.web.proxies reads what
+            # No peer is believed: SCRIPT_NAME and X-Forwarded-Proto come from browsers. server.web.app reads what
             # proxies of ours add.
             "forwarded_allow_ips": "",
         }

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from bench.gpu import agreement, cheats, events, hostile, reference, repeatability, throughput
-from bench.gpu.__main__ import SECTIONS
+from bench.gpu.__main__ import SECTIONS, write_page
 from bench.gpu.machine import Machine, NotRun
-from bench.gpu.page import write_page
 from bench.gpu.section import Run, Section, table
 from bench.gpu.subjects import Subject
 from kernels.exercise import read_exercise

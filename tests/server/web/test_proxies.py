@@ -8,7 +8,7 @@ import pytest
 from flask import Flask, request
 
 from server.settings import SettingError, Settings, read_settings
-from server.web.proxies import attach_proxies
+from server.web.app import attach_proxies
 from tests.server.web.conftest import NOBODY, settings
 
 GIVEN = {"DATABASE_URL": "sqlite://", "REDIS_URL": NOBODY}

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernels.rendering.text_style import Style
-from worker.commands.worker.fleet_text import fleet_json, fleet_text
+from worker.commands.worker.status import fleet_json, fleet_text
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 
 IDLE = SlotRecord("cpu-0", "cpu", "cpu", WorkerState.IDLE, done=12, failed=1)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernels.rendering.text_safety import safe, width
+from kernels.rendering.text_style import Style
+from kernels.wire import to_plain
 from worker.commands.root import Exit, leave
 from worker.commands.worker.broker import SILENT_SECONDS, board, redis_option
+from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 
 if TYPE_CHECKING:
     from worker.contract.redis_fleet import RedisFleet
@@ -40,8 +45,6 @@ def status(watch: bool, as_json: bool, redis: str | None) -> None:
 
 
 def _show(fleet: RedisFleet, *, as_json: bool, clear: str) -> None:
-    from worker.commands.worker.fleet_text import fleet_json, fleet_text
-
     records, now = fleet.workers(), fleet.now()
     if as_json:
         click.echo(json.dumps(fleet_json(records, now, SILENT_SECONDS), ensure_ascii=True))
@@ -49,3 +52,77 @@ def _show(fleet: RedisFleet, *, as_json: bool, clear: str) -> None:
     from worker.commands.terminal import style_of
 
     click.echo(f"{clear}{fleet_text(records, now, SILENT_SECONDS, style_of(sys.stdout))}")
+
+
+SILENT = "silent"
+
+_HEAD = ("worker", "host", "slot", "device", "state", "job", "done", "failed", "last beat", "versions")
+_BAD, _CAREFUL, _GOOD = "31", "33", "32"
+_COLOURS = {
+    SILENT: _BAD, "out": _BAD, "draining": _CAREFUL, "drained": _CAREFUL, "stopping": _CAREFUL, "busy": _GOOD,
+}  # fmt: skip
+_SHORT = ("tilelab", "driver")
+
+
+def fleet_text(records: Sequence[WorkerRecord], now: float, silent_seconds: float, style: Style) -> str:
+    """The table, with a row for each slot and below it what there is to tell. now: by the clock of the beats."""
+    if not records:
+        return "No worker told of itself in the last hour. `tilelab worker start` starts one."
+    rows: list[tuple[str, ...]] = [_HEAD]
+    notes = []
+    for record in sorted(records, key=lambda each: (each.host, each.started, each.id)):
+        silent = now - record.beat > silent_seconds
+        rows += _rows(record, now, silent=silent)
+        if silent:
+            notes.append(
+                f"{record.id} is silent: it ended, or its host or its way to Redis is cut off."
+                " Its work is done elsewhere."
+            )
+        if record.reason:
+            notes.append(f"{record.id}: {record.reason}")
+    widths = [max(width(row[column]) for row in rows) for column in range(len(_HEAD))]
+    lines = [_line(row, widths, style) for row in rows]
+    return "\n".join([*lines, *(["", *map(safe, notes)] if notes else [])])
+
+
+def fleet_json(records: Sequence[WorkerRecord], now: float, silent_seconds: float) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "now": now,
+        "workers": [
+            {
+                **to_plain(record), "done": record.done, "failed": record.failed,
+                "silent": now - record.beat > silent_seconds,
+            }
+            for record in records
+        ],
+    }  # fmt: skip
+
+
+def _rows(record: WorkerRecord, now: float, *, silent: bool) -> Iterator[tuple[str, ...]]:
+    versions = " ".join(f"{name} {record.versions[name]}" for name in _SHORT if name in record.versions)
+    beat = f"{max(0.0, now - record.beat):.0f} s ago"
+    for number, slot in enumerate(record.slots):
+        state, job = (SILENT, "") if silent else (_state(record, slot), _job(slot, now))
+        whose = (record.id, record.host) if number == 0 else ("", "")
+        rest = (beat, versions) if number == 0 else ("", "")
+        counts = (str(slot.done), str(slot.failed))
+        yield tuple(map(safe, (*whose, slot.name, slot.device, state, job, *counts, *rest)))
+
+
+def _state(record: WorkerRecord, slot: SlotRecord) -> str:
+    """The slot's, unless the worker's says more. A slot that finishes what it is at is busy all the same."""
+    own = record.state in {WorkerState.STARTING, WorkerState.IDLE, WorkerState.BUSY}
+    return (slot.state if own or slot.state is WorkerState.BUSY else record.state).value
+
+
+def _job(slot: SlotRecord, now: float) -> str:
+    return "" if slot.job is None else f"{slot.job} {slot.step}, {max(0.0, now - slot.since):.0f} s"
+
+
+def _line(row: tuple[str, ...], widths: Sequence[int], style: Style) -> str:
+    cells = []
+    for column, (cell, columns) in enumerate(zip(row, widths, strict=True)):
+        padded = cell + " " * (columns - width(cell))
+        cells.append(style.paint(padded, _COLOURS.get(cell, "")) if _HEAD[column] == "state" else padded)
+    return "  ".join(cells).rstrip()
