@@ -120,7 +120,7 @@ def allowances(
 ) -> Mapping[int, Allowance]:
     """The same for several assignments, by their numbers, in as many queries as for one."""
     numbers = [assignment.id for assignment in assignments]
-    extensions = _extensions(session, numbers, person_id)
+    extensions = extensions_of(session, numbers, person_id)
     attempts = _attempts(session, numbers, person_id)
     checks = _checks(session, numbers, person_id, now)
     under_way = _under_way(session, numbers, person_id)
@@ -160,7 +160,8 @@ def too_many_kept(session: Session, person_id: int, now: datetime, most: int) ->
     )
 
 
-def _extensions(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Extension]:
+def extensions_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Extension]:
+    """What one person may beyond the others, by the numbers of the assignments."""
     query = select(Extension).where(Extension.assignment_id.in_(assignments), Extension.person_id == person)
     return {found.assignment_id: found for found in session.scalars(query)}
 

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worker.commands.root import WrongUse
+from worker.commands.root import SystemFault, WrongUse
 
 if TYPE_CHECKING:
     from kernels.exercise import Exercise
+    from worker.steps.stages import SandboxedStages
 
 # The source rules refuse a longer file; reading one byte more than they allow is enough to tell.
 _READ_LIMIT = 64 * 1024 + 1
@@ -49,6 +50,17 @@ def find(name: str, folder: Path | None, tile: int | None) -> Exercise:
         allowed = ", ".join(map(str, exercise.tiles))
         raise WrongUse(f"--tile {tile}: {exercise.name} is graded with {allowed}.")
     return exercise
+
+
+def start_stages() -> SandboxedStages:
+    """The processes of a job, already starting."""
+    from worker.sandbox.limits import SandboxFailure
+    from worker.steps.stages import SandboxedStages
+
+    try:
+        return SandboxedStages()
+    except SandboxFailure as failure:
+        raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
 
 
 def other_exercises(source: bytes, exercise: Exercise, folder: Path | None) -> list[str]:

@@ -128,7 +128,7 @@ def atomic_step(
             part = _reversed(each) if machine.backwards else each
             _check_set(machine, part, site)
             flushes = form.name == "add" and form.dtype == np.float32 and part.allocation.space == "global"
-            _in_turn(machine, part, form, _add_flushed if flushes else update, operands, old)
+            _in_turn(machine, part, _Effect(form.dtype, _add_flushed if flushes else update, operands, old))
             failed = old[part.lanes] != operands[0][part.lanes] if form.name == "cas" else None
             note_part(machine, part, site, acquires=form.acquires, releases=form.releases, failed=failed)
         if target is not None:
@@ -149,14 +149,20 @@ def _check_set(machine: Machine, part: Part, site: Site) -> None:
         machine.unset.report_memory(site.pc, element, len(bad))
 
 
-def _in_turn(
-    machine: Machine,
-    part: Part,
-    form: AtomicForm,
-    update: Callable[..., Any],
-    operands: list[NDArray[Any]],
-    old: NDArray[Any],
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """What an atomic update does to a value, and where each lane's old one goes."""
+
+    dtype: np.dtype[Any]
+    update: Callable[..., Any]
+    operands: list[NDArray[Any]]
+    old: NDArray[Any]
+
+    def given(self, lanes: NDArray[np.intp]) -> list[NDArray[Any]]:
+        return [operand[lanes] for operand in self.operands]
+
+
+def _in_turn(machine: Machine, part: Part, effect: _Effect) -> None:
     """Threads that meet at one address take turns, in the order of their numbers."""
     block = part.lanes % machine.shape.blocks
     place = part.offsets * machine.shape.blocks + (block if part.allocation.copies else 0)
@@ -164,58 +170,37 @@ def _in_turn(
     ordered = place[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     counts = np.diff(np.r_[starts, len(order)])
-    if update in _RUNNING and len(starts) < counts.max():
+    if effect.update in _RUNNING and len(starts) < counts.max():
         for begin, count in zip(starts, counts, strict=True):
             chosen = order[begin : begin + count]
             same = Part(part.allocation, part.offsets[chosen], part.lanes[chosen])
-            _in_one_go(machine, same, form, update, operands, old)
+            _in_one_go(machine, same, effect)
         return
     turn = np.arange(len(order)) - np.repeat(starts, counts)
     by_turn = np.argsort(turn, kind="stable")
     bounds = np.flatnonzero(np.r_[True, np.diff(turn[by_turn]) > 0, True])
     for begin, end in pairwise(bounds):
         chosen = order[by_turn[begin:end]]
-        _at_once(
-            machine,
-            Part(part.allocation, part.offsets[chosen], part.lanes[chosen]),
-            form,
-            update,
-            operands,
-            old,
-        )
+        _at_once(machine, Part(part.allocation, part.offsets[chosen], part.lanes[chosen]), effect)
 
 
-def _at_once(
-    machine: Machine,
-    part: Part,
-    form: AtomicForm,
-    update: Callable[..., Any],
-    operands: list[NDArray[Any]],
-    old: NDArray[Any],
-) -> None:
+def _at_once(machine: Machine, part: Part, effect: _Effect) -> None:
     """All addresses are different."""
-    data, _ = read_part(machine, part, form.dtype.itemsize)
-    before = np.ascontiguousarray(data).view(form.dtype)[:, 0]
-    after = update(before, *(operand[part.lanes] for operand in operands)).astype(form.dtype, copy=False)
+    data, _ = read_part(machine, part, effect.dtype.itemsize)
+    before = np.ascontiguousarray(data).view(effect.dtype)[:, 0]
+    after = effect.update(before, *effect.given(part.lanes)).astype(effect.dtype, copy=False)
     write_part(machine, part, np.ascontiguousarray(after).reshape(-1, 1).view(np.uint8))
-    old[part.lanes] = before
+    effect.old[part.lanes] = before
 
 
-def _in_one_go(
-    machine: Machine,
-    part: Part,
-    form: AtomicForm,
-    update: Callable[..., Any],
-    operands: list[NDArray[Any]],
-    old: NDArray[Any],
-) -> None:
+def _in_one_go(machine: Machine, part: Part, effect: _Effect) -> None:
     """All addresses are the same: each thread finds what those before it have made of it."""
     first = Part(part.allocation, part.offsets[:1], part.lanes[:1])
-    data, _ = read_part(machine, first, form.dtype.itemsize)
-    start = np.ascontiguousarray(data).view(form.dtype)[:, 0]
-    found = _RUNNING[update](start, *(operand[part.lanes] for operand in operands))
+    data, _ = read_part(machine, first, effect.dtype.itemsize)
+    start = np.ascontiguousarray(data).view(effect.dtype)[:, 0]
+    found = _RUNNING[effect.update](start, *effect.given(part.lanes))
     write_part(machine, first, found[-1:].reshape(-1, 1).view(np.uint8))
-    old[part.lanes] = found[:-1]
+    effect.old[part.lanes] = found[:-1]
 
 
 def _running(ufunc: np.ufunc) -> Running:

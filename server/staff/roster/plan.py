@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -255,17 +255,5 @@ def _what(member: Membership) -> str:
 
 
 def _digest(entries: Sequence[Entry]) -> str:
-    told = [
-        [
-            entry.change,
-            entry.email,
-            entry.name,
-            entry.role,
-            entry.section,
-            entry.person_id,
-            entry.was,
-            entry.must_prove,
-        ]
-        for entry in entries
-    ]
+    told = [astuple(replace(entry, line=0)) for entry in entries]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()

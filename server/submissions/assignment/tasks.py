@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from kernels.exercise.model import Metric
-from server.courses.models import Assignment, Extension, Role
+from server.courses.models import Assignment, Role
 from server.courses.queries import attended
 from server.courses.service import assignments_for, visible_assignments
 from server.grading.metric import metric_of
+from server.submissions.allowance import extensions_of
 from server.submissions.counting import Counted, Deadlines, Entry, best, counted, due_for
 from server.submissions.entries import own_entries
 from server.submissions.models import Mode
@@ -125,7 +125,7 @@ def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
 
 
 def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) -> Iterable[Task]:
-    extensions = _extensions(session, assignments, person_id)
+    extensions = extensions_of(session, [one.id for one in assignments], person_id)
     handed_in = own_entries(session, assignments, person_id)
     for assignment in assignments:
         extension = extensions.get(assignment.id)
@@ -149,15 +149,6 @@ def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) 
             best=best(assignment, deadlines, entries),
             entries=entries,
         )
-
-
-def _extensions(
-    session: Session, assignments: Sequence[Assignment], person_id: int
-) -> Mapping[int, Extension]:
-    query = select(Extension).where(
-        Extension.person_id == person_id, Extension.assignment_id.in_([one.id for one in assignments])
-    )
-    return {found.assignment_id: found for found in session.scalars(query)}
 
 
 def _by_due(task: Task) -> tuple[bool, float, str]:

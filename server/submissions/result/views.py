@@ -88,10 +88,7 @@ def source(public_id: str) -> Response:
 @submissions_pages.get("/<public_id>/report.json")
 def report_json(public_id: str) -> Response:
     """The object that `tilelab grade --json` prints."""
-    page = _page(public_id)
-    kept = _kept(page)
-    if kept is None:
-        raise _not_graded()
+    page, kept = _graded(public_id)
     name = page.file.removesuffix(".cu") + ".json"
     return _download(json.dumps(kept.plain, indent=1).encode(), "application/json", name)
 
@@ -99,10 +96,7 @@ def report_json(public_id: str) -> Response:
 @submissions_pages.get("/<public_id>/report.html")
 def report_html(public_id: str) -> Response:
     """The result as one file, to be kept or sent to somebody."""
-    page = _page(public_id)
-    kept = _kept(page)
-    if kept is None:
-        raise _not_graded()
+    page, kept = _graded(public_id)
     handed_in = page.created_at.astimezone(zone_of(page.course_zone))
     facts = {
         "Assignment": f"{page.title} ({page.course_title})",
@@ -196,10 +190,14 @@ def _download(content: bytes, media_type: str, name: str) -> Response:
     return response
 
 
-def _not_graded() -> Refused:
-    return Refused(
-        404, "not_graded", "There is no report yet", "It is there as soon as the submission is graded."
-    )
+def _graded(public_id: str) -> tuple[SubmissionPage, Kept]:
+    page = _page(public_id)
+    kept = _kept(page)
+    if kept is None:
+        raise Refused(
+            404, "not_graded", "There is no report yet", "It is there as soon as the submission is graded."
+        )
+    return page, kept
 
 
 def _back(public_id: str, notice: str) -> Response:

@@ -12,9 +12,8 @@ import click
 
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, SystemFault, WrongUse
-from worker.commands.submission import cache_folder, find, read_file
+from worker.commands.submission import cache_folder, find, read_file, start_stages
 from worker.contract.architectures import ARCHES
-from worker.sandbox.limits import SandboxFailure
 from worker.steps.stages import SandboxedStages
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def analyze(
     _check_options(size, page)
     target = _target(device, cc, arch)
     source = read_file(file)
-    with stages or _stages() as ready:
+    with stages or start_stages() as ready:
         chosen = find(exercise, folder, tile)
         analysis = _analyse(ready, source, chosen, size, tile, target)
     if page is not None:
@@ -107,13 +106,6 @@ def _target(device: str, cc: str | None, arch: str | None) -> Target:
         raise WrongUse(f"--device: {error}.") from error
     except UnknownCapability as error:
         raise WrongUse(f"--cc: {error}.") from error
-
-
-def _stages() -> SandboxedStages:
-    try:
-        return SandboxedStages()
-    except SandboxFailure as failure:
-        raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
 
 
 def _analyse(

@@ -14,7 +14,7 @@ import click
 from worker.commands.device import DEFAULT_ARCH, architecture, choose
 from worker.commands.kernel.profiling import check_target, profiled
 from worker.commands.root import Exit, SystemFault, WrongUse, leave
-from worker.commands.submission import cache_folder, find, other_exercises, read_file
+from worker.commands.submission import cache_folder, find, other_exercises, read_file, start_stages
 from worker.sandbox.limits import SandboxFailure
 from worker.steps.stages import SandboxedStages
 
@@ -79,7 +79,7 @@ def grade(
     if profile is not None:
         check_target(profile, gpu)
     source = read_file(file)
-    with stages or _stages() as ready:
+    with stages or start_stages() as ready:
         job = _job(source, find(exercise, folder, tile), tile, architecture(arch, gpu), case, seed, gpu)
         report = _grade(ready, job, gpu)
     seen: tuple[str, ...] = ()
@@ -97,13 +97,6 @@ def grade(
         if hint := _other(report, job, folder):
             click.echo(hint)
     leave(_exit(report))
-
-
-def _stages() -> SandboxedStages:
-    try:
-        return SandboxedStages()
-    except SandboxFailure as failure:
-        raise SystemFault(f"the sandbox did not start ({failure.kind}).") from failure
 
 
 def _job(
