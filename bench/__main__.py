@@ -39,7 +39,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="figures for a program instead of tables")
     options = parser.parse_args()
     rounds, widths, simulated_width = (2, WIDTHS[:-1], 64) if options.quick else (5, WIDTHS, 128)
-    subjects = [Subject(*each) for each in _product(widths)]
+    subjects = [
+        Subject(kernel, width, observe) for kernel in KERNELS for width in widths for observe in (True, False)
+    ]
     measured = list(rates(subjects, rounds, _progress))
     counted = costs(rounds, _progress)
     graded = grading(rounds, _progress)
@@ -48,10 +50,6 @@ def main() -> None:
         print(json.dumps(_figures(measured, counted, graded, simulated), indent=2))
     else:
         print(_tables(measured, counted, graded, simulated))
-
-
-def _product(widths: tuple[int, ...]) -> list[tuple[str, int, bool]]:
-    return [(kernel, width, observe) for kernel in KERNELS for width in widths for observe in (True, False)]
 
 
 def _progress(text: str) -> None:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from bench.gpu.alone import Outcome, judge_alone
+from bench.gpu.alone import judge_alone
 from bench.gpu.machine import Machine, grade_again, grade_first, measured_by
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, cheats
@@ -59,12 +59,8 @@ def _hostile() -> list[Subject]:
 
 def _attack(machine: Machine, batch: list[Subject], spares: Spares, data: Data) -> None:
     for outcome in judge_alone(machine, batch, spares):
-        verdict = _verdict(outcome)
+        verdict = outcome.verdict if outcome.reached else f"{outcome.verdict} (never reached the GPU)"
         data["verdicts"][verdict] = data["verdicts"].get(verdict, 0) + 1
-
-
-def _verdict(outcome: Outcome) -> str:
-    return outcome.verdict if outcome.reached else f"{outcome.verdict} (never reached the GPU)"
 
 
 def _left(machine: Machine) -> dict[str, int]:

@@ -40,7 +40,7 @@ class Web:
         words = ["serve", "web", "--port", str(self.port), "--processes", str(PROCESSES)]
         environment = {"DATABASE_URL": self.database_url, "TILELAB_UNDER_WAY": "1000000"}
         self.ground.start(self.name, ["-m", "worker.commands", *words], **environment)
-        self.ground.wait_for(self._ready, "the portal", _STARTS_SECONDS)
+        self.ground.wait_for(lambda: answers(self.port, "/readyz"), "the portal", _STARTS_SECONDS)
 
     def kill(self) -> None:
         process = self.ground.parts.pop(self.name)
@@ -57,9 +57,6 @@ class Web:
     def megabytes(self) -> float:
         """Of memory that is theirs, what they share counted once."""
         return sum(_proportional(pid) for pid in self.processes) / 1024
-
-    def _ready(self) -> bool:
-        return answers(self.port, "/readyz")
 
 
 @dataclass(slots=True)

@@ -69,10 +69,6 @@ def as_executed(counts: Counts, sass: Sass | None) -> Executed:
     return Executed(lines, _totals(hardware, counts), _notes(fits, sass), fits)
 
 
-def _key(item: AccessCount) -> Key:
-    return item.line, item.space, item.verb, item.name
-
-
 def _sum(accesses: Iterable[AccessCount]) -> AccessSum:
     total = AccessSum()
     for item in accesses:
@@ -88,7 +84,7 @@ def _sum(accesses: Iterable[AccessCount]) -> AccessSum:
 def _grouped(accesses: Iterable[AccessCount]) -> dict[Key, list[AccessCount]]:
     found: dict[Key, list[AccessCount]] = {}
     for item in accesses:
-        found.setdefault(_key(item), []).append(item)
+        found.setdefault((item.line, item.space, item.verb, item.name), []).append(item)
     return found
 
 

@@ -270,7 +270,7 @@ def sum_rows(subject: Subject) -> Iterator[TheoryRow]:
     line = _splitting_line(subject)
     if line is None or line.branches is None or subject.launch.threads < 2:
         return
-    counted = _per_block([split for came, split in line.branches.intervals if came], subject.launch.blocks)
+    counted = [split / subject.launch.blocks for came, split in line.branches.intervals if came]
     shown = f"counted, iteration by iteration: {_listed(counted)}"
     for key, title, pattern in (
         ("divergent_interleaved", "warps that split: interleaved", interleaved(subject.launch.threads)),
@@ -314,10 +314,6 @@ def _splitting_line(subject: Subject) -> LineEvidence | None:
     branching = [line for line in subject.lines if line.branches is not None]
     number = line_of_most([(line.line, line.branches.divergent) for line in branching if line.branches])
     return next((line for line in branching if line.line == number), None)
-
-
-def _per_block(totals: Sequence[int], blocks: int) -> list[float]:
-    return [total / blocks for total in totals]
 
 
 def _listed(numbers: Sequence[float]) -> str:

@@ -9,7 +9,6 @@ from flask import current_app, g, request
 
 from server.accounts import browser_sessions
 from server.accounts.cookies import session_token
-from server.accounts.models import Person
 from server.http.notes import note
 from server.http.problems import Refused
 from server.http.site import site
@@ -129,8 +128,5 @@ def _look_up() -> Viewer | None:
         return None
     if found.stale:
         note(lambda session: browser_sessions.note_use(session, found.session_id))
-    return _viewer(found.person, found.session_id)
-
-
-def _viewer(person: Person, session_id: int) -> Viewer:
-    return Viewer(person.id, person.name, person.email, person.admin, person.time_zone, session_id)
+    person = found.person
+    return Viewer(person.id, person.name, person.email, person.admin, person.time_zone, found.session_id)

@@ -74,7 +74,7 @@ def mark_of(row: Ranked, order: Order = Order.RANK) -> str:
     """A line's place in an order, for an address. It says no more of whose line it is than the board does."""
     at = position_of(row, order)
     value = at.value if isinstance(at.value, float) else 0.0
-    return struct.pack(">dqq", value, _micros(at.reached_at), at.lot).hex()
+    return struct.pack(">dqq", value, (at.reached_at - _EPOCH) // _MICROSECOND, at.lot).hex()
 
 
 def position_at(mark: str, order: Order = Order.RANK) -> Position | None:
@@ -89,7 +89,3 @@ def position_at(mark: str, order: Order = Order.RANK) -> Position | None:
     if not math.isfinite(value) or micros < 0:
         return None
     return Position(moment if order is Order.DATE else value, moment, lot)
-
-
-def _micros(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MICROSECOND

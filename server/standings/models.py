@@ -16,10 +16,6 @@ def _order(*columns: str) -> Index:
     return Index(f"ix_standings_{name}", "assignment_id", "device_class", "before_freeze", *columns)
 
 
-def _draw() -> int:
-    return secrets.randbits(62)
-
-
 class Standing(Base):
     """One person's best on one board, written in the transaction that records the result.
 
@@ -54,7 +50,7 @@ class Standing(Base):
     low: Mapped[float] = mapped_column(default=0.0)
     high: Mapped[float] = mapped_column(default=0.0)
     reached_at: Mapped[datetime]
-    lot: Mapped[int] = mapped_column(BigInteger, default=_draw)
+    lot: Mapped[int] = mapped_column(BigInteger, default=lambda: secrets.randbits(62))
     cublas_share: Mapped[float] = mapped_column(default=0.0)
     occupancy: Mapped[float] = mapped_column(default=0.0)
     tile: Mapped[int] = mapped_column(default=0)

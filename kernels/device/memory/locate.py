@@ -187,7 +187,7 @@ def _windows(
             _report_misaligned(machine, site, allocation, offsets[~aligned], lane[~aligned])
             offsets, lane = offsets[aligned], lane[aligned]
         if site.store and not allocation.writable and lane.size:
-            _report_constant(machine, site, allocation, offsets, lane)
+            _report_refused(machine, site, allocation, offsets, lane, ("writes", "a constant"))
             continue
         if lane.size:
             yield Part(allocation, offsets, lane)
@@ -235,12 +235,6 @@ def _report_misaligned(
     what = f"{_verb(site)} {site.size} bytes at"
     why = f"an address that is no multiple of {site.size}: a wide access must be aligned to its own size"
     _report_refused(machine, site, allocation, offsets, lanes, (what, why))
-
-
-def _report_constant(
-    machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
-) -> None:
-    _report_refused(machine, site, allocation, offsets, lanes, ("writes", "a constant"))
 
 
 def _report_refused(

@@ -49,7 +49,7 @@ def _missing_terms(product: Product, wrong: Mask) -> Diagnosis | None:
         (length - 1, "last_term", "the last term is left out"),
     ):
         if stop < length and equal(product, product.left[:, :stop] @ product.right[:stop]):
-            kept = f"has only its first {_of(stop, length)}" if stop else "is 0"
+            kept = f"has only its first {stop} of {length} terms" if stop else "is 0"
             return Diagnosis(key, f"Each sum {kept}: {text}.")
     if length > 1 and equal(product, product.left[:, 1:] @ product.right[1:]):
         return Diagnosis("first_term", "The first term, k = 0, is left out of each sum.")
@@ -69,10 +69,6 @@ def _one_tile(product: Product, length: int, tile: int) -> Diagnosis | None:
                 "only_one_tile", f"Each sum has one tile only, {span}: is the sum kept from tile to tile?"
             )
     return None
-
-
-def _of(stop: int, length: int) -> str:
-    return f"{stop} of {length} terms"
 
 
 def _shifted(product: Product, wrong: Mask) -> Diagnosis | None:

@@ -18,7 +18,7 @@ from server.accounts.views.blueprint import (
     too_often,
     user_agent,
 )
-from server.http.forms import Form, filled, sent
+from server.http.forms import filled, sent
 from server.http.site import site
 
 _PAGE = "accounts/sign_in.html"
@@ -54,7 +54,7 @@ def enter() -> Response:
         return too_often(_PAGE, form, error)
     token = None if person is None else _let_in(person)
     if token is None:
-        return _wrong(form)
+        return page(_PAGE, form, 422, refused=True)
     return go(form["next"] or "/", token)
 
 
@@ -74,7 +74,3 @@ def _let_in(person: Person) -> str | None:
     before = viewer_or_none()
     with site().sessions.begin() as session:
         return entering.open_session(session, person, user_agent(), before.session_id if before else None)
-
-
-def _wrong(form: Form) -> Response:
-    return page(_PAGE, form, 422, refused=True)

@@ -20,8 +20,8 @@ from server.staff.cells import written
 from server.staff.roster.csv_file import MOST_BYTES, Read, Unreadable, decoded, read_roster
 from server.staff.roster.invitations import invite_all
 from server.staff.roster.plan import Plan, carry_out, make_plan
-from server.staff.roster.service import Member, drop, membership_of, roster_csv, take_back
 from server.staff.roster.service import change as change_member
+from server.staff.roster.service import drop, membership_of, roster_csv, take_back
 from server.staff.roster.service import roster as read_members
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
@@ -92,7 +92,11 @@ def export_roster(session: Session, course: str) -> Answer:
     members = read_members(session, found.id)
     note(session, None, "roster.exported", f"course {found.slug}", course_id=found.id, people=len(members))
     return Answer(
-        [_member(one) for one in members if one.dropped_at is None],
+        [
+            {"email": one.email, "name": one.name, "role": one.role.value, "section": one.section}
+            for one in members
+            if one.dropped_at is None
+        ],
         roster_csv(members).replace("\r\n", "\n"),
     )
 
@@ -236,10 +240,6 @@ def _text(plan: Plan, *, dry_run: bool) -> str:
             lines.append(_MADE_WITH_A_CODE.format(email=entry.email))
     counts = ", ".join(f"{count} {name}" for name, count in plan.counts.items() if count)
     return "\n".join([*lines, f"{'Would be' if dry_run else 'Now'}: {counts or 'nobody'}."])
-
-
-def _member(one: Member) -> dict[str, Any]:
-    return {"email": one.email, "name": one.name, "role": one.role.value, "section": one.section}
 
 
 def _drop_or_not(
