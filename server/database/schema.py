@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from server.database.base import Base
-from server.database.engine import DatabaseUnavailable, connect, snapshots
+from server.database.engine import DatabaseUnavailable, snapshots
 from server.database.faults import check_file, explained
 
 FOLDER = Path(__file__).resolve().parents[2] / "migrations"
@@ -76,18 +76,6 @@ def check(engine: Engine) -> None:
     raise SchemaTooOld(
         "The database is of an older Tilelab. Stop the server, then run: tilelab admin migrate"
     )
-
-
-def opened(url: str) -> Engine:
-    """An engine for a database that is ready for this code; raises DatabaseUnavailable."""
-    engine = connect(url)
-    check(engine)
-    return engine
-
-
-def revision(connection: Connection) -> str | None:
-    """The version that the tables have; None where there are none yet."""
-    return _revision(connection)
 
 
 @cache

@@ -50,11 +50,3 @@ def read_moment(text: str, zone: ZoneInfo, was: datetime | None = None) -> datet
             f"The clocks of {zone.key} skip {local:%H:%M} on that day; {instead:%H:%M} is what they show instead."
         )
     return moment
-
-
-def comes_twice(moment: datetime | None, zone: ZoneInfo) -> bool:
-    """Whether the clock shows that time twice on that day."""
-    if moment is None:
-        return False
-    local = moment.astimezone(zone)
-    return local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()

@@ -28,7 +28,6 @@ from server.standings.queries import (
     Part,
     Position,
     Ranked,
-    read_around,
     read_own,
     read_part,
 )
@@ -42,13 +41,11 @@ class Board:
     """A part of a board.
 
     own: the line of the person who asked, wherever it is; None for one who has none
-    around: own line with its neighbours, where it is not among `rows`
     more: whether lines follow the last of `rows`; then `board(after=position_of(rows[-1]))` gives them
     """
 
     rows: tuple[Ranked, ...]
     own: Ranked | None = None
-    around: tuple[Ranked, ...] = ()
     more: bool = False
 
 
@@ -152,20 +149,16 @@ def board(
     limit: int = 50,
     after: Position | None = None,
     person: int | None = None,
-    neighbours: int = 2,
     before_freeze: bool = False,
 ) -> Board:
     """The best of an assignment on a device class, from the first or from after a place.
 
-    person: whose own line and neighbours are wanted
+    person: whose own line is wanted
     """
     key = BoardKey(assignment, device_class, before_freeze)
     part: Part = read_part(session, key, Asked(after=after, limit=limit))
     own = None if person is None else read_own(session, key, person)
-    around: tuple[Ranked, ...] = ()
-    if own is not None and all(row.person_id != own.person_id for row in part.rows):
-        around = read_around(session, key, own, neighbours)
-    return Board(part.rows, own, around, more=part.later)
+    return Board(part.rows, own, more=part.later)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,15 +89,6 @@ def optional(*names: str) -> tuple[str, ...]:
     return (*names, "")
 
 
-def first(*families: Family) -> Family:
-    """A family that asks each of the given ones in turn."""
-
-    def ask(opcode: Opcode) -> Operation | None:
-        return next((found for family in families if (found := family(opcode))), None)
-
-    return ask
-
-
 def width(type_name: str) -> int:
     """Bits of a scalar PTX integer or bit type."""
     return int(type_name[1:])

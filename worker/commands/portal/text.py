@@ -106,11 +106,6 @@ def log_text(report: Report, source: str, style: Style) -> str:
     return "\n\n".join("\n".join(part) for part in parts)
 
 
-def assignments_text(found: Sequence[Assignment]) -> list[str]:
-    """Assignments, each in a line."""
-    return table([(safe(one.id), safe(one.title), safe(one.page)) for one in found], "<<<")
-
-
 def _verdict(verdict: str | None, style: Style) -> str:
     text = safe((verdict or "no verdict").replace("_", " "))
     return style.paint(text, _COLOURS.get(verdict or "", _RED))

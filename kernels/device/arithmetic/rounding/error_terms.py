@@ -7,8 +7,7 @@ import numpy as np
 from kernels.device.arithmetic.opcode import Array
 from kernels.device.arithmetic.rounding.exactness import INEXACT, clear, raised
 
-Mode = str  # one of MODES
-MODES: tuple[Mode, ...] = ("rn", "rz", "rm", "rp")
+Mode = str  # "rn", "rz", "rm" or "rp"
 
 _SPLITTER = 2.0**27 + 1
 
