@@ -11,8 +11,6 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")

@@ -16,8 +16,6 @@ from server.accounts.made_names import FIRST, SECOND, draw_name
 
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
 
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TIME = sa.DateTime(timezone=True)

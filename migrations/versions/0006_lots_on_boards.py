@@ -11,8 +11,6 @@ from alembic import op
 
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 _BOARD = ["assignment_id", "device_class", "before_freeze"]
 _ORDERS = {

@@ -15,8 +15,6 @@ from alembic import op
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 _steps = sa.table(
     "steps", sa.column("id", sa.BigInteger()), sa.column("state"), sa.column("work", sa.LargeBinary()),
