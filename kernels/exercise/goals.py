@@ -17,10 +17,7 @@ def goals(
     totals: Totals,
     own: Mapping[str, int] | None = None,
 ) -> tuple[GoalResult, ...]:
-    """Each goal of the exercise beside what was counted at these sizes.
-
-    own: values that the submission gives to macros itself
-    """
+    """Each goal of the exercise beside what was counted at these sizes."""
     names = exercise.names(tile, sizes, own)
     return tuple(_result(goal, names, totals) for goal in exercise.goals)
 

@@ -9,10 +9,7 @@ from kernels.exercise.model import Exercise
 
 
 def steps(exercise: Exercise, tile: int, own: Mapping[str, int] | None = None) -> dict[str, int]:
-    """For each size, the largest number that it is a multiple of in every case but the ranking's.
-
-    own: values that a submission gives to macros itself
-    """
+    """For each size, the largest number that it is a multiple of in every case but the ranking's."""
     cases = exercise.cases(tile, own)[:-1]
     return {name: math.gcd(*(case.sizes[name] for case in cases)) or 1 for name in exercise.sizes}
 

@@ -176,7 +176,6 @@ class Race:
     """A data race with its surroundings.
 
     name: of the array, or ""
-    lines: of the graded source
     outside: whether the array is in global memory
     tiles: whether it is a shared array of a matrix product
     rows: whether the threads of a block have two indices

@@ -134,7 +134,6 @@ _FILE = BUILT_IN / "tiled" / "solution.cu"
 class DemoSubmission:
     """Hands in, and tells what becomes of it.
 
-    say: takes a line
     pause: waits some seconds; False where everything ends meanwhile
     """
 

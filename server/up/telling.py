@@ -27,7 +27,6 @@ _LONGEST_LAST = 160
 class Teller:
     """Prints whole lines, from any thread.
 
-    write: takes a line
     describe: what else there is to say of a part that is ready
     log: takes what the parts write
     verbose: whether that is printed too

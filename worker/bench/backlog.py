@@ -114,7 +114,6 @@ def work_off(
     cache: folder for what is compiled once
     gpus: where kernels that passed are measured; the caller closes them
     slots: how many check at once; None for as many as a worker has
-    told: told of each submission's end
     """
     if not gpus and any(work.device_class for work in works):
         raise ValueError("there is no GPU to measure on")

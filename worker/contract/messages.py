@@ -151,11 +151,9 @@ class StepMessage:
 class StepResult:
     """How an attempt ended: with a report, with work for a GPU, or with a fault that is not the submission's.
 
-    report: final
     measure: the kernel passed its check, and a GPU has to go on
     fault: why there is neither, in words for staff; "" where there is one
     given_back: nothing is wrong, the worker stops: the step is to be done elsewhere, and this attempt does not count
-    worker: who says so
     seconds: that the step took; busy_ms: how long a GPU was at work for it
     """
 

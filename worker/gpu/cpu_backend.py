@@ -88,7 +88,6 @@ class CpuBackend:
     def __init__(self, compiler: str = "", clock: Clock = by_threads) -> None:
         """Nothing is loaded yet.
 
-        compiler: the version of NVRTC, for the record
         clock: how many ms a launch takes
         """
         self._compiler = compiler

@@ -88,10 +88,7 @@ class CupyBackend:
     """The one GPU that this process sees. It is used for one job; the end of the process gives everything back."""
 
     def __init__(self, compiler: str = "") -> None:
-        """Make the context, take memory, and load what the first launch would otherwise wait for.
-
-        compiler: the version of NVRTC, for the record
-        """
+        """Make the context, take memory, and load what the first launch would otherwise wait for."""
         runtime.setDevice(0)
         runtime.free(0)
         self._driver = _Driver()

@@ -52,7 +52,6 @@ def open_driver(device: str) -> None:
 def warm_up(device: str, compiler: str = "", quiet: Quiet = NOBODY_ELSE) -> Backend:
     """Start the device and load all that a job will need: afterwards nothing can be loaded.
 
-    compiler: the version of NVRTC, for the record
     quiet: in three parts, so that what is timed need not wait for all of them
     """
     child.load_judge()

@@ -40,7 +40,6 @@ class DeviceChild(Child):
         """Start it and return at once.
 
         device: its number by its place on the bus; None for the CPU device
-        wall_seconds: for its job
         quiet: descriptor of the file that keeps starts away from what is timed
         """
         self.environment = environment_for(device)
@@ -102,7 +101,6 @@ class Runner:
         """Start the process and return at once.
 
         device: None for the CPU device behind the same interface
-        wall_seconds: for the whole measurement
         quiet: descriptor of a worker's `quiet_file`, where others start on the device while this one measures
         """
         self._child = DeviceChild(device, prepare.compiler, wall_seconds, quiet)
@@ -214,7 +212,6 @@ class Spares:
         """Begin to start processes and return at once.
 
         ahead: how many are kept waiting
-        wall_seconds: for the measurement of each
         """
         self._device, self._prepare, self._ahead, self._wall_seconds = device, prepare, ahead, wall_seconds
         self._quiet = quiet_file()

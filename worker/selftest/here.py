@@ -21,7 +21,6 @@ class Here:
     """This machine with one of its devices.
 
     gpu: its number; None for the CPU device alone
-    device_class: of that GPU
     """
 
     arch: str

@@ -33,7 +33,6 @@ class SelfTestKernel:
     """One kernel of the test.
 
     what: goes on from "a kernel that"
-    verdict: what it has to be
     tile: None for the exercise's own
     needs_gpu: shows only at a size that no CPU device runs
     """

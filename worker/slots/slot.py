@@ -53,7 +53,6 @@ logger = logging.getLogger("worker.slots.slot")
 class Options:
     """How a slot is called.
 
-    worker: the id of the worker that it belongs to
     device: what its record calls the device that it works with
     gpu: the GPU's number by its place on the bus; None for the CPU device in its place
     tell: the descriptor that its record is written to

@@ -39,7 +39,6 @@ class Options:
     """How a worker runs.
 
     grace_seconds: for steps in work, when it is asked to end
-    environment: of its slots
     cache: folder for what is compiled once
     workplace: MODULE:FACTORY of what does the steps instead, for tests and benches
     heartbeat: beats as long as the worker goes round

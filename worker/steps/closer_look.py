@@ -81,8 +81,6 @@ def look_at(
     """A closer look at a source; at the exercise's own sizes and tile where none are given.
 
     The exercise's own sizes are brought to ones that a tile of the source's own fits.
-
-    light: whether to tell the speed of light
     """
     exercise = task.exercise
     chosen = analysis_tile(exercise, source, task.tile)

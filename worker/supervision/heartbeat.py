@@ -31,7 +31,6 @@ logger = logging.getLogger(__name__)
 class Heartbeat:
     """What a process shows of its rounds.
 
-    file: to touch
     also: what else is to be done with each beat
     tell: descriptor of a supervisor's pipe. A thread beats there until a round has taken STUCK_SECONDS: a stopped
         process falls silent at once, and one that waits for a database does not

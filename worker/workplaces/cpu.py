@@ -43,10 +43,7 @@ class CpuWorkplace:
     kind = StepKind.CHECK
 
     def __init__(self, cache: Path) -> None:
-        """Start nothing yet.
-
-        cache: folder for the compiler's own headers, unpacked when a source first includes one
-        """
+        """Start nothing yet."""
         self.cpu_seconds: dict[str, float] = {}
         self._cache = cache
         self._ahead: SandboxedStages | None = None

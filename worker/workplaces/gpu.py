@@ -58,8 +58,6 @@ class GpuWorkplace:
         device: number of the GPU by its place on the bus; None for the CPU device in its place
         device_class: what results are filed under
         arch: what kernels for it are compiled for, such as "sm_90"
-        cache: folder where the judge's own kernels, compiled, are kept
-        wall_seconds: for one kernel
         """
         self._device, self._device_class, self._arch = device, device_class, arch
         self._cache, self._wall_seconds = cache, wall_seconds
