@@ -23,9 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Keep with each report what was used since the one before it."""
+    """Keep with a test's last report what was used since the one of the test before it."""
     report = yield
-    if not item.config.getoption("seconds"):
+    if call.when != "teardown" or not item.config.getoption("seconds"):
         return report
     now = _now()
     before = item.config.stash.get(_spent, now)
@@ -46,7 +46,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     found: defaultdict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
     for report in reports:
         row = found[str(PurePosixPath(report.nodeid.split("::")[0]).parent)]
-        row[0] += report.when == "call"
+        row[0] += 1
         row[1] += report.seconds[0]
         row[2] += report.seconds[1]
     terminalreporter.section("seconds by folder")
@@ -59,16 +59,17 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _now() -> tuple[float, float]:
     """Processor seconds of this process and all that it started, and the clock."""
-    spent, children = {}, defaultdict(list)
-    for number in map(int, filter(str.isdigit, os.listdir("/proc"))):  # noqa: PTH208
-        with suppress(OSError), open(f"/proc/{number}/stat") as file:  # noqa: PTH123 - a test may replace Path.open
-            fields = file.read().rpartition(")")[2].split()
-            # user and system time, of itself and of children that ended
-            spent[number] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-            children[int(fields[1])].append(number)
-    total, left = 0.0, [os.getpid()]
+    ticks, left = 0, [str(os.getpid())]
     while left:
-        number = left.pop()
-        total += spent.get(number, 0.0)
-        left += children[number]
-    return total, time.monotonic()
+        process = left.pop()
+        with suppress(OSError):
+            # user and system time, of itself and of children that ended
+            ticks += sum(map(int, _read(f"/proc/{process}/stat").rpartition(")")[2].split()[11:15]))
+            for thread in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208
+                left += _read(f"/proc/{process}/task/{thread}/children").split()
+    return ticks / os.sysconf("SC_CLK_TCK"), time.monotonic()
+
+
+def _read(file: str) -> str:
+    with open(file) as opened:  # noqa: PTH123 - a test may replace Path.open
+        return opened.read()
