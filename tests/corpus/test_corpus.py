@@ -24,6 +24,8 @@ FOLDER = Path(__file__).parent
 SEED = "5eed" * 8
 # Blocks of 64, 256 and 1,024 threads.
 TILES = (8, 16, 32)
+# Several blocks in both directions, of which the last are not full.
+ONE_SIZE = "Width=37"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Expected:
     line: int | None = None
     other_line: int | None = None
     also: tuple[int, ...] = ()
+    slow: bool = False
 
     def shown_by(self, finding: Finding) -> bool:
         """Whether the finding points at the mistake."""
@@ -74,15 +77,18 @@ def tiles_of(expected: Expected) -> list[int]:
     return [tile for tile in TILES if tile in exercise_of(expected.exercise).tiles]
 
 
+def launches_of(expected: Expected) -> list[tuple[Expected, int, str | None]]:
+    """A right kernel with each tile and all sizes; before that a slow one with one tile and one size."""
+    tiles = sorted(tiles_of(expected), key=lambda tile: tile != 16)
+    soon = [(expected, tile, ONE_SIZE) for tile in tiles[:1] if expected.slow]
+    return [*soon, *((expected, tile, None) for tile in tiles)]
+
+
 RIGHT_WITH_TILES = first_of_each(
-    [
-        (expected, tile)
-        for expected in RIGHT
-        for tile in sorted(tiles_of(expected), key=lambda tile: tile != 16)
-    ],
+    [each for expected in RIGHT for each in launches_of(expected)],
     lambda each: each[0].name,
-    lambda each: f"{each[0].name}-{each[1]}",
-    "the short suite has each right kernel at one tile",
+    lambda each: "-".join(map(str, filter(None, (each[0].name, *each[1:])))),
+    "the short suite has each right kernel at one tile, and slow ones at one size",
 )
 
 
@@ -93,10 +99,17 @@ def cache(tmp_path_factory):
 
 
 def graded(
-    kind: str, expected: Expected, cache: Path, kept: KeptProcesses, tile: int | None = None
+    kind: str,
+    expected: Expected,
+    cache: Path,
+    kept: KeptProcesses,
+    tile: int | None = None,
+    case: str | None = None,
 ) -> Report:
     source = (FOLDER / kind / f"{expected.name}.cu").read_bytes()
-    job = Job(source, exercise_of(expected.exercise), arch="sm_90", seed=SEED, cache=cache, tile=tile)
+    job = Job(
+        source, exercise_of(expected.exercise), arch="sm_90", seed=SEED, cache=cache, tile=tile, case=case
+    )
     return grade(job, kept.stages())
 
 
@@ -133,7 +146,7 @@ class Graded:
 @pytest.fixture(
     scope="module",
     params=first_of_each(
-        WRONG,
+        sorted(WRONG, key=attrgetter("slow")),
         lambda expected: (expected.exercise, expected.verdict),
         attrgetter("name"),
         "the short suite has one of each exercise and verdict",
@@ -170,10 +183,10 @@ def test_every_finding_stands_at_its_line_of_the_page(wrong):
 
 
 @linux
-@pytest.mark.parametrize("with_tile", RIGHT_WITH_TILES)
-def test_a_right_kernel_is_accepted_without_a_finding(with_tile, cache, kept):
-    expected, tile = with_tile
-    report = graded("right", expected, cache, kept, tile)
+@pytest.mark.parametrize("launch", RIGHT_WITH_TILES)
+def test_a_right_kernel_is_accepted_without_a_finding(launch, cache, kept):
+    expected, tile, case = launch
+    report = graded("right", expected, cache, kept, tile, case)
 
     assert report.verdict is Verdict.ACCEPTED, in_words(report)
     assert not report.findings, in_words(report)
