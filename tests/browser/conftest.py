@@ -1,8 +1,9 @@
-"""A real browser on a real portal. Both are started once in each process that runs tests, when a test first asks."""
+"""A real browser on a real portal, both started when a test first asks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
@@ -15,7 +16,12 @@ from tests.browser.watching import Complaints
 from tests.browser.workbench import Workbench, workbench
 
 
-@pytest.fixture(scope="session")
+def _as_long_as_used(fixture_name: str, config: pytest.Config) -> Literal["module", "session"]:
+    """In the short suite each is used in one file of a process, and would go on working beside all other tests."""
+    return "module" if config.option.markexpr == "not long" else "session"
+
+
+@pytest.fixture(scope=_as_long_as_used)
 def browser() -> Iterator[Browser]:
     """Chromium, without a window."""
     # on two cores with everything else at work, a page may take its time
@@ -24,7 +30,7 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope=_as_long_as_used)
 def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """Everything that `tilelab up --demo` runs. Tests share it: each makes what it changes."""
     with deployed(tmp_path_factory.mktemp("portal") / "data") as running:
