@@ -41,12 +41,13 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests marked `gpu` run with `-m gpu` only: a GPU that is there may be at work for someone else.
 
-    Files with a test that has a time limit of minutes come first, and the browser's and the corpus soon after, by their
-    names: no process is left alone with one of them at the end.
+    Files with a test that has a time limit of minutes come first, the browser's and the corpus soon after, by their
+    names, and those of tests/kernels last: they are short, so no process works alone for long at the end.
     """
     if unsaid := reasons_missing(items):
         raise pytest.UsageError(f"marked `long` without a reason: {', '.join(unsaid)}")
-    items.sort(key=lambda item: not _takes_minutes(item, float(config.getini("timeout"))))
+    usual = float(config.getini("timeout"))
+    items.sort(key=lambda item: (not _takes_minutes(item, usual), item.nodeid.startswith("tests/kernels/")))
     if "gpu" in config.option.markexpr:
         return
     skip = pytest.mark.skip(reason="needs an NVIDIA GPU; `make test-gpu` runs it")
