@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
+import time
 import urllib.error
 import urllib.request
 
@@ -102,6 +103,9 @@ def test_a_wrong_password_is_told_and_the_email_stays(page, portal, complaints):
 
 
 def test_who_tries_too_often_is_told_when_to_try_again(page, portal, newcomer, complaints):
+    left = 600 - time.time() % 600
+    if left < 60:
+        time.sleep(left)  # tries are counted in stretches of ten minutes; all of these are in one
     complaints.allow("422")
     complaints.allow("429")
     page.goto(f"{portal.url}/sign-in")

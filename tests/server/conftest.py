@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from argon2 import PasswordHasher
 
-from server.accounts import service
+from server.accounts import limits, service
 from tests.server.databases import (
     database_url,
     engine,
@@ -47,6 +47,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def kept_apps() -> dict[str, KeptApp]:
     """By the address of their database: to make one takes longer than most tests of a page."""
     return {}
+
+
+@pytest.fixture
+def one_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is counted in stretches of time is all in one of them, though the test may run when another begins."""
+    monkeypatch.setattr(limits.Limit, "window", lambda limit, now: 0)
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ from tests.server.web.signed_in import client_of, stranger
 OLD, NEW = "correct horse", "two green teapots"
 PAGES = ("/account", "/account/password", "/account/sessions", "/account/tokens")
 ONE_DATABASE = ON_SQLITE
+pytestmark = pytest.mark.usefixtures("one_window")
 
 
 def person(portal: Portal, name: str = "ada") -> Person:

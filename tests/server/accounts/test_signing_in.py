@@ -16,6 +16,7 @@ from tests.server.web.signed_in import COOKIE, client_of, stranger
 
 PASSWORD = "correct horse"
 ONE_DATABASE = ON_SQLITE
+pytestmark = pytest.mark.usefixtures("one_window")
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from tests.server.web.signed_in import client_of, stranger
 CODE = "k7qf-m2xp-9d4t"
 NEW = {"code": CODE, "name": "Ada Lovelace", "email": "ada@example.edu", "password": "two green teapots"}
 ONE_DATABASE = ON_SQLITE
+pytestmark = pytest.mark.usefixtures("one_window")
 
 
 @pytest.fixture(autouse=True)

@@ -234,6 +234,7 @@ def test_where_nothing_is_measured_the_device_is_the_cpu(portal: Portal):
     assert "there are: cpu" in portal.post("ada", {"device_class": "h200"}).get_json()["detail"]
 
 
+@pytest.mark.usefixtures("one_window")
 def test_pages_and_programs_count_together(portal: Portal, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(allowance, "SUBMITS", replace(allowance.SUBMITS, count=2))
     ada = client_of(portal, "ada")
