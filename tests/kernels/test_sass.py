@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import time
+from time import process_time
 
 import pytest
 
@@ -140,10 +140,10 @@ def test_a_text_that_is_too_long_is_refused():
     ],
 )
 def test_reading_takes_time_in_proportion(piece):
-    started = time.monotonic()
+    start = process_time()
     with pytest.raises(BadSass):
         read_sass((piece * 200 + "\n") * 500 + piece * 20_000, "K")
-    assert time.monotonic() - started < 2
+    assert process_time() - start < 2
 
 
 SOURCE = """__device__ float get(const float* p, int i) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from kernels.source import LARGEST_SOURCE
@@ -70,11 +72,12 @@ def test_statements_without_braces(text, line, head):
     assert loop_line(text, line) == head
 
 
-@pytest.mark.timeout(10)
 @pytest.mark.parametrize("unit", ["do ", "for(", "{", "for(;;){", "if(a)", "while", "a:goto a;", "else "])
 def test_any_text_has_an_answer(unit):
     text = unit * (LARGEST_SOURCE // len(unit))
+    start = process_time()
     assert loop_line(text, 1) == 1
+    assert process_time() - start < 5
 
 
 def test_findings_that_do_not_end_are_moved_to_their_loop_and_counted_together():
