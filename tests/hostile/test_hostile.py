@@ -72,7 +72,7 @@ def test_a_hostile_source_ends_as_expected_inside_its_limits_and_learns_nothing(
 
     result = outcome_of(SOURCES[name].replace(PLACEHOLDER, str(canary)))
 
-    assert time.monotonic() - started < LIMITS.wall_seconds + 5
+    assert time.monotonic() - started < LIMITS.wall_seconds + 30
     assert CANARY not in repr(result)
     expected = EXPECTED[name]["outcome"]
     if isinstance(result, Compilation):

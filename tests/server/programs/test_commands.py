@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import subprocess
+import termios
 import threading
 import time
 from collections.abc import Callable
@@ -88,7 +89,8 @@ def test_login_asks_at_a_terminal_and_does_not_show_the_token(server: Server, st
     shown = b""
     while b"Token: " not in shown:
         shown += os.read(screen, 4096)
-    time.sleep(0.2)  # the echo goes off after the prompt
+    while termios.tcgetattr(screen)[3] & termios.ECHO:  # it goes off after the prompt
+        time.sleep(0.01)
     os.write(screen, token.encode() + b"\n")
     shown += rest_of(screen)
     assert process.wait(WAITS) == 0, shown

@@ -216,7 +216,7 @@ def test_close_leaves_nothing_whatever_they_do(probe):
     assert list(probe.iterdir())
     waiting.close()
     waiting.close()
-    thread.join(10)
+    thread.join(60)
 
     assert len(ends) == 1
     assert all(map(gone, everyone))

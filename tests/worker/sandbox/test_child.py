@@ -26,7 +26,7 @@ from worker.steps.grading import Job, grade
 pytestmark = linux
 
 ROOT = Path(__file__).resolve().parents[3]
-LIMITS = Limits(wall_seconds=10, cpu_seconds=5, memory_bytes=2**30)
+LIMITS = Limits(wall_seconds=60, cpu_seconds=5, memory_bytes=2**30)
 WITHOUT_CALLS = "from worker.sandbox.confinement import calls; calls.install = lambda: False; "
 WITHOUT_LANDLOCK = (
     "from worker.sandbox.confinement import landlock; landlock.give_up_everything = lambda: 0; "
@@ -135,8 +135,9 @@ def test_what_is_printed_is_no_answer():
 @pytest.mark.parametrize(
     ("action", "arguments", "limits", "kind"),
     [
-        ("sleep", (30,), Limits(wall_seconds=0.3), Failure.TIME),
-        ("spin", (), Limits(cpu_seconds=1), Failure.TIME),
+        # neither ends by itself, nor by the other limit
+        ("sleep", (1000,), Limits(wall_seconds=0.3), Failure.TIME),
+        ("spin", (), Limits(wall_seconds=1000, cpu_seconds=1), Failure.TIME),
         ("allocate", (2**31,), LIMITS, Failure.MEMORY),
         ("exhaust", (), LIMITS, Failure.MEMORY),
         ("large", (2**21,), Limits(response_bytes=2**20), Failure.MEMORY),
@@ -146,10 +147,7 @@ def test_what_is_printed_is_no_answer():
     ],
 )
 def test_every_end_has_its_kind(action, arguments, limits, kind):
-    started = time.monotonic()
-
     assert failure(action, *arguments, limits=limits) is kind
-    assert time.monotonic() - started < 5
 
 
 def test_memory_is_bounded_by_what_can_be_written_and_not_by_what_is_reserved():
@@ -203,9 +201,9 @@ def test_the_detail_of_our_own_fault_says_where():
 
 @pytest.mark.parametrize(("share", "kind"), [(0.0, Failure.ERROR), (0.6, Failure.TIME)])
 def test_what_a_child_was_killed_for_shows_in_the_time_that_it_had_used(share, kind):
-    with ProbeChild(Limits(wall_seconds=60, cpu_seconds=4)) as child:
+    with ProbeChild(Limits(wall_seconds=60, cpu_seconds=3)) as child:
         child.wait_ready()
-        killing = threading.Thread(target=kill_after, args=(child._process.pid, 4 * share))
+        killing = threading.Thread(target=kill_after, args=(child._process.pid, 3 * share))
         killing.start()
         with pytest.raises(SandboxFailure) as raised:
             child.request({"action": "spin", "arguments": []})
