@@ -84,7 +84,13 @@ def test_without_scripts_it_is_a_text_area(browser, bench):
         assert handed_in(page, bench) == "void f();"
 
 
-@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize(
+    "viewport",
+    [
+        pytest.param(WIDE, id="wide"),
+        pytest.param(NARROW, id="narrow", marks=pytest.mark.long("the short suite has it wide")),
+    ],
+)
 def test_it_has_the_colours_of_the_page_and_everybody_can_use_it(page, bench):
     page.goto(lay_out(bench, marks=json.dumps([RACE, SLOW])))
     of = "(element, name) => getComputedStyle(element).getPropertyValue(name)"

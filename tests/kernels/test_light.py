@@ -244,6 +244,7 @@ def _row(each: Measured, width: int, measured: float) -> str:
     )
 
 
+@_LONG
 @linux
 def test_the_page_shows_these_bounds_beside_these_speeds():
     page = (Path(__file__).parents[2] / "docs" / "speed-of-light.md").read_text(encoding="utf-8")

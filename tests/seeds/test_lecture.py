@@ -50,6 +50,7 @@ def test_s0b_a_block_waits_after_loading_and_after_computing():
     assert barriers.expected == barriers.counted == 2 * 3  # three phases
 
 
+@pytest.mark.long("the short suite counts the same in tests/kernels/test_theory.py")
 @pytest.mark.parametrize(("tile", "requests"), [(16, 65_536), (32, 32_768)])
 def test_s0c_memory_accesses_are_n_cubed_by_16_w(tile, requests):
     found = analysed("tiled-square", SQUARE, "--size", "256", "--tile", str(tile), sandboxed=True)

@@ -272,6 +272,7 @@ def test_compiling_and_checking_leave_the_cores_to_what_drives_a_gpu(tmp_path, m
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
+@pytest.mark.long("the short suite has it with one submission, in tests/worker/test_workplace_gpu.py")
 def test_with_the_cpu_device_in_the_gpus_place_every_process_is_a_real_one(tmp_path):
     text = SMALL_TEXT.replace("Width = 72", "Width = 8")
     works = [replace(work(source), exercise=ExerciseText("tiled", text, "")) for source in (SOLUTION, RACY)]

@@ -30,7 +30,7 @@ def grade(tmp_path: Path, source: str, *arguments: str) -> tuple[int, dict[str, 
     return done.returncode, json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("tile", [8, 32])
+@pytest.mark.parametrize("tile", [8, pytest.param(32, marks=pytest.mark.long("the short suite has 8"))])
 def test_the_solution_is_accepted(tmp_path, tile):
     code, report = grade(tmp_path, SOLUTION, "--tile", str(tile))
     assert (code, report["verdict"], report["tile"]) == (Exit.ACCEPTED, "accepted", tile)
@@ -87,6 +87,7 @@ def test_what_the_kernel_prints_changes_no_verdict(tmp_path):
     assert report["printed"] == "W 2\n"
 
 
+@pytest.mark.long("the short suite has kernels without an end in the corpus")
 def test_an_endless_kernel_ends_soon_and_by_count(tmp_path):
     endless = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) { while (Width) P[0] = M[0]; }"
     code, report = grade(tmp_path, endless)

@@ -15,6 +15,8 @@ from server.database.engine import connect
 from server.database.schema import upgrade
 from server.up.data_folder import take
 
+_LONG = pytest.mark.long("starts the command; the short suite has one wrong address of each kind")
+
 UP = (sys.executable, "-P", "-m", "worker.commands", "up", "--port", "0")
 
 
@@ -35,9 +37,9 @@ def refused(*words: str, **environment: str) -> str:
 @pytest.mark.parametrize(
     ("url", "word"),
     [
-        ("mysql://x/y", "postgresql://"),
+        pytest.param("mysql://x/y", "postgresql://", marks=_LONG),
         ("postgresql://tilelab:geheim@127.0.0.1:1/tilelab", "Start it, or correct DATABASE_URL"),
-        ("sqlite:////no/such/folder/tilelab.db", "Make it, or correct DATABASE_URL"),
+        pytest.param("sqlite:////no/such/folder/tilelab.db", "Make it, or correct DATABASE_URL", marks=_LONG),
     ],
 )
 def test_a_wrong_address_of_a_database(tmp_path: Path, url: str, word: str):
@@ -46,7 +48,9 @@ def test_a_wrong_address_of_a_database(tmp_path: Path, url: str, word: str):
     assert "geheim" not in line
 
 
-@pytest.mark.parametrize("url", ["redis://:geheim@127.0.0.1:1/0", "http://127.0.0.1"])
+@pytest.mark.parametrize(
+    "url", ["redis://:geheim@127.0.0.1:1/0", pytest.param("http://127.0.0.1", marks=_LONG)]
+)
 def test_a_broker_that_cannot_be_reached(tmp_path: Path, url: str):
     line = refused("--data", str(tmp_path), REDIS_URL=url)
     assert "REDIS_URL" in line
@@ -59,6 +63,7 @@ def test_a_port_that_is_in_use(tmp_path: Path):
         assert f"port {port} on 127.0.0.1 is in use" in refused("--data", str(tmp_path), "--port", str(port))
 
 
+@_LONG
 def test_an_address_that_is_not_this_machines(tmp_path: Path):
     assert "--host takes another" in refused("--data", str(tmp_path), "--host", "192.0.2.1")
 
