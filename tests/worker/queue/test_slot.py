@@ -233,15 +233,18 @@ def test_an_idle_slot_ends_at_once_when_asked(server, slot):
     assert slot.ended() == 0
 
 
+DIFFERENT = (signal.SIGTERM, signal.SIGINT)
+"""Of two alike, a process that is not run in between gets one."""
+
+
 @pytest.mark.parametrize("signals", [1, 2])
 def test_a_step_that_does_not_end_in_time_is_given_back(server, redis_url, tmp_path, signals):
     grace = "0.5" if signals == 1 else "600"
     with Slot(redis_url, tmp_path, *SCRIPTED, "--grace-seconds", grace) as slot:
         ticket = server.send(message(f"wait {tmp_path / 'never'}"))
         slot.busy(1)
-        for _ in range(signals):
-            slot.send(signal.SIGTERM)
-            time.sleep(0.1)
+        for number in DIFFERENT[:signals]:
+            slot.send(number)
         result = server.record()
         assert (result.ticket, result.report, result.given_back) == (ticket, None, True)
         assert "stops" in result.fault
@@ -253,8 +256,8 @@ def test_a_step_that_does_not_end_in_time_is_given_back(server, redis_url, tmp_p
 def test_the_third_signal_waits_for_nothing(server, slot, tmp_path):
     server.send(message(f"wait {tmp_path / 'never'}"))
     slot.busy(1)
-    for _ in range(3):
-        slot.send(signal.SIGTERM)
+    for number in (*DIFFERENT, signal.SIGTERM):
+        slot.send(number)
         time.sleep(0.05)
     assert slot.ended() in {0, 128 + signal.SIGTERM}
 

@@ -184,7 +184,7 @@ def test_a_slot_whose_redis_is_gone_for_good_ends_when_asked(redis_of_our_own, s
     (tmp_path / "go").touch()
     slot.idle(1)
     slot.send(signal.SIGTERM)
-    slot.send(signal.SIGTERM)
+    slot.send(signal.SIGINT)
     assert slot.ended() == 0
     assert slot.logged("could not be sent")
     with pytest.raises(BrokerUnavailable):
