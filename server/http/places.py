@@ -1,8 +1,8 @@
 """Places for requests that are answered at a time, shared out fairly among those who ask.
 
 Each asker has few places and few requests that wait, however many are sent. When a place comes free, those who wait get
-it by turns, so that a crowd of requests of one waits behind itself. Who took much of the processor rests before the next
-answer, while others ask too.
+it by turns, so that a crowd of requests of one waits behind itself. Who took much of the processor rests before the
+next answer, while others ask too.
 """
 
 from __future__ import annotations

@@ -51,23 +51,23 @@ submissions = Blueprint("submissions", __name__)
 
 logger = logging.getLogger(__name__)
 
-_REFUSALS: dict[type[NotAccepted], tuple[int, str, str, str]] = {
+_REFUSALS: dict[type[NotAccepted], tuple[int, str, str]] = {
     NoSuchAssignment: (
-        404, "no_such_assignment", "There is no such assignment",
+        404, "There is no such assignment",
         " It has another name, or you are not in its course. `assignment` is COURSE/ASSIGNMENT, such as demo/tiled.",
     ),
-    NotOpen: (403, "not_open", "The course is over", ""),
-    Closed: (403, "closed", "The assignment is closed", ""),
-    NoAttemptsLeft: (403, "no_attempts_left", "No attempts are left", ""),
-    TooOften: (429, "too_often", "Too often", ""),
-    DiskFull: (503, "disk_full", "The server is out of disk space", ""),
+    NotOpen: (403, "The course is over", ""),
+    Closed: (403, "The assignment is closed", ""),
+    NoAttemptsLeft: (403, "No attempts are left", ""),
+    TooOften: (429, "Too often", ""),
+    DiskFull: (503, "The server is out of disk space", ""),
     IdempotencyConflict: (
-        409, "key_used", "The Idempotency-Key was used for something else",
+        409, "The Idempotency-Key was used for something else",
         " Send a new key with a new submission, and the old one only with the very same request.",
     ),
 }  # fmt: skip
 _NONE = {404: "There is no such submission, or none that you may see."}
-_INVALID = (422, "invalid", "A field has a value that it cannot have", "")
+_INVALID = (422, "A field has a value that it cannot have", "")
 
 
 @submissions.post("/submissions")
@@ -258,6 +258,6 @@ def _assignment(session: Session, asked: NewSubmission) -> int:
 
 
 def _refusal(error: NotAccepted) -> Refused:
-    status, code, title, more = _REFUSALS.get(type(error), _INVALID)
-    headers = {"Retry-After": str(error.seconds)} if isinstance(error, (TooOften, DiskFull)) else {}
-    return Refused(status, code, title, f"{error}{more}", headers)
+    status, title, more = _REFUSALS.get(type(error), _INVALID)
+    headers = {"Retry-After": str(error.seconds)} if error.seconds else {}
+    return Refused(status, error.code, title, f"{error}{more}", headers)

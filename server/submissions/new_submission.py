@@ -21,9 +21,9 @@ from server.http.problems import Refused
 from server.http.site import site
 from server.submissions import allowance
 from server.submissions.models import Mode
-from server.submissions.source import SubmittedSource, UnusableSource, read_source
 from server.submissions.refusals import DiskFull
 from server.submissions.service import Accepted, HandedIn, accept, find_earlier
+from server.submissions.source import SubmittedSource, UnusableSource, read_source
 
 ASSIGNMENT = r"[a-z0-9][a-z0-9._\-]{0,59}/[a-z0-9][a-z0-9._\-]{0,59}"
 KEY = r"[\x21-\x7e]{1,200}"

@@ -11,36 +11,51 @@ _AT = "{at}"
 class NotAccepted(ValueError):
     """The submission cannot be taken; the text says why, to whoever handed it in.
 
+    code: for programs, one for each kind
+    seconds: until it is worth another try; 0 where time changes nothing
     at: a moment that the text speaks of; it stands there in UTC, and in `told` as the reader writes times
     """
+
+    code = "invalid"
+    seconds = 0
 
     def __init__(self, text: str, at: datetime | None = None) -> None:
         super().__init__(_with(text, at, _in_utc))
         self._text = text
-        self._at = at
+        self.at = at
 
     def told(self, moment: Callable[[datetime], str]) -> str:
-        return _with(self._text, self._at, moment)
+        return _with(self._text, self.at, moment)
 
 
 class NoSuchAssignment(NotAccepted):
     """There is none, or none that this person may see: the two are told alike."""
 
+    code = "no_such_assignment"
+
 
 class NotOpen(NotAccepted):
     """Its course is over."""
+
+    code = "not_open"
 
 
 class Closed(NotAccepted):
     """The last moment for late ones has passed."""
 
+    code = "closed"
+
 
 class NoAttemptsLeft(NotAccepted):
     """All that this person has were used."""
 
+    code = "no_attempts_left"
+
 
 class TooOften(NotAccepted):
-    """A limit that time lifts; seconds: until it is worth another try."""
+    """A limit that time lifts."""
+
+    code = "too_often"
 
     def __init__(self, text: str, seconds: float, at: datetime | None = None) -> None:
         super().__init__(text, at)
@@ -48,8 +63,9 @@ class TooOften(NotAccepted):
 
 
 class DiskFull(NotAccepted):
-    """The server's disk has no room for more; an operator makes some. seconds: until it is worth another try."""
+    """The server's disk has no room for more; an operator makes some."""
 
+    code = "disk_full"
     seconds = 60
 
 
@@ -59,6 +75,8 @@ class UnusableRequest(NotAccepted):
 
 class IdempotencyConflict(NotAccepted):
     """The key was used before, for something else."""
+
+    code = "key_used"
 
 
 def _with(text: str, at: datetime | None, moment: Callable[[datetime], str]) -> str:

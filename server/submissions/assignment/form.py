@@ -23,9 +23,10 @@ TEXT, FILE = "source", "file"
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is wrong with a field. field: TEXT or FILE."""
+    """What is wrong with a field. field: TEXT or FILE; code: for programs, one for each kind."""
 
     field: str
+    code: str
     text: str
 
 
@@ -85,33 +86,39 @@ def _source(text: str) -> SubmittedSource | Mistake:
         with file.stream:
             return _checked(file.read(), FILE, _name(file.filename))
     if not text.strip():
-        return Mistake(TEXT, "There is nothing to hand in yet: write your kernel here, or choose a file.")
+        return Mistake(
+            TEXT, "empty", "There is nothing to hand in yet: write your kernel here, or choose a file."
+        )
     return _checked(text, TEXT, "The text")
 
 
 def _checked(given: str | bytes, field: str, name: str) -> SubmittedSource | Mistake:
     if not given.strip():
-        return Mistake(field, f"{name} is empty.")
+        return Mistake(field, "empty", f"{name} is empty.")
     try:
         source = read_source(given)
         source.content.decode()
     except UnicodeEncodeError:
         return Mistake(
-            field, f"{name} has half a character, which no file can hold. Delete it, or type it anew."
+            field,
+            "half_character",
+            f"{name} has half a character, which no file can hold. Delete it, or type it anew.",
         )
     except UnusableSource as error:
         return Mistake(
             field,
+            "too_large",
             f"{name} has {error.size:,} bytes, and a source may have {byte_size(SOURCE_BYTES)} at most.",
         )
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         return Mistake(
             field,
+            "not_text",
             f"{name} is not text in UTF-8 (line {line:,}). Save it as UTF-8 in your editor, and send it again.",
         )
     if b"\0" in source.content:
-        return Mistake(field, f"{name} is not a source: it has characters that no source has.")
+        return Mistake(field, "not_source", f"{name} is not a source: it has characters that no source has.")
     return source
 
 

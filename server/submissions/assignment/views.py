@@ -27,6 +27,7 @@ from server.submissions.service import HandedIn
 courses = Blueprint("courses", "server.submissions", template_folder="templates", url_prefix="/courses")
 
 _HAND_IN = "courses.hand_in"
+_STATUS: dict[type, int] = {TooOften: 429, DiskFull: 503}
 logger = logging.getLogger(__name__)
 
 
@@ -66,20 +67,15 @@ def hand_in(course: str, name: str) -> Response:
         assignment = assignment_for(session, reader).id
     sent = read_sent()
     if sent.source is None:
-        return _again(reader, sent, 422)
+        return _again(reader, sent)
     handed_in = HandedIn(reader.viewer.id, assignment, sent.source, sent.mode, key=sent.request_key)
     try:
         accepted = submit(handed_in)
     except limits.TooOften as error:
-        return _again(
-            reader, sent, 429, "That was very often. Wait a minute, then send it again.", error.seconds
-        )
-    except TooOften as error:
-        return _again(reader, sent, 429, _told(error, reader), error.seconds)
-    except DiskFull as error:
-        return _again(reader, sent, 503, _told(error, reader), error.seconds)
+        often = TooOften("That was very often. Wait a minute, then send it again.", error.seconds)
+        return _again(reader, sent, often)
     except NotAccepted as error:
-        return _again(reader, sent, 422, _told(error, reader))
+        return _again(reader, sent, error)
     logger.info("accepted submission %s", accepted.submission.public_id)
     return Response(status=303, headers={"Location": f"/submissions/{accepted.submission.public_id}"})
 
@@ -111,7 +107,11 @@ def figure(course: str, name: str, file: str) -> Response:
 
 
 def _page(
-    reader: Reader, *, came_from: str | None = None, sent: Sent | None = None, refused: str = ""
+    reader: Reader,
+    *,
+    came_from: str | None = None,
+    sent: Sent | None = None,
+    refused: NotAccepted | None = None,
 ) -> str:
     """The assignment's page. refused: why what was sent cannot be taken, where that is no mistake in a field."""
     with site().readers.begin() as session:
@@ -135,10 +135,10 @@ def _page(
     )
 
 
-def _again(reader: Reader, sent: Sent, status: int, refused: str = "", seconds: int = 0) -> Response:
-    response = Response(_page(reader, sent=sent, refused=refused), status)
-    if seconds:
-        response.headers["Retry-After"] = str(seconds)
+def _again(reader: Reader, sent: Sent, refused: NotAccepted | None = None) -> Response:
+    response = Response(_page(reader, sent=sent, refused=refused), _STATUS.get(type(refused), 422))
+    if refused is not None and refused.seconds:
+        response.headers["Retry-After"] = str(refused.seconds)
     return response
 
 

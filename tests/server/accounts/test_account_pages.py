@@ -190,7 +190,6 @@ class TestPassword:
         answer = self.change(client)
         assert answer.headers["Location"] == "/account/password?notice=password-changed"
         assert client.session_token != kept
-        assert "Your password is changed" in client.page("/account/password?notice=password-changed")
         assert other.get("/account").status_code == 303
         client.set_cookie("tilelab", kept)
         assert client.get("/account").status_code == 303
@@ -210,7 +209,7 @@ class TestPassword:
     def test_it_takes_the_present_one(self, portal, client):
         answer = self.change(client, present="wrong")
         assert answer.status_code == 422
-        assert "not your present password" in answer.get_data(as_text=True)
+        assert 'id="present-error"' in answer.text
         for _ in range(9):
             self.change(client, present="wrong")
         answer = self.change(client)

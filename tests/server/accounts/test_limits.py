@@ -91,8 +91,8 @@ def test_what_was_counted_long_ago_is_forgotten_of_everybody(made: Sessions) -> 
 
 def test_subjects_name_nobody() -> None:
     for subject in (by_address("192.0.2.7"), by_email("ada@example.edu"), by_both("ada@b.edu", "192.0.2.7")):
-        assert "ada" not in subject
-        assert "192" not in subject
+        assert "ada@" not in subject
+        assert "192." not in subject
     assert by_email(" ADA@example.edu") == by_email("ada@example.edu")
 
 

@@ -137,7 +137,7 @@ def test_too_many_wrong_passwords_wait_also_for_accounts_that_there_are_not(port
         answer = sign_in(client, PASSWORD, email)
         assert answer.status_code == 429
         assert 0 < int(answer.headers["Retry-After"]) <= 600
-        assert "Try again in" in answer.get_data(as_text=True)
+        assert 'data-refused="too_often"' in answer.get_data(as_text=True)
         assert "Set-Cookie" not in answer.headers
     assert sign_in_from(portal, "192.0.2.7").status_code == 303, "their owner is let in from another address"
 

@@ -28,7 +28,7 @@ BOARD = "/courses/gpu/tiled/board/h200"
 
 def lines(page: str) -> list[str]:
     """The text of each line, its cells after one another."""
-    body = page[page.index("<tbody") :]
+    body = page.partition("<tbody")[2]
     rows = re.findall(r"<tr.*?</tr>", body, re.DOTALL)
     return [
         " ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).replace("\N{NO-BREAK SPACE}", " ").split())
@@ -60,9 +60,9 @@ def test_students_see_board_names_and_staff_see_through_them(portal):
 def test_whoever_stands_on_it_reads_as_whom_and_where_to_change_that(portal):
     ranked(portal.course, "ada", 700.0)
     page = client_of(portal, "ada").page(BOARD)
-    assert f"Other students read you here as “{shown_as(portal, 'ada')}”" in page
+    assert shown_as(portal, "ada") in page.partition('id="shown-as"')[2]
     for name, role in (("ben", Role.STUDENT), ("ina", Role.ASSISTANT)):
-        assert "read you here" not in client_of(portal, name, role).page(BOARD)
+        assert 'id="shown-as"' not in client_of(portal, name, role).page(BOARD)
 
 
 def test_a_search_that_ends_keeps_the_order(portal):
@@ -184,7 +184,7 @@ def test_a_name_is_found_and_keeps_its_rank(portal):
     client = client_of(portal, "ada")
     client_of(portal, "ben", pseudonym="Tile Fan")
     assert lines(client.page(f"{BOARD}?q=tile+f"))[0].startswith("2 Tile Fan")
-    assert "Nobody on this board" in client.page(f"{BOARD}?q=ben@example")
+    assert lines(client.page(f"{BOARD}?q=ben@example")) == []
     assert len(lines(client_of(portal, "ina", Role.ASSISTANT).page(f"{BOARD}?q=ben@example"))) == 1
 
 
@@ -236,23 +236,23 @@ def test_what_is_checked_only_shows_who_is_right_since_when_and_never_a_rank(por
     assert "4,000 GFLOPS" in ben
     assert "8,000 GFLOPS" in ada
     assert "modelled" in page
-    assert "Rank" not in page
+    assert 'class="n rank"' not in page
     assert client.get(BOARD).status_code == 404
 
 
 def test_the_open_page_learns_what_happened_since(portal):
     client = client_of(portal, "ada")
     page = client.page(BOARD)
-    assert "Nobody stands here yet" in page
+    assert 'class="empty"' in page
     (state,) = re.findall(r'data-state="([^"]+)"', page)
     ranked(portal.course, "ada", 700.0)
     told = client.get(html.unescape(state)).get_json()
     assert told["final"] is False
-    assert "700" in told["html"]
+    assert "<strong>700" in told["html"]
     seen = f"{html.unescape(state)}?seen={told['digest']}"
     assert client.get(seen).get_json() == {"html": None, "final": False, "digest": told["digest"]}
     ranked(portal.course, "ben", 800.0)
-    assert "800" in client.get(seen).get_json()["html"]
+    assert "<strong>800" in client.get(seen).get_json()["html"]
 
 
 def test_strangers_learn_nothing_and_hostile_addresses_give_the_first_part(portal):

@@ -15,6 +15,7 @@ from kernels.verdict import Finding, Verdict
 from server.courses.models import SOURCE_BYTES, Role
 from server.grading.models import Job, JobState, Result
 from server.grading.reports import pack
+from server.submissions.refusals import Closed, NoAttemptsLeft, TooOften
 from server.submissions.verdicts import update_judged_job
 from tests.server.course import report_for
 from tests.server.databases import ON_SQLITE
@@ -64,28 +65,29 @@ def test_a_form_without_a_key_of_ours_is_handed_in_all_the_same(portal: Portal, 
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "code", "said"),
     [
-        ({"source": " \r\n"}, "nothing to hand in yet"),
-        ({}, "nothing to hand in yet"),
-        ({"source": "x" * (SOURCE_BYTES + 1)}, "65,537 bytes"),
-        ({"source": KERNEL, "file": (b"\xff\xfe_\x00", "C:\\mine.cu")}, "mine.cu is not text in UTF-8 (line 1)"),
-        ({"source": KERNEL, "file": (b"a\n\n\xe4", "mine.cu")}, "(line 3)"),
-        ({"source": KERNEL, "file": (b"", "mine.cu")}, "mine.cu is empty"),
-        ({"source": KERNEL, "file": (b"a\0b", "mine.cu")}, "characters that no source has"),
-        ({"source": KERNEL, "file": (b"x" * 400_000, "mine.cu")}, "400,000 bytes"),
-        ({"source": KERNEL, "file": (b"\xff", "<script>.cu")}, "<script>.cu is not text"),
+        ({"source": " \r\n"}, "empty", ""),
+        ({}, "empty", ""),
+        ({"source": "x" * (SOURCE_BYTES + 1)}, "too_large", "65,537"),
+        ({"source": KERNEL, "file": (b"\xff\xfe_\x00", "C:\\mine.cu")}, "not_text", "UTF-8 (line 1)"),
+        ({"source": KERNEL, "file": (b"a\n\n\xe4", "mine.cu")}, "not_text", "(line 3)"),
+        ({"source": KERNEL, "file": (b"", "mine.cu")}, "empty", "mine.cu"),
+        ({"source": KERNEL, "file": (b"a\0b", "mine.cu")}, "not_source", "mine.cu"),
+        ({"source": KERNEL, "file": (b"x" * 400_000, "mine.cu")}, "too_large", "400,000"),
+        ({"source": KERNEL, "file": (b"\xff", "<script>.cu")}, "not_text", "<script>.cu"),
     ],
     ids=["blank", "nothing", "large", "utf-16", "latin-1", "empty file", "binary", "large file", "odd name"],
 )  # fmt: skip
 @ON_SQLITE
-def test_what_cannot_be_a_source_comes_back_with_what_was_typed(portal: Portal, ada, fields, said):
+def test_what_cannot_be_a_source_comes_back_with_what_was_typed(portal: Portal, ada, fields, code, said):
     given = dict(fields)
     if "file" in given:
         given["file"] = (BytesIO(given["file"][0]), given["file"][1])
     answer = ada.post_form(FORM, mode="rank", **given)
     page = answer.get_data(as_text=True)
     assert answer.status_code == 422
+    assert f'data-mistake="{code}"' in page
     assert said in words(page)
     assert typed(page) == given.get("source", "").replace("\r\n", "\n")
     assert "data-draft-ignored" in page
@@ -108,28 +110,30 @@ def test_text_comes_back_letter_by_letter(portal: Portal, ada: BrowserClient):
 
 
 @pytest.mark.parametrize(
-    ("values", "status", "said"),
+    ("values", "status", "refusal"),
     [
-        ({"attempts": 1}, 422, "You have used your only attempt"),
-        ({"min_interval_seconds": 600}, 429, "The next one is taken in"),
-        ({"closes_at": "past"}, 422, "This assignment closed at"),
+        ({"attempts": 1}, 422, NoAttemptsLeft),
+        ({"min_interval_seconds": 600}, 429, TooOften),
+        ({"closes_at": "past"}, 422, Closed),
     ],
     ids=["attempts", "interval", "closed"],
 )
-def test_a_limit_is_told_with_what_was_typed(portal: Portal, ada: BrowserClient, values, status, said):
+def test_a_limit_is_told_with_what_was_typed(portal: Portal, ada: BrowserClient, values, status, refusal):
     ada.post_form(FORM, source=KERNEL, mode="rank")
     change(portal, **{name: now() - DAY if value == "past" else value for name, value in values.items()})
     answer = ada.post_form(FORM, source="// mine\n", mode="rank")
     page = answer.get_data(as_text=True)
     assert answer.status_code == status
-    assert said in words(page)
+    assert f'data-refusal="{refusal.code}"' in page
     assert ("Retry-After" in answer.headers) == (status == 429)
     assert typed(page) == "// mine\n"
     assert '<a href="#source">below</a>' in page
     if "closes_at" in values:
         assert "<form" not in page.partition("<main")[2], "it can only be copied"
     else:
-        assert said in words(page.partition('id="hand-in"')[2]), "beside the button, too"
+        told = re.search(r'data-refusal="\w+"[^>]*>.*?<p>(.*?) What', page, re.DOTALL)
+        assert told
+        assert told[1] in page.partition('id="hand-in"')[2], "beside the button, too"
     assert len(handed_in(portal)) == 1
 
 
@@ -218,7 +222,7 @@ def test_while_the_disk_is_nearly_full_the_form_comes_back_with_a_sentence(
     assert refused.status_code == 503
     assert int(refused.headers["Retry-After"]) > 0
     assert typed(page) == KERNEL
-    assert "almost no disk space left" in words(page)
+    assert 'data-refusal="disk_full"' in page
     answer = portal.post("ada")
     assert (answer.status_code, answer.get_json(force=True)["code"]) == (503, "disk_full")
     assert portal.client.get("/readyz").get_json(force=True)["code"] == "disk_full"

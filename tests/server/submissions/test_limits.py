@@ -63,11 +63,9 @@ def test_after_the_last_moment_nothing_is_taken_and_the_refusal_says_when_that_w
     change(course, due_at=later(-60), closes_at=later(60))
     assert course.hand_in("ada").submission.created_at == NOW, "late, and taken"
     assert course.hand_in("ada", now=later(60)), "at the last moment"
-    with pytest.raises(Closed, match="closed at 2026-03-02 09:01 UTC") as told:
+    with pytest.raises(Closed, match="2026-03-02 09:01 UTC") as told:
         course.hand_in("ada", now=later(61))
-    assert told.value.told(lambda at: f"{at:%H.%M} in Wien").startswith(
-        "This assignment closed at 09.01 in Wien"
-    )
+    assert " at 09.01 in Wien;" in told.value.told(lambda at: f"{at:%H.%M} in Wien")
     with pytest.raises(Closed):
         course.hand_in("ada", mode=Mode.CHECK, now=later(61))
 
@@ -76,8 +74,9 @@ def test_an_extension_is_its_persons_own(course):
     change(course, due_at=later(-60), closes_at=later(0))
     extend(course, "ada", due_at=later(3600))
     assert course.hand_in("ada", now=later(3600))
-    with pytest.raises(Closed):
-        course.hand_in("bob", now=later(3600))
+    for name, moment in (("bob", later(3600)), ("ada", later(3601))):
+        with pytest.raises(Closed):
+            course.hand_in(name, now=moment)
 
 
 def test_who_has_an_extension_comes_first_when_it_ends(course, made):
@@ -95,11 +94,9 @@ def course_job(session, course: ACourse, name: str) -> int:
 
 def test_attempts_are_used_up_by_the_ranking_alone(course):
     change(course, attempts=2)
-    course.hand_in("ada")
-    course.hand_in("ada", mode=Mode.CHECK)
-    course.hand_in("ada")
-    with pytest.raises(NoAttemptsLeft, match="all of your 2 attempts"):
-        course.hand_in("ada")
+    for mode in (Mode.RANK, Mode.CHECK, Mode.RANK):
+        course.hand_in("ada", mode=mode)
+    assert_used_up(course, Mode.RANK)
     assert course.hand_in("ada", mode=Mode.CHECK)
     assert course.hand_in("bob")
 
@@ -107,10 +104,9 @@ def test_attempts_are_used_up_by_the_ranking_alone(course):
 def test_extra_attempts_are_there_for_whom_they_were_granted(course):
     change(course, attempts=1)
     extend(course, "ada", extra_attempts=1)
-    course.hand_in("ada")
-    course.hand_in("ada")
-    with pytest.raises(NoAttemptsLeft):
+    for _ in range(2):
         course.hand_in("ada")
+    assert_used_up(course, Mode.RANK)
 
 
 def end_by_our_fault(course: ACourse, job: int) -> None:
@@ -162,6 +158,13 @@ def cancelled_once_it_was_checked(course: ACourse, job: int) -> None:
 ONLY_ONE = {Mode.RANK: {"attempts": 1}, Mode.CHECK: {"checks_per_hour": 1}}
 
 
+def assert_used_up(course: ACourse, mode: Mode) -> None:
+    refusal, at = (NoAttemptsLeft, None) if mode is Mode.RANK else (TooOften, later(3600))
+    with pytest.raises(refusal) as told:
+        course.hand_in("ada", mode=mode)
+    assert told.value.at == at
+
+
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize(
     "ends",
@@ -176,8 +179,7 @@ def test_what_says_nothing_about_the_kernel_costs_nothing(course, ends, mode):
     change(course, **ONLY_ONE[mode])
     ends(course, course.job("ada", mode=mode))
     end(course, course.job("ada", mode=mode), Verdict.WRONG_ANSWER)
-    with pytest.raises(NotAccepted, match=r"your only attempt|1 check within an hour"):
-        course.hand_in("ada", mode=mode)
+    assert_used_up(course, mode)
 
 
 def test_what_staff_cancel_once_it_was_checked_costs_nothing(course):
@@ -197,8 +199,7 @@ def test_what_staff_cancel_once_it_was_checked_costs_nothing(course):
 def test_what_is_cancelled_once_a_worker_began_it_costs_as_much_as_any_other(course, ends, mode):
     change(course, **ONLY_ONE[mode])
     ends(course, course.job("ada", mode=mode))
-    with pytest.raises(NotAccepted, match=r"your only attempt|1 check within an hour"):
-        course.hand_in("ada", mode=mode)
+    assert_used_up(course, mode)
 
 
 @pytest.mark.parametrize(("ends", "waits"), [(cancelled_before_its_turn, True), (end_by_our_fault, False)])
@@ -219,9 +220,9 @@ def test_only_so_many_are_kept_of_one_person_in_a_day(course, made):
 
     cancelled_before_its_turn(course, course.job("ada"))
     last = ask(later(60), "last")
-    with pytest.raises(TooOften, match=r"2 submissions within a day.* at 2026-03-03 09:00 UTC") as told:
+    with pytest.raises(TooOften, match="2 submissions") as told:
         ask(later(120))
-    assert told.value.seconds == 24 * 3600 - 120
+    assert (told.value.seconds, told.value.at) == (24 * 3600 - 120, later(24 * 3600))
     assert ask(later(120), "last").submission.id == last.submission.id, "it is kept already"
     assert ask(later(24 * 3600))
 
@@ -246,9 +247,9 @@ def test_checks_have_a_number_for_each_hour(course):
     change(course, checks_per_hour=2)
     course.hand_in("ada", mode=Mode.CHECK)
     course.hand_in("ada", mode=Mode.CHECK, now=later(600))
-    with pytest.raises(TooOften, match=r"2 checks within an hour.*at 2026-03-02 10:00 UTC") as told:
+    with pytest.raises(TooOften, match="2 checks") as told:
         course.hand_in("ada", mode=Mode.CHECK, now=later(1800))
-    assert told.value.seconds == 1800
+    assert (told.value.seconds, told.value.at) == (1800, later(3600))
     assert course.hand_in("ada", now=later(1800)), "handing in is another matter"
     assert course.hand_in("ada", mode=Mode.CHECK, now=later(3600))
     with pytest.raises(TooOften):
@@ -269,8 +270,9 @@ def test_only_so_many_are_under_way_at_a_time(course, made):
 
     ask()
     ask(Mode.CHECK)
-    with pytest.raises(TooOften, match="2 submissions of yours"):
+    with pytest.raises(TooOften) as told:
         ask()
+    assert told.value.at is None, "nobody knows when one is done"
     with made.begin() as session:
         job = session.scalars(select(Job.id)).first()
     end(course, job, Verdict.ACCEPTED)
@@ -376,7 +378,7 @@ def test_no_refusal_points_to_what_is_refused_as_well(course, made):
     assert "hand in now" not in told(Mode.CHECK)
     assert "Checking" not in told(Mode.RANK)
     change(course, checks_per_hour=2)
-    assert "Checking costs none" in told(Mode.RANK)
+    assert "only attempt for this assignment. Checking costs none" in told(Mode.RANK)
     assert "Checking" not in told(Mode.RANK, 2)
     change(course, checks_per_hour=0)
     assert "Checking" not in told(Mode.RANK)

@@ -109,7 +109,7 @@ def test_hints_about_an_attempt_that_is_over_say_nothing():
 
 def test_a_step_that_was_given_back_to_the_queue_says_so():
     lost = replace(CHECK, attempt=1)
-    assert "did not come to an end" in progress_of(replace(JOB, steps=(lost,)), {}).note
+    assert progress_of(replace(JOB, steps=(lost,)), {}).note.startswith("Attempt 1 of 3 ")
 
 
 def test_after_the_check_it_waits_for_a_gpu():
