@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -29,7 +29,14 @@ _LONGEST_TITLE = 200
 
 
 class CourseError(ValueError):
-    """What was asked for a course cannot be; the text says why, to whoever asked."""
+    """What was asked for a course cannot be; the text says why, to whoever asked.
+
+    fields: of what was asked, those that cannot be so
+    """
+
+    def __init__(self, text: str, fields: Iterable[str] = ()) -> None:
+        super().__init__(text)
+        self.fields = tuple(fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +161,7 @@ def assign(
     moment = now or datetime.now(UTC)
     wrong = wrong_terms(session, course, found, given)
     if wrong:
-        raise CourseError(" ".join(wrong.values()))
+        raise CourseError(" ".join(wrong.values()), wrong)
     assignment = Assignment(
         course_id=course.id,
         exercise_id=keep(session, content, None if content.shipped else course.id, moment).id,
@@ -288,7 +295,7 @@ def _in_order(query: Select[Assignment]) -> Select[Assignment]:
 
 def _check_slug(slug: str) -> None:
     if not _SLUG.fullmatch(slug):
-        raise CourseError(_no_slug(slug))
+        raise CourseError(_no_slug(slug), ["slug"])
 
 
 def _no_slug(slug: str) -> str:
@@ -300,5 +307,6 @@ def _no_slug(slug: str) -> str:
 def _title(text: str) -> str:
     line = composed(" ".join(text.split()), _LONGEST_TITLE)
     if not line or len(line) > _LONGEST_TITLE or not line.isprintable():
-        raise CourseError(f"A title is one line of 1 to {_LONGEST_TITLE} characters that can be printed.")
+        text = f"A title is one line of 1 to {_LONGEST_TITLE} characters that can be printed."
+        raise CourseError(text, ["title"])
     return line

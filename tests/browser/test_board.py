@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import re
-
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.filled import Filled
+from tests.browser.noticed import noticed
 from tests.browser.viewports import NARROW, WIDE
 from tests.server.course import later
 from tests.server.standings.results import ranked
@@ -30,9 +29,10 @@ def test_the_own_line_is_pinned_and_a_link_leads_to_its_place(page, site):
     expect(own).to_have_count(1)
     expect(own).to_contain_text("3,120 GFLOPS")
     expect(own).to_contain_text("you")
-    page.get_by_role("link", name="Go to your place").click()
+    to_place = page.locator('#board a[href*="mine=yes"]')
+    to_place.click()
     expect(page.locator("tbody:not(.pinned) tr.own")).to_have_count(1)
-    expect(page.get_by_role("link", name="Go to your place")).to_have_count(0)
+    expect(to_place).to_have_count(0)
 
 
 @pytest.mark.usefixtures("student")
@@ -54,7 +54,7 @@ def test_a_board_is_sorted_searched_and_paged_by_keyboard(page, site):
     search.focus()
     page.keyboard.type("nobody is called so")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Nobody on this board")).to_be_visible()
+    expect(page.locator(".empty")).to_be_visible()
 
 
 @pytest.mark.usefixtures("student")
@@ -84,12 +84,21 @@ def test_a_chart_begins_with_the_page_and_on_a_phone_shows_its_axis_and_its_end(
         assert box["x"] + box["width"] <= NARROW["width"]
 
 
+def attempt(page: Page, number: int, side: str) -> Locator:
+    """The button that picks it for one side of a comparison."""
+    return page.get_by_label(f"Attempt {number} on the {side}")
+
+
+def compare(page: Page) -> None:
+    attempt(page, 2, "left").check()
+    attempt(page, 5, "right").check()
+    page.locator("#compare .actions button").click()
+
+
 @pytest.mark.usefixtures("student")
 def test_any_two_attempts_are_compared_and_a_finding_leads_to_its_line(page, site):
     page.goto(site.url + HISTORY)
-    page.get_by_label("Attempt 2 on the left").check()
-    page.get_by_label("Attempt 5 on the right").check()
-    page.get_by_role("button", name="Compare the two").click()
+    compare(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Attempt 2 beside attempt 5")
     expect(page.locator("del").first).to_have_text("16")
     expect(page.locator("ins").first).to_have_text("32")
@@ -101,9 +110,7 @@ def test_any_two_attempts_are_compared_and_a_finding_leads_to_its_line(page, sit
 @pytest.mark.parametrize("viewport", [NARROW], ids=["narrow"])
 def test_on_a_phone_both_sides_stand_below_each_other(page, site):
     page.goto(site.url + HISTORY)
-    page.get_by_label("Attempt 2 on the left").check()
-    page.get_by_label("Attempt 5 on the right").check()
-    page.get_by_role("button", name="Compare the two").click()
+    compare(page)
     old, new = page.locator("del").first.bounding_box(), page.locator("ins").first.bounding_box()
     assert old["y"] < new["y"]
     assert abs(old["x"] - new["x"]) < 5
@@ -135,8 +142,8 @@ def test_the_one_that_counts_is_chosen_without_a_script(browser, site):
     site.let_in(context, "ada")
     page = context.new_page()
     page.goto(site.url + HISTORY)
-    page.get_by_role("button", name=re.compile("Let this count.*attempt 3")).click()
-    expect(page.get_by_text("This submission counts from now on.")).to_be_visible()
+    page.get_by_role("row").filter(has=attempt(page, 3, "left")).get_by_role("button").click()
+    noticed(page, "chosen")
     expect(page.locator("tr.own")).to_contain_text("2,310 GFLOPS")
     page.goto(site.url + BOARD)
     page.get_by_role("link", name="Of cuBLAS").click()
@@ -151,13 +158,13 @@ def test_attempts_of_two_pages_are_compared_without_a_script(browser, site):
     site.let_in(context, "zoe")
     page = context.new_page()
     page.goto(site.url + HISTORY)
-    page.get_by_label("Attempt 20 on the right").check()
+    attempt(page, 20, "right").check()
     page.get_by_role("button", name="Older").click()
-    expect(page.get_by_label("Attempt 20 on the right")).to_be_checked()
-    page.get_by_label("Attempt 2 on the left").check()
+    expect(attempt(page, 20, "right")).to_be_checked()
+    attempt(page, 2, "left").check()
     page.get_by_role("button", name="Newer").click()
-    expect(page.get_by_label("Attempt 2 on the left")).to_be_checked()
-    page.get_by_role("button", name="Compare the two").click()
+    expect(attempt(page, 2, "left")).to_be_checked()
+    page.locator("#compare .actions button").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Attempt 2 beside attempt 20")
     context.close()
 

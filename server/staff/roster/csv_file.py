@@ -23,6 +23,9 @@ _DELIMITERS = ",;\t"
 _BLANK = f'{_DELIMITERS} "'
 _MOST_PROBLEMS = 100
 
+_Wrong = list[tuple[str, str]]
+"""What is wrong with a line: of each mistake the column and the text."""
+
 
 class Unreadable(ValueError):
     """The file is no roster at all; the text says why."""
@@ -41,10 +44,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a line; line: 0 for the file as a whole."""
+    """What is wrong with a line.
+
+    line: 0 for the file as a whole
+    column: the one with the mistake, where it is one
+    """
 
     line: int
     text: str
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,61 +164,63 @@ def _take(
         return
     # who types a file leaves empty cells at the end of a line out
     given = {name: as_typed(cell.strip()) for name, cell in zip_longest(header, cells, fillvalue="")}
-    wrong: list[str] = []
+    wrong: _Wrong = []
     row = _row(line, given, wrong)
     if row.email in seen:
-        wrong.append(f"{row.email} stands in line {seen[row.email]} already.")
+        wrong.append(("email", f"{row.email} stands in line {seen[row.email]} already."))
     elif row.email:
         seen[row.email] = line
-    problems += [Problem(line, text) for text in wrong]
+    problems += [Problem(line, text, column) for column, text in wrong]
     if not wrong:
         rows.append(row)
 
 
-def _row(line: int, given: dict[str, str], wrong: list[str]) -> Row:
+def _row(line: int, given: dict[str, str], wrong: _Wrong) -> Row:
     """What a line says; all that is wrong with it is added to `wrong`, and then the row is of no use."""
     email = _email(given["email"], wrong)
     name = _name(given["name"], f"The name of {email}" if email else "The name", wrong)
     return Row(line, email, name, _role(given.get("role", ""), wrong), _section(given.get("section"), wrong))
 
 
-def _email(text: str, wrong: list[str]) -> str:
+def _email(text: str, wrong: _Wrong) -> str:
     if not text:
-        wrong.append("The email is missing.")
+        wrong.append(("email", "The email is missing."))
         return ""
     try:
         return normal_email(text)
     except AccountError:
-        wrong.append(f"“{_short(text)}” is no email address.")
+        wrong.append(("email", f"“{_short(text)}” is no email address."))
         return ""
 
 
-def _name(text: str, what: str, wrong: list[str]) -> str:
+def _name(text: str, what: str, wrong: _Wrong) -> str:
     name = one_line(text)
     if not name:
-        wrong.append(f"{what} is missing.")
+        wrong.append(("name", f"{what} is missing."))
     elif len(name) > _LONGEST_NAME or not name.isprintable():
-        wrong.append(f"{what} has to be one line that can be printed, of {_LONGEST_NAME} characters.")
+        text = f"{what} has to be one line that can be printed, of {_LONGEST_NAME} characters."
+        wrong.append(("name", text))
     return name
 
 
-def _role(text: str, wrong: list[str]) -> Role | None:
+def _role(text: str, wrong: _Wrong) -> Role | None:
     if not text:
         return None
     try:
         return Role(text.lower())
     except ValueError:
         known = ", ".join(role.value for role in Role)
-        wrong.append(f"“{_short(text)}” is no role; there are {known}.")
+        wrong.append(("role", f"“{_short(text)}” is no role; there are {known}."))
         return None
 
 
-def _section(text: str | None, wrong: list[str]) -> str | None:
+def _section(text: str | None, wrong: _Wrong) -> str | None:
     if text is None:
         return None
     section = one_line(text)
     if len(section) > LONGEST_SECTION or not section.isprintable():
-        wrong.append(f"A section is one line of at most {LONGEST_SECTION} characters that can be printed.")
+        text = f"A section is one line of at most {LONGEST_SECTION} characters that can be printed."
+        wrong.append(("section", text))
     return section
 
 

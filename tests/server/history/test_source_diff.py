@@ -149,7 +149,7 @@ HOSTILE = {
 @pytest.mark.parametrize("sides", HOSTILE.values(), ids=list(HOSTILE))
 def test_no_two_sources_take_more_than_so_many_steps(sides: tuple[list[str], list[str]]):
     left, right = ("\n".join(side) for side in sides)
-    most = 40 * (len((left + right).split()) + 2_000)
+    most = 60 * (len((left + right).split()) + 2_000)
     _count(lambda: source_diff(left, right), most)
 
 

@@ -53,7 +53,7 @@ def full_course(made: Sessions) -> ACourse:
                               reason="Ada Lovelace was ill", granted_by=teacher))  # fmt: skip
         session.add(RateCount(subject=f"person {ada.id}", action="submit", window=1, count=2))
         note(session, ada, "token.created", "person 1", to="ada@example.edu", text="Dear Ada Lovelace, ...")
-        note(session, None, "job.retried", "job 1", reason="a worker was lost")
+        note(session, None, "job.retried", "job 1", reason="its worker died")
         experiment = Experiment(person_id=teacher, name="Ladder", plan={"of": "Ada Lovelace"}, created_at=NOW)
         session.add(experiment)
         session.flush()

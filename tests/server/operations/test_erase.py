@@ -188,7 +188,7 @@ def test_erasing_is_on_record_and_happens_once(made: Sessions) -> None:
         event = session.scalars(select(AuditEvent).where(AuditEvent.action == "person.erased")).one()
         assert event.subject == f"person {ada}"
         other = session.scalars(select(AuditEvent).where(AuditEvent.action == "job.retried")).one()
-        assert other.detail == {"reason": "a worker was lost"}
+        assert other.detail == {"reason": "its worker died"}
     for number in (ada, 999):
         with pytest.raises(NobodyToErase):
             erase_person(made, number)

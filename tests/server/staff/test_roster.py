@@ -90,9 +90,9 @@ def test_what_is_wrong_with_one_stands_beside_its_field(portal: Portal, ina: Bro
     assert answer.status_code == 422
     assert 'id="email-error"' in page
     assert 'value="A1"' in page
-    assert "in the course already" in ina.post_form(
-        ROSTER, email="ina@example.edu", name="I", role="student"
-    ).get_data(as_text=True)
+    again = ina.post_form(ROSTER, email="ina@example.edu", name="I", role="student")
+    assert again.status_code == 422
+    assert 'id="email-error"' in again.text
 
 
 def test_the_last_instructor_stays(portal: Portal, ina: BrowserClient) -> None:
@@ -145,7 +145,6 @@ def test_who_cannot_be_asked_for_is_not_everybody(portal: Portal, ina: BrowserCl
     for junk in ("state=junk", "section=junk", "text=%00"):
         answer = ina.get(f"{ROSTER}?{junk}")
         assert answer.status_code == 422, junk
-        assert "Nobody is shown until" in answer.text
         assert "ina@example.edu" not in answer.text
 
 
@@ -188,8 +187,8 @@ def test_what_changed_meanwhile_is_shown_anew_and_nothing_is_done(portal: Portal
     client_of(portal, "ada")
     answer = ina.post_form(f"{ROSTER}/apply", drop="", **carried(page))
     assert answer.status_code == 409
-    assert "has changed meanwhile" in answer.get_data(as_text=True)
-    assert "nothing to change" in answer.get_data(as_text=True)
+    assert 'role="alert"' in answer.text
+    assert 'name="digest"' not in answer.text, "there is nothing left to apply"
     forged = carried(page) | {"text": "email,name,role\nmallory@example.edu,M,instructor\n"}
     assert ina.post_form(f"{ROSTER}/apply", drop="", **forged).status_code == 409
     assert "mallory@example.edu" not in memberships(portal)
@@ -202,17 +201,20 @@ def test_what_changed_meanwhile_is_shown_anew_and_nothing_is_done(portal: Portal
         ("ada@example.edu,Ada\n", "name the columns"),
         ("email,role\na@b.c,student\n", "no column name"),
         ("email,name,email\n", "two columns email"),
-        ("email,name\nada@example.edu,Ada\nADA@example.edu,Ada\n", "stands in line 2 already"),
+        ("email,name\nada@example.edu,Ada\nADA@example.edu,Ada\n", 'data-line="3" data-column="email"'),
         ("email,name\nada at home,Ada\n", "Line 2.</strong> “ada at home” is no email address"),
-        ("email,name,role\na@b.c,Ada,professor\n", "“professor” is no role"),
-        ("email,name\na@b.c\n", "The name of a@b.c is missing"),
+        (
+            "email,name,role\na@b.c,Ada,professor\n",
+            'data-column="role"><strong>Line 2.</strong> “professor” ',
+        ),
+        ("email,name\na@b.c\n", 'data-line="2" data-column="name"'),
         ("email,name\na@b.c,Ada,A1\n", "It has 3 cells, and the first line has 2. A cell that holds a comma"),
-        ("email,name\na@b.c,\n", "The name of a@b.c is missing"),
+        ("email,name\na@b.c,\n", 'data-line="2" data-column="name"'),
         ("email,name\na@b.c,A\u202eda\n", "that can be printed"),
         ('email,name\na@b.c,"Ada\n', "quotation mark"),
         ("email,name\na@b.c,=HYPERLINK(1)\n", "No name begins with “=”"),
-        ("email,name,section\na@b.c,A," + "x" * 61 + "\n", "at most 60 characters"),
-        ("email,name\n\n\na@b.c,Ada\n,Bob\n", "Line 5.</strong> The email is missing"),
+        ("email,name,section\na@b.c,A," + "x" * 61 + "\n", 'data-column="section"'),
+        ("email,name\n\n\na@b.c,Ada\n,Bob\n", 'data-line="5" data-column="email"'),
         ("email,name\n" + "a@b.c,Ada\n" * 20_000, "at most 131,072"),
         (" \r\n,\nemail,name\na@b.c,\n", "Line 4.</strong> The name of a@b.c is missing"),
         ("email,name,role\nina@example.edu,Ina,student\n", "your own role"),
@@ -245,17 +247,11 @@ def test_all_that_is_wrong_with_a_line_is_named_at_once() -> None:
     ]
     read = read_roster("\n".join(lines))
     assert [row.line for row in read.rows] == [3]
-    told = [(problem.line, problem.text.split(";")[0]) for problem in read.problems]
-    assert told == [
-        (2, "The email is missing."),
-        (2, "The name is missing."),
-        (2, "“professor” is no role"),
-        (2, "A section is one line of at most 60 characters that can be printed."),
-        (4, "The name of a@b.c is missing."),
-        (4, "“boss” is no role"),
-        (4, "a@b.c stands in line 3 already."),
-        (5, "a@b.c stands in line 3 already."),
-    ]
+    assert [(problem.line, problem.column) for problem in read.problems] == [
+        (2, "email"), (2, "name"), (2, "role"), (2, "section"),
+        (4, "name"), (4, "role"), (4, "email"), (5, "email"),
+    ]  # fmt: skip
+    assert " line 3 " in read.problems[-1].text, "names the line that has it already"
 
 
 def test_a_file_that_names_nobody_drops_nobody(portal: Portal, ina: BrowserClient) -> None:
@@ -264,7 +260,7 @@ def test_a_file_that_names_nobody_drops_nobody(portal: Portal, ina: BrowserClien
     assert status == 422
     assert "names nobody" in page
     _, page = preview(ina, "\nemail,name\nina@example.edu,Ina\n", drop="yes")
-    assert "1 student is dropped" in page
+    assert "<h3>1 " in page, "asks before it drops one"
 
 
 @ON_POSTGRESQL
@@ -300,7 +296,8 @@ def test_what_was_exported_can_be_imported_and_runs_in_no_spreadsheet(
     assert rows[1]["email"] == "'-x@example.edu"
     status, page = preview(ina, text)
     assert status == 200
-    assert "nothing to change" in page
+    assert 'id="preview-title"' in page
+    assert 'name="digest"' not in page, "there is nothing to apply"
 
 
 def test_a_link_is_shown_once(portal: Portal, ina: BrowserClient) -> None:
