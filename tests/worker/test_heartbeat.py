@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -32,7 +33,7 @@ def test_a_beat_is_healthy_and_silence_is_not(tmp_path):
     os.utime(file, (old, old))
     done = checked(file)
     assert done.returncode == 1
-    assert done.stderr.startswith("no heartbeat for 100 s") or done.stderr.startswith("no heartbeat for 10")
+    assert done.stderr.startswith("no heartbeat for 10")
     assert main([str(file), "--seconds", "1000"]) == 0
 
 
@@ -62,7 +63,7 @@ def test_a_supervisor_hears_beats_until_a_round_takes_too_long(monkeypatch):
 def test_no_file_is_no_heartbeat(tmp_path):
     done = checked(tmp_path / "missing")
     assert done.returncode == 1
-    assert "cannot be read (No such file or directory)" in done.stderr
+    assert f"({os.strerror(errno.ENOENT)})" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from kernels.compile.nvrtc import NVRTCUnavailable
+from kernels.exercise.schema import JUDGE_VERSION
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.marks import linux, some_of
@@ -33,7 +34,8 @@ from tests.worker.workplaces import (
 )
 from worker.contract import messages
 from worker.contract.messages import ExerciseText, PackedWork, StepResult
-from worker.sandbox.limits import COMPILE_LIMITS
+from worker.sandbox.limits import COMPILE_LIMITS, Failure
+from worker.steps.checking import FAILURES
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
 from worker.workplaces import cpu as workplace_cpu
@@ -128,12 +130,12 @@ def test_what_the_cpu_device_does_not_know_is_left_to_a_gpu(place):
     ("changes", "words"),
     [
         ({"source": "not base64!"}, "not in base64"),
-        ({"arch": "sm_1"}, "nothing is compiled here for 'sm_1'"),
-        ({"arch": "--help"}, "nothing is compiled here"),
-        ({"tile": 5}, "tiled has no tile 5"),
+        ({"arch": "sm_1"}, "'sm_1'"),
+        ({"arch": "--help"}, "'--help'"),
+        ({"tile": 5}, " tile 5"),
         ({"seed": "0x5"}, "hex digits"),
-        ({"exercise": ExerciseText("tiled", SMALL_TEXT, "0" * 64)}, "the judges are of different versions"),
-        ({"exercise": ExerciseText("tiled", "x", "")}, "this is not TOML"),
+        ({"exercise": ExerciseText("tiled", SMALL_TEXT, "0" * 64)}, f"(here {JUDGE_VERSION})"),
+        ({"exercise": ExerciseText("tiled", "x", "")}, "TOML"),
         ({"exercise": ExerciseText("tiled", f"a = {'[' * 100_000}", "")}, "RecursionError"),
     ],
 )
@@ -147,7 +149,7 @@ def test_a_message_that_cannot_be_worked_on_is_a_fault_with_its_reason(place, ch
 def test_a_step_of_another_kind_is_a_fault(place):
     work = PackedWork(Verdict.ACCEPTED, (), "")
     result = place.do(measure_message(work), WORKER, lambda _: None)
-    assert "a step of the kind measure came to it" in result.fault
+    assert "kind measure" in result.fault
 
 
 def test_a_full_disk_is_a_fault_and_passes(place, monkeypatch):
@@ -159,7 +161,7 @@ def test_a_full_disk_is_a_fault_and_passes(place, monkeypatch):
         place.prepare()
         result = done(place)
         assert result.report is None
-        assert "The sandbox process did not start. ([Errno 28] No space left on device" in result.fault
+        assert f"{FAILURES[Failure.START]} ([Errno 28] " in result.fault
     assert done(place, evidence=False).fault == ""
 
 
@@ -238,8 +240,8 @@ def test_a_fault_in_our_own_code_is_told_in_a_line_and_logged_whole(place, monke
 
 def test_what_is_known_to_go_wrong_is_logged_in_a_line(place, caplog):
     caplog.set_level(logging.WARNING)
-    done(place, arch="sm_1")
-    assert "check: nothing is compiled here" in caplog.text
+    result = done(place, arch="sm_1")
+    assert f"check: {result.fault}" in caplog.text
     assert "Traceback" not in caplog.text
 
 

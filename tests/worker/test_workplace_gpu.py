@@ -34,6 +34,7 @@ from tests.worker.workplaces import (
 from worker.contract.messages import ExerciseText, StepMessage, StepResult, decode, encode, pack_work
 from worker.gpu.judge.code import judge_code
 from worker.sandbox.limits import Failure, SandboxFailure
+from worker.steps.checking import FAILURES
 from worker.steps.grading import Job, grade
 from worker.steps.stages import SandboxedStages
 from worker.workplaces import gpu as workplace_gpu
@@ -155,8 +156,8 @@ def test_a_kernel_that_hangs_is_at_its_time_limit_and_the_next_is_measured(cache
     ("order", "words"),
     [
         (("fail",), "ZeroDivisionError"),
-        pytest.param(("crash",), "A process that grades died.", marks=_LONG),
-        (("numbers", 1), "Another kernel was measured than the one that was checked"),
+        pytest.param(("crash",), FAILURES[Failure.CRASH], marks=_LONG),
+        (("numbers", 1), "Another kernel was measured"),
     ],
 )
 def test_a_process_that_fails_is_a_fault_and_the_next_is_measured(place, checked, probe, order, words):
@@ -174,7 +175,7 @@ def test_a_gpu_that_does_not_start_is_a_fault_until_it_does(place, checked, monk
         place.prepare()
         result = done(place, probing(checked, *NOTHING))
         assert result.report is None
-        assert "The sandbox process did not start." in result.fault
+        assert FAILURES[Failure.START] in result.fault
         assert "ZeroDivisionError" in result.fault
     assert done(place, probing(checked, *NOTHING)).fault == ""
 
@@ -208,7 +209,7 @@ def test_what_is_not_to_be_measured_here_is_a_fault(place, checked, changes, wor
 
 
 def test_a_step_of_another_kind_is_a_fault(place):
-    assert "a step of the kind check came to it" in done(place, check_message()).fault
+    assert "kind check" in done(place, check_message()).fault
 
 
 def test_what_does_not_hold_the_process_with_the_gpu_is_told_beside_the_rest(
@@ -289,4 +290,4 @@ def test_nothing_is_left_of_a_workplace_that_is_closed_at_work(cache, checked, p
 @pytest.mark.parametrize("work", ["", "####", encode(check_message())])
 def test_work_that_cannot_be_read_is_a_fault(place, checked, work):
     message = replace(probing(checked, *NOTHING), measure=work)
-    assert "the work of the measure step cannot be read here" in done(place, message).fault
+    assert "the measure step" in done(place, message).fault

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import pytest
 from tests.marks import linux
 from tests.worker.fleet.watched import Watched, gone, wait_until
 from worker.supervision.keeping import Supervisor
+from worker.supervision.output import code_text
 from worker.supervision.parts import Event, Failure, Part, What
 from worker.supervision.process import TELL
 
@@ -42,7 +44,7 @@ def test_a_part_that_dies_starts_again_and_its_lines_bear_its_name():
         first = pid(watched.wait_for("one started"))
         watched.wait_for("one | here")
         os.kill(first, signal.SIGKILL)
-        watched.wait_for("one died (ended by SIGKILL: here); it starts again in 0.2 s")
+        assert "SIGKILL: here" in watched.wait_for("one died")
         assert pid(watched.wait_for("one started", 2)) != first
         watched.wait_for("one | here", 2)
         watched.process.terminate()
@@ -72,21 +74,20 @@ def test_a_part_that_stops_beating_is_killed_and_starts_again():
 
 def test_the_pauses_grow_while_a_part_keeps_dying():
     with supervising({"name": "one", "command": python("raise SystemExit('no')")}) as watched:
-        watched.wait_for("one died (exit code 1: no); it starts again in 0.2 s")
-        watched.wait_for("one died (exit code 1: no); it starts again in 0.4 s")
-        watched.wait_for("one died (exit code 1: no); it starts again in 0.8 s")
+        for times, pause in enumerate(("0.2 s", "0.4 s", "0.8 s"), 1):
+            assert watched.wait_for("one died (exit code 1: no)", times).endswith(f" {pause}")
 
 
 def test_a_program_that_is_not_there_is_told_and_tried_again():
     with supervising({"name": "one", "command": ["no-such-program"]}) as watched:
-        watched.wait_for("no-such-program: cannot be started (No such file or directory)); it starts again")
+        assert os.strerror(errno.ENOENT) in watched.wait_for("no-such-program: ")
         watched.wait_for("one started", 2)
 
 
 def test_a_folder_that_is_not_there_is_told_and_tried_again(tmp_path):
     table: dict[str, object] = {"name": "one", "command": ["true"], "folder": str(tmp_path / "none")}
     with supervising(table) as watched:
-        watched.wait_for("one died (it was never there", 2)
+        watched.wait_for(f"one died ({code_text(None)}", 2)
 
 
 @linux
@@ -127,20 +128,17 @@ def test_parts_start_after_those_they_need_are_ready_and_end_before_them(tmp_pat
         assert watched.lines.index("tilelab: web ended") < watched.lines.index("tilelab: store ended")
 
 
-def test_a_part_that_does_not_end_is_killed():
-    with supervising({"name": "one", "command": python(STUBBORN), "stop_seconds": 0.5}) as watched:
+@pytest.mark.parametrize(
+    ("patience", "signals"),
+    [(0.5, [signal.SIGTERM]), (1000, [signal.SIGINT, signal.SIGINT])],
+    ids=["its time is over", "a second signal"],
+)
+def test_a_part_that_does_not_end_is_killed(patience, signals):
+    with supervising({"name": "one", "command": python(STUBBORN), "stop_seconds": patience}) as watched:
         watched.wait_for("one | here")
-        watched.process.terminate()
-        assert watched.ends() == 0
-        assert "tilelab: one was killed" in watched.lines
-
-
-def test_a_second_signal_ends_everything_at_once():
-    with supervising({"name": "one", "command": python(STUBBORN), "stop_seconds": 1000}) as watched:
-        watched.wait_for("one | here")
-        watched.process.send_signal(signal.SIGINT)
-        watched.wait_for("stopping")
-        watched.process.send_signal(signal.SIGINT)
+        for each in signals:
+            watched.process.send_signal(each)
+            watched.wait_for("stopping")
         assert watched.ends() == 0
         assert "tilelab: one was killed" in watched.lines
 
@@ -150,7 +148,7 @@ def test_parts_that_wait_for_their_next_start_do_not_hold_up_the_end():
         {"name": "one", "command": ["false"]},
         {"name": "two", "command": python(STAYS), "after": ["one"]},
     ) as watched:
-        watched.wait_for("it starts again in 3.2 s")
+        watched.wait_for(" 3.2 s")
         watched.process.terminate()
         assert watched.ends() == 0
 
@@ -178,7 +176,7 @@ sys.exit(3)
     with supervising(table) as watched:
         watched.wait_for("one is ready")
         seen.touch()
-        watched.wait_for("one died (exit code 3)")
+        assert "exit code 3" in watched.wait_for("one died")
         watched.wait_for("one started", 2)
 
 

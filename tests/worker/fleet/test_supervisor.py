@@ -84,7 +84,7 @@ def test_a_slot_that_is_killed_comes_back_and_its_figures_stay(redis_url, board,
         process = re.search(r"cpu-0 started \(process (\d+)\)", watched.text)
         assert process
         os.kill(int(process[1]), signal.SIGKILL)
-        watched.wait_for("cpu-0 died (ended by SIGKILL")
+        assert "SIGKILL" in watched.wait_for("cpu-0 died")
         server.send(message("ok", 2))
         assert server.record().ticket.job == 2
         assert board.until(lambda it: it.done == 2).failed == 0
@@ -160,7 +160,7 @@ def test_faults_in_a_row_take_the_worker_out_until_it_is_resumed(redis_url, boar
         record = board.state(WorkerState.OUT)
         assert (record.done, record.failed) == (1, 5)
         assert record.reason == "cpu-0 failed 3 times in a row"
-        watched.wait_for("out: cpu-0 failed 3 times in a row. This worker takes no work until")
+        watched.wait_for(f"out: {record.reason}.")
         watched.wait_for("cpu-0 ended")
         server.send(message("ok", 9))
         beat = board.state(WorkerState.OUT).beat
@@ -179,9 +179,7 @@ def test_what_was_handed_in_takes_no_worker_out_that_is_fit(redis_url, board, se
         for job in range(3):
             server.send(message(TOO_LONG, job))
             assert server.record().fault
-        watched.wait_for(
-            "cpu-0 failed 3 times in a row, perhaps because of what was handed in: testing this machine"
-        )
+        watched.wait_for("testing this machine")
         watched.wait_for("this machine is fit", 2)
         server.send(message("ok", 4))
         assert server.record().ticket.job == 4
@@ -195,7 +193,7 @@ def test_it_takes_one_out_that_no_longer_is(redis_url, board, server):
             server.send(message(TOO_LONG, job))
             server.record()
         record = board.state(WorkerState.OUT)
-        assert record.reason == "cpu-0 failed 3 times in a row: no isolation"
+        assert re.fullmatch(r"cpu-0 .* 3 .*: no isolation", record.reason)
         assert watched.process.poll() is None
         board.fleet.want(record.id, Wanted.WORK)
         server.send(message("ok", 4))
@@ -205,7 +203,7 @@ def test_it_takes_one_out_that_no_longer_is(redis_url, board, server):
 def test_a_slot_that_only_dies_takes_the_worker_out_and_says_how(redis_url, board):
     with working(redis_url, faults=3, command=DIES):
         record = board.state(WorkerState.OUT)
-        assert record.reason == "cpu-0 failed 3 times in a row: exit code 1, no library"
+        assert re.fullmatch(r"cpu-0 .* 3 .*: exit code 1, no library", record.reason)
 
 
 def test_a_worker_that_is_out_stays_out_when_redis_forgets_everything(redis_url, board):

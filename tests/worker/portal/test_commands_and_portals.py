@@ -75,12 +75,12 @@ def test_a_page_is_opened_by_the_name_of_its_assignment(hostile: Hostile) -> Non
     for name in ("a1", f"{url}/submissions/a1"):
         assert run("open", name, "--print").stdout == f"{url}/submissions/a1\n"
     neither = line_of(run("open", "tilde", "--print"), 2)
-    assert "tilde: no assignment in your courses has that name, and no submission" in neither
+    assert neither.startswith("tilelab: tilde: ")
     for words in (["status", "zzz"], ["log", "zzz"], ["open", f"{url}/submissions/zzz"]):
         assert line_of(run(*words), 2) == (
             "tilelab: there is no such submission, or it is someone else's; `tilelab status` lists yours.\n"
         )
-    assert "no such assignment" in line_of(run("open", "gpu/none", "--print"), 2)
+    assert "gpu/none" in line_of(run("open", "gpu/none", "--print"), 2)
 
 
 def test_several_open_assignments_are_told_apart_as_the_command_takes_them(
@@ -91,12 +91,11 @@ def test_several_open_assignments_are_told_apart_as_the_command_takes_them(
     says(hostile, "/api/v1/assignments", {"assignments": there})
     both = "COURSE/ASSIGNMENT: gpu/tiled, gpu/again.\n"
     asked = line_of(run("submit", str(tmp_path / "my.cu")), 2)
-    assert asked.endswith(f"several open assignments; say which with --assignment {both}")
-    assert line_of(run("leaderboard"), 2).endswith(f"several open assignments; say which with {both}")
-    told = {"title": "There is no such assignment", "detail": "There is no such assignment in your courses."}
-    hostile.says(told, 404, PROBLEM)
+    assert asked.endswith(f" --assignment {both}")
+    assert line_of(run("leaderboard"), 2) == asked.replace("--assignment ", "")
+    hostile.says({"title": "None", "detail": "None in your courses."}, 404, PROBLEM)
     refused = line_of(run("submit", str(tmp_path / "my.cu"), "-a", "gpu/none"), 2)
-    assert refused == "tilelab: There is no such assignment in your courses.\n"
+    assert refused == "tilelab: None in your courses.\n"
 
 
 def test_an_empty_board_of_another_class_names_the_assignments_own(hostile: Hostile) -> None:
@@ -114,7 +113,7 @@ def test_an_empty_board_of_another_class_names_the_assignments_own(hostile: Host
 def test_no_token_is_asked_for_where_no_portal_is(hostile: Hostile) -> None:
     hostile.says(b"<html>", 200, "text/html")
     assert "is no JSON" in line_of(run("login", hostile.portal.url), 3)
-    assert "cannot be reached" in line_of(run("login", "http://127.0.0.1:1"), 3)
+    assert "http://127.0.0.1:1" in line_of(run("login", "http://127.0.0.1:1"), 3)
     hostile.says({"openapi": "3.1.0"})
     assert "give the token with --token-stdin" in line_of(run("login", hostile.portal.url), 2)
 
@@ -190,11 +189,11 @@ def test_stopping_says_what_became_of_it_and_what_it_cost(hostile: Hostile) -> N
     listed = {**FOUND, "state": "cancelled", "verdict": None, "created_at": "2026-03-01T12:00:00+00:00"}
     says(hostile, MINE, {"submissions": [listed]})
     assert run("status").stdout.splitlines()[1].endswith("stopped")
-    hostile.says({"detail": "Job 1 is done: there is nothing to cancel."}, 409, PROBLEM)
-    assert "nothing to cancel" in line_of(run("cancel", "a1"), 2)
-    assert "is no id of a submission" in line_of(run("cancel", "../me"), 2)
-    hostile.says({"title": "There is no such submission", "detail": "It is someone else's."}, 404, PROBLEM)
-    assert line_of(run("cancel", "a1"), 2) == "tilelab: There is no such submission. It is someone else's.\n"
+    hostile.says({"detail": "Job 1 is done."}, 409, PROBLEM)
+    assert "Job 1 is done" in line_of(run("cancel", "a1"), 2)
+    assert "'../me'" in line_of(run("cancel", "../me"), 2)
+    hostile.says({"title": "None here", "detail": "Somebody's."}, 404, PROBLEM)
+    assert line_of(run("cancel", "a1"), 2) == "tilelab: None here. Somebody's.\n"
 
 
 def test_a_list_that_is_watched_outlasts_a_hiccup(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:

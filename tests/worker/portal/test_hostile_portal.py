@@ -120,7 +120,7 @@ def test_a_token_is_not_sent_on(hostile: Hostile):
 
 
 def test_who_is_away_is_told_from_who_refuses(hostile: Hostile):
-    hostile.says({"detail": "The database is away."}, 503, PROBLEM, Retry_After="7")
+    hostile.says({"detail": "It is away."}, 503, PROBLEM, Retry_After="7")
     error = refusal(hostile)
     assert isinstance(error, NoAnswer)
     assert error.retry_after == 7

@@ -9,7 +9,7 @@ from kernels.rendering.table import percent, table
 from kernels.rendering.text_safety import safe, safe_lines
 from kernels.rendering.text_style import Style
 from kernels.report import Report
-from worker.client.answers import Assignment, Measured, Submission
+from worker.client.answers import Measured, Submission
 from worker.client.errors import Unreadable
 from worker.client.phases import phase
 from worker.commands.device import DEFAULT_ARCH
