@@ -20,7 +20,7 @@ _BY_WIDTH = {
 }  # fmt: skip
 _SAME = {"unsigned int": "int"}
 _WIDTHS = {"float*": "8 bytes", "int": "4 bytes"}
-_UNKNOWN = "a type of your own"
+UNKNOWN = "a type of your own"
 _LONGEST = 2000
 
 _FUNCTION = re.compile(r"_ZL?(\d{1,4})")
@@ -55,7 +55,7 @@ def _widths(ptx: str, entry: str) -> tuple[str, ...]:
     """The parameters by what PTX says of them."""
     start = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", ptx)
     types = _PARAM.findall(start[1]) if start else []
-    return tuple(_BY_WIDTH.get(ctype, _UNKNOWN) for ctype in types)
+    return tuple(_BY_WIDTH.get(ctype, UNKNOWN) for ctype in types)
 
 
 class _Reader:
@@ -69,7 +69,7 @@ class _Reader:
         found: list[str] = []
         while self._text:
             ctype = self._type()
-            found.append(ctype or _UNKNOWN)
+            found.append(ctype or UNKNOWN)
             if ctype is None:
                 break
         return () if found == ["void"] else tuple(found)

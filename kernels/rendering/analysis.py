@@ -18,6 +18,7 @@ from kernels.rendering.text_style import Style
 from kernels.verdict import Finding, Severity
 from kernels.wording import byte_size, plural
 
+FIRST_LOOK = "What to look at first"
 _BOLD, _DIM, _RED, _GREEN = "1", "2", "31;1", "32;1"
 _MOST_FINDINGS = 5
 _AGREES = "agrees"
@@ -111,7 +112,7 @@ def _advice(evidence: Evidence, style: Style) -> list[str]:
         body += textwrap.wrap(
             f"{number}. {safe(advice.text)}", style.width, initial_indent="  ", subsequent_indent="     "
         )
-    return _titled("What to look at first", "", body, style)
+    return _titled(FIRST_LOOK, "", body, style)
 
 
 _NUMBER: Mapping[Kind, Callable[[float], str]] = {

@@ -25,7 +25,7 @@ _MOST_PRINTED = 20
 # A file with a larger share of characters that cannot be read than one in this is no text.
 _UNREADABLE = 5
 
-
+NEXT = "What to try next"
 _RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
 
 
@@ -84,7 +84,7 @@ def _head(report: Report, file: str, style: Style) -> list[str]:
 
 def _advice(report: Report, lines: Sequence[str], style: Style) -> list[str]:
     text = advice_for(report, lines)
-    return [style.paint("What to try next", _BOLD), *style.wrap(text, "  ")] if text else []
+    return [style.paint(NEXT, _BOLD), *style.wrap(text, "  ")] if text else []
 
 
 def _warnings(report: Report, style: Style) -> list[str]:

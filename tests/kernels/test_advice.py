@@ -48,9 +48,9 @@ RACY = [
     ("element", "message", "words"),
     [
         ("Mds[0][0]", "a and b both write it in line 1", "threadIdx.y"),
-        ("Mds[0][0]", "a reads it in line 1, and b writes it; no `__syncwarp()` between", "`__syncwarp()`"),
+        ("Mds[0][0]", "a reads, b writes; no `__syncwarp()` between", "`__syncwarp()`"),
         ("Mds[0][0]", "a reads it, and b copies asynchronously to it", "__pipeline_wait_prior"),
-        ("Mds[0][0]", "a reads it, and b writes it; no `__syncthreads()` between", "A tile needs two"),
+        ("Mds[0][0]", "a reads, b writes; no `__syncthreads()` between", "A tile needs two"),
         ("P[0][0]", "a atomically updates it, and b writes it", "another launch"),
         ("total", "a reads it, and b writes it", "__threadfence"),
     ],

@@ -64,7 +64,7 @@ def test_an_entry_may_leave_out_what_most_devices_share():
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('cc = "8.6"', 'cc = "8.5"', r"mine: cc '8\.5' is not one of 5\.0, "),
+        ('cc = "8.6"', 'cc = "8.5"', r"mine: cc '8\.5' .* 5\.0, "),
         ('cc = "8.6"', "cc = 8.6", r"mine: cc is text in quotes, not 8\.6"),
         ("multiprocessors = 10", "multiprocessors = 10.5", r"mine: multiprocessors is a whole number, not 10\.5"),
         ("multiprocessors = 10", "multiprocessors = true", "mine: multiprocessors is a whole number, not True"),

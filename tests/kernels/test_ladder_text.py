@@ -70,7 +70,7 @@ def test_a_cube_has_one_size_and_other_products_have_none():
     [
         None,
         measurement(gflops=None),
-        measurement(ranked=False, remarks=("It is faster than memory allows.",)),
+        measurement(ranked=False, remarks=("Too fast.",)),
     ],
     ids=["no GPU", "no product", "not ranked"],
 )

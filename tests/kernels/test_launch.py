@@ -73,7 +73,7 @@ def test_other_comments_are_no_launch_comments(comment):
         ),
         ("!tilelab grid=(ceil(Width/16, ceil(Width/16)) block=(16,16)", "a `(` is not closed"),
         ("!tilelab block=16,16", "put parentheses around the numbers, as in `block=(16,16)`"),
-        ("!tilelab tile=", "`tile=` needs a number or a constant of your file"),
+        ("!tilelab tile=", "`tile=` needs a number"),
         ("!tilelab block=(16,16)) grid=(1,1)", "block=`(16,16))`"),
         ("!tilelab shared=(1,2)", "`)` was expected"),
         ("!tilelab grid=(Width/32.5, 1)", "cannot be read as an integer expression"),
@@ -95,9 +95,7 @@ def test_a_malformed_comment_says_what_was_expected(comment, reason):
 
 def test_an_unknown_name_lists_the_known_ones():
     rule = RULE.override(parse_launch_comment("!tilelab grid=(Width/TW, 1)", 4))
-    with pytest.raises(
-        LaunchError, match="`TW` is not known here; the names known are: TILE_WIDTH, Width"
-    ) as caught:
+    with pytest.raises(LaunchError, match=r"`TW` .*: TILE_WIDTH, Width") as caught:
         rule.resolve({"Width": 8, "TILE_WIDTH": 16})
     assert caught.value.line == 4
 

@@ -162,28 +162,30 @@ def test_a_number_that_did_not_settle_says_so():
 
 def test_too_few_repeats_have_no_interval():
     few = of_measurement(repeats=5, settled=False)
-    assert "  Median of 5 repeats: 2.112 ms; all of them 8,126-8,142 GFLOPS. That is not yet" in few
+    assert "  Median of 5 repeats: 2.112 ms; all of them 8,126-8,142 GFLOPS. " in few
     one = of_measurement(repeats=1, settled=False)
     assert "  A single repeat: 2.112 ms. It took all the time that there is for repeats.\n" in one
     assert "8,126" not in one
 
 
 def test_what_keeps_it_from_a_ranking_is_said_in_words():
-    told = of_measurement(ranked=False, remarks=("It is faster than memory allows", "The clock moved."))
-    assert (
-        "Not ranked: this result stands on no leaderboard. It is faster than memory allows. The clock moved."
-        in told
-    )
+    told = of_measurement(ranked=False, remarks=("Too fast", "The clock moved."))
+    assert "Not ranked: this result stands on no leaderboard. Too fast. The clock moved." in told
     assert "Note: the clock moved." in of_measurement(remarks=("the clock moved",))
     assert "anked" not in text()
 
 
-def test_measured_counted_and_modelled_are_told_apart():
-    lines = text().partition("Which limit binds\n")[2].partition("\n\n")[0].splitlines()
-    by_kind: dict[str, list[str]] = {}
-    for line in lines:
+def binding(told: str) -> dict[str, list[str]]:
+    """What is told of what binds, by where it comes from."""
+    found: dict[str, list[str]] = {}
+    for line in told.partition("Which limit binds\n")[2].partition("\n\n")[0].splitlines():
         kind, _, words = line.strip().partition(": ")
-        by_kind.setdefault(kind, []).append(words)
+        found.setdefault(kind, []).append(words)
+    return found
+
+
+def test_measured_counted_and_modelled_are_told_apart():
+    by_kind = binding(text())
     assert list(by_kind) == ["modelled", "measured against modelled", "counted"]
     assert by_kind["counted"] == [
         "missing in the checklist below: Coalesced global accesses (partly), Thread coarsening."
@@ -211,22 +213,22 @@ def test_what_keeps_one_more_block_out_is_told_where_there_is_room_for_one():
 @pytest.mark.parametrize("other", [light(device="NVIDIA T4"), light(width=300)], ids=["device", "size"])
 def test_of_a_bound_for_something_else_only_the_limit_is_told(other):
     told = text(evidence=evidence(other))
-    assert "measured against modelled" not in told
+    assert list(binding(told)) == ["modelled", "counted"]
     assert "16,361" not in told
     size, device = other.sizes["Width"], other.device
     assert f"  modelled: what binds at Width={size} on {device}: Load/store units.\n" in told
 
 
 def test_where_nothing_takes_time_no_bound_is_told():
-    assert "binds at" not in text(evidence=evidence(light(milliseconds=0.0)))
+    found = binding(text(evidence=evidence(light(milliseconds=0.0))))
+    assert list(found) == ["modelled", "counted"]
+    assert len(found["modelled"]) == len(binding(text())["modelled"]) - 1
 
 
 def test_a_bound_at_another_size_than_the_ranking_is_set_against_the_time_there():
     told = text(evidence=evidence(light(milliseconds=0.00352, width=256)))
-    assert (
-        "measured against modelled: at Width=256 this kernel took 0.0123 ms, 28.6 % of that speed of light. "
-        "At Width=2048 the bound is another.\n"
-    ) in told
+    assert ("measured against modelled: at Width=256 this kernel took 0.0123 ms, 28.6 % of ") in told
+    assert "At Width=2048 the bound is another.\n" in told
 
 
 def test_a_run_that_beats_its_bound_is_said_to_do_so():
@@ -245,7 +247,7 @@ def test_what_a_device_does_not_tell_is_left_out():
     )
     assert made_with(busy_ms=139.2).endswith("; the device was at work for 139 ms.")
     unknown = by_driver("1.0", 256, 8, registers=0, shared_static=0)
-    assert "fit on an SM at once: 64 warps.\n" in text(measured_occupancy=unknown)
+    assert ": 64 warps.\n" in text(measured_occupancy=unknown)
 
 
 def test_what_nobody_checked_is_said():

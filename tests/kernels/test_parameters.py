@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.compile.parameters import mismatch
+from kernels.compile.parameters import UNKNOWN, mismatch
 
 EXPECTED = ("float*", "float*", "float*", "int")
 
@@ -32,8 +32,8 @@ def test_an_exercise_may_promise_not_to_write():
         ("_Z1KPKfS0_S_i", ("const float*", "const float*", "const float", "int")),
         ("_Z1K1VPS_S0_RKi", ("V", "V*", "V*", "const int&")),
         ("_Z1Kv", ()),
-        ("_Z1KPFviEi", ("a type of your own",)),
-        ("_Z1KPfS9_", ("float*", "a type of your own")),
+        ("_Z1KPFviEi", (UNKNOWN,)),
+        ("_Z1KPfS9_", ("float*", UNKNOWN)),
         ("_Z1K", ()),
     ],
 )
@@ -47,7 +47,7 @@ def test_other_lists_are_shown_as_they_are(entry, found):
         (".param .u64 K_0, .param .u64 K_1, .param .u64 K_2, .param .u32 K_3", None),
         (".param .u64 .ptr .align 1 K_0, .param .u64 K_1, .param .u64 K_2, .param .u32 K_3", None),
         (".param .u64 K_0, .param .f64 K_1", ("8 bytes", "double")),
-        (".param .align 4 .b8 K_0[8]", ("a type of your own",)),
+        (".param .align 4 .b8 K_0[8]", (UNKNOWN,)),
         ("", ()),
     ],
 )

@@ -143,7 +143,7 @@ def test_a_launch_comment_may_name_the_tile():
             2,
             "second launch comment here; the first is on line 1",
         ),
-        ("\n\n//!tilelab blok=(8,8)\n", 3, "`blok` is not one of"),
+        ("\n\n//!tilelab blok=(8,8)\n", 3, "`blok` is not"),
         ("//!tilelab tile=Width\n", 1, "`Width` isn't one"),
         ("//!tilelab tile=500\n", 1, "The tile is 500 here"),
     ],

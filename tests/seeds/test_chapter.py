@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.phases.views import block_header, block_rows
+from kernels.rendering.analysis import FIRST_LOOK
 from kernels.verdict import Verdict
 from tests.seeds.course import Analysed, analysed, changed, graded, outcomes, solution, starter, tilelab_says
 
@@ -145,7 +146,7 @@ def test_s4e_which_accesses_to_shared_memory_have_bank_conflicts(foo, name, part
 
 def test_s4e_the_text_points_at_those_three_and_at_no_other():
     text = tilelab_says("analyze", FOO, "-e", "foo-kernel").stdout
-    first = " ".join(text[text.index("What to look at first") : text.index("Line by line")].split())
+    first = " ".join(text[text.index(FIRST_LOOK) : text.index("Line by line")].split())
     for said in ("reads c uncoalesced", "writes e uncoalesced", "reads bc_s with 4-way bank conflicts"):
         assert said in first
     assert first.count("Line ") == 3
