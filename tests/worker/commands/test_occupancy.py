@@ -29,39 +29,6 @@ def found(*arguments: str) -> dict[str, Any]:
     return read
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "give a FILE, or --threads and --registers"),
-        (["--threads", "256"], "--registers is missing"),
-        (["nope.cu"], "no such file"),
-        ([*FIGURES, "--cc", "4.2"], "known are 5.0, 5.2, 5.3"),
-        ([*FIGURES, "--device", "abacus"], "h200"),
-        ([*FIGURES, "--device", "t4", "--cc", "8.6"], "give one of --cc and --device"),
-        ([*FIGURES, "--shared", "-1"], "at least 0"),
-        ([*FIGURES, "--threads", "99999999"], "at most 1,048,576"),
-        ([*FIGURES, "--tile", "16"], "--tile needs a FILE"),
-        ([*FIGURES, "--exercise", "naive"], "--exercise needs a FILE"),
-        ([*FIGURES, "--dynamic", "4", "--shared-per-block", "T"], "leave one out"),
-        ([*FIGURES, "--shared-per-block", "2*4*X"], "`X` is not known here"),
-        ([*FIGURES, "--shared-per-block", "T/(T-1)"], "divides by zero"),
-        ([*FIGURES, "--shared-per-block", "100-T"], "for 101 threads it is -1 bytes"),
-        ([SOLUTION, "--threads", "256"], "--threads goes without FILE"),
-        ([SOLUTION, "--barriers", "1"], "--barriers goes without FILE"),
-        ([SOLUTION, "--cc", "5.0"], "the compiler knows 7.5 and newer"),
-        ([SOLUTION, "--exercise", "nope"], "tiled-square"),
-        ([SOLUTION, "--tile", "5"], "2, 4, 8, 16, 32"),
-    ],
-)
-def test_wrong_use_is_one_line_and_exit_code_2(arguments, words):
-    result = run(*arguments)
-    assert result.exit_code == Exit.WRONG_USE, result.output
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1
-    assert words in lines[0]
-    assert result.stdout == ""
-
-
 @pytest.mark.parametrize("cc", LIMITS)
 def test_s3b_any_compute_capability_can_be_asked_for(cc):
     answer = found(*FIGURES, "--shared", "2048", "--cc", cc)
