@@ -1,0 +1,38 @@
+"""The advice on a race is chosen by words of its sentence, so it is tried with the sentences that the device writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.launch import Launch
+from kernels.report import Report
+from kernels.report.advice import advice_for
+from kernels.verdict import Verdict
+from tests.kernels.device.kernels import HEAD, THREAD
+from tests.kernels.device.observers.test_races_with_copies import COPY_AND_READ
+
+ONE_CELL = f"{HEAD} {{ {THREAD} __shared__ float cell; cell = t; __syncthreads(); P[t] = cell; }}"
+NEIGHBOUR = f"{HEAD} {{ {THREAD} __shared__ float tile[64]; tile[t] = t; P[t] = tile[t ^ 1]; }}"
+REVERSED = NEIGHBOUR.replace("t ^ 1", "63 - t")
+
+
+@pytest.mark.parametrize(
+    ("text", "block", "words"),
+    [
+        (
+            COPY_AND_READ.replace("WAIT", "99").replace("BARRIER", "0"),
+            (64, 1, 1),
+            "`__pipeline_wait_prior(0)`",
+        ),
+        (ONE_CELL, (64, 1, 1), "its own cell, or"),
+        (ONE_CELL, (16, 4, 1), "`threadIdx.y`"),
+        (NEIGHBOUR, (64, 1, 1), "`__syncwarp()`"),
+        (REVERSED, (64, 1, 1), "`__syncthreads()`"),
+    ],
+    ids=["copy", "one cell", "one cell of rows", "in a warp", "across warps"],
+)
+def test_a_race_as_the_device_tells_it_gets_its_advice(device, text, block, words):
+    found = device.run(text, block=block, n=64).findings
+    launch = Launch((1, 1, 1), block, 0)
+    report = Report(Verdict.DATA_RACE, "", "tiled", "cpu", "sm_90", 16, findings=found, launch=launch)
+    assert words in advice_for(report, text.splitlines())
