@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernels.judging.compare import NEVER_WRITTEN, POISON, Product, mismatch, show, wrong_elements
+from kernels.judging.compare import NEVER_WRITTEN, POISON, Product, Transposed, mismatch, show, wrong_elements
 from kernels.judging.diagnosis import diagnose
 from kernels.judging.inputs import Expected
 
@@ -96,6 +96,17 @@ def test_the_place_is_named(change, words):
         return result
 
     assert words in text(product_of(37, changed))
+
+
+@pytest.mark.parametrize("shape", [(32, 40), (40, 32)])
+def test_a_transpose_with_partial_tiles_gets_its_place_alone(shape):
+    given = np.arange(1.0, 1281.0).reshape(shape)
+    expected = Expected(given.T, np.zeros(given.T.shape))
+    actual = given.T.astype(np.float32)
+    actual[3, 5] += 1
+    output = Transposed(given, expected, actual, TILE, ("from", "to"))
+    found = diagnose(output, wrong_elements(actual, expected))
+    assert [diagnosis.key for diagnosis in found] == ["one single element"]
 
 
 def test_an_output_that_is_wrong_everywhere_gets_no_made_up_reason():

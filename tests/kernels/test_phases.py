@@ -274,7 +274,12 @@ def test_s2c_work_of_two_blocks_of_8x8(tile):
     ],
 )
 def test_every_product_of_a_right_kernel_is_followed_to_its_element(name):
-    table = table_of(right(name), {"square": "tiled-square"}.get(name.split("_")[0], name.split("_")[0]))
+    assert_followed(
+        table_of(right(name), {"square": "tiled-square"}.get(name.split("_")[0], name.split("_")[0]))
+    )
+
+
+def assert_followed(table: PhaseTable) -> None:
     for row in range(4):
         for column in range(4):
             found = [
@@ -282,6 +287,22 @@ def test_every_product_of_a_right_kernel_is_followed_to_its_element(name):
             ]
             assert set(found) == products(row, column, 4)
             assert len(found) == 4
+
+
+def test_two_values_in_one_register_are_followed():
+    text = right("square_column_of_float2")
+    for old, new in (
+        ("float2 Ms", "unsigned long long Ms"),
+        ("Ms[ty][tx] =", "float2 both ="),
+        (
+            "Ns[ty][tx] =",
+            'asm("mov.b64 %0, {%1, %2};" : "=l"(Ms[ty][tx]) : "f"(both.x), "f"(both.y)); Ns[ty][tx] =',
+        ),
+        ("m = Ms[ty][k]", "m = reinterpret_cast<float2&>(Ms[ty][k])"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    assert_followed(table_of(text))
 
 
 def test_what_is_taken_away_is_not_said_to_be_added():

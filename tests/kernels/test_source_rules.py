@@ -72,6 +72,11 @@ def test_words_of_host_code_in_comments_strings_and_names_are_fine():
     )
 
 
+@pytest.mark.parametrize("end", ["std", "std ::"])
+def test_a_file_may_end_within_a_name(end):
+    taken(KERNEL + end)
+
+
 # --- Includes
 
 

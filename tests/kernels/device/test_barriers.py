@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernels.device import Schedule
+from kernels.device.ptx.constructs import waiting_place
+from kernels.device.ptx.module import Instruction
 from kernels.verdict import Verdict
 from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
 
@@ -190,6 +192,20 @@ def test_a_shuffle_with_a_missing_lane(device):
         {line(text, "shuffle"), line(text, "barrier")},
     )
     assert "all threads of the warp named in the mask must reach `__shfl_xor_sync()`" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("opcode", "place"),
+    [
+        ("bar.warp.sync", "__syncwarp()"),
+        ("shfl.sync.down.b32", "__shfl_down_sync()"),
+        ("vote.sync.ballot.b32", "__ballot_sync()"),
+        ("match.any.sync.b32", "__match_any_sync()"),
+        ("redux.sync.add.s32", "__reduce_add_sync()"),
+    ],
+)
+def test_a_place_to_wait_has_its_name_in_cuda(opcode, place):
+    assert waiting_place(Instruction(opcode, (), None, None)) == f"`{place}`"
 
 
 def test_lanes_that_have_exited_are_not_missed(device):

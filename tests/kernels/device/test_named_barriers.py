@@ -114,6 +114,22 @@ def test_blocks_that_use_a_barrier_in_different_ways(device):
     assert device.output(text, grid=2, block=64, n=128) == wanted
 
 
+@schedules
+def test_barrier_0_of_a_part_of_the_block_frees_another_one(device, schedule):
+    text = f"""{SYNC}{ARRIVE}{HEAD} {{
+  {THREAD}
+  if (t < 64)
+    for (int i = 0; i < 2; ++i) {{
+      if (t < 32) ARRIVE(1, 64);
+      else SYNC(1, 64);
+      SYNC(0, 64);
+    }}
+  P[t] = t;
+}}"""
+
+    assert device.output(text, block=96, n=96, schedule=schedule) == [*range(96)]
+
+
 # -- what goes wrong --------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.verdict import Verdict
-from tests.kernels.device.kernels import HEAD, THREAD, line, only
+from tests.kernels.device.kernels import HEAD, THREAD, example, line, only
 
 ALL = "0xffffffffu"
 RANGE = range(32)
@@ -92,6 +92,18 @@ def test_a_shuffle_from_a_thread_that_takes_no_part_gives_nothing(device):
         line(text, "shuffle"),
         1,
     )
+
+
+def test_a_shuffle_names_a_thread_that_takes_part(device):
+    text = f"""{HEAD} {{
+  {THREAD}
+  float v = M[t];
+  if (v >= 16)
+    v = __shfl_up_sync(0xffff0000u, v, 1);
+  P[t] = v;
+}}"""
+
+    assert example(only(device.run(text))).threads == ((16, 0, 0),)
 
 
 def test_the_last_warp_may_be_part_of_one(device):

@@ -150,6 +150,15 @@ def test_a_token_expires(made: Sessions, ada: Person) -> None:
     assert whose(made, token, NOW + timedelta(hours=24)) is None
 
 
+def test_the_tokens_that_still_work_are_listed(made: Sessions, ada: Person) -> None:
+    day = timedelta(days=1)
+    with made.begin() as session:
+        service.create_token(session, ada, "laptop")
+        service.create_token(session, ada, "phone", lifetime=day)
+        service.create_token(session, ada, "expired", lifetime=day, now=datetime.now(UTC) - 2 * day)
+        assert {token.name for token in service.good_tokens(session, ada.id)} == {"laptop", "phone"}
+
+
 def test_tokens_are_revoked(made: Sessions, ada: Person) -> None:
     with made.begin() as session:
         laptop, phone = (service.create_token(session, ada, name) for name in ("laptop", "phone"))

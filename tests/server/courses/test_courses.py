@@ -192,6 +192,11 @@ def test_what_cannot_be_set(made: Sessions, course: Course, exercise, terms, fie
     assert words in str(raised.value)
 
 
+def test_a_title_has_200_characters_at_most(made: Sessions, course: Course) -> None:
+    with made.begin() as session:
+        service.create_assignment(session, course, "tiled", Terms(title="x" * 200))
+
+
 def test_an_assignment_has_a_name_of_its_own_in_its_course(made: Sessions, course: Course) -> None:
     with made.begin() as session:
         service.create_assignment(session, course, "tiled")

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from kernels.compile.diagnostics import Diagnostic
-from kernels.evidence import Evidence, Extent
+from kernels.evidence import Evidence, Extent, Light
 from kernels.launch import Launch
 from kernels.report import Report, to_json
 from kernels.verdict import Finding, Severity, Verdict
 from server.grading.figures import figures
+from server.grading.report_reading import read_report
 from server.grading.reports import ReportError, pack, unpack
 
 PLAIN = Report(Verdict.DATA_RACE, "Two threads.", "tiled", "cpu", "sm_90", 16, seed="5eed")
@@ -69,6 +70,19 @@ def test_what_cannot_be_made_small_enough_is_refused():
 def test_what_is_no_report_is_told(kept):
     with pytest.raises(ReportError):
         unpack(kept)
+
+
+def test_numbers_of_a_report_of_a_later_version_keep_their_types():
+    light = Light("h200", {"Width": 64}, (), "fp32", 1.0, 2.0)
+    finding = Finding(Verdict.DATA_RACE, "Two threads write.", line=3)
+    report = heavy(findings=(finding,), evidence=Evidence(light=(light,)))
+    plain = to_json(report) | {"later": True}
+    plain["evidence"]["light"][0]["gflops"] = 2
+    found = read_report(plain, Verdict.DATA_RACE)
+    assert found == report
+    assert isinstance(found.findings[0].line, int)
+    assert found.evidence is not None
+    assert isinstance(found.evidence.light[0].gflops, float)
 
 
 def test_the_launch_beside_a_number_is_the_one_that_the_number_is_of():

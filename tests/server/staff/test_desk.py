@@ -293,6 +293,7 @@ def test_a_silent_worker_is_marked(portal: Portal, near_redis: str) -> None:
     with portal.course.sessions.begin() as session:
         seen = look(session, near_redis, datetime.now(UTC))
     assert [worker.silent for worker in seen.workers] == [True]
+    assert [queue.takers for queue in seen.queues] == [0]
     page = client_of(portal, "boss", None, admin=True).page("/fleet")
     assert '<span class="badge poor">silent</span>' in page
     slots = page[page.index("Slots of host-1-a") :].partition("</table>")[0]

@@ -173,6 +173,8 @@ def test_students_see_their_own_submissions_and_staff_all(portal: Portal):
     assert portal.post("eve").get_json() == portal.post("eve", {"assignment": "gpu/none"}).get_json()
     assert portal.post("eve").status_code == 404
     assert portal.get("ada", "/api/v1/submissions/no-such-one").status_code == 404
+    assert portal.get("ada", f"{url}/source").get_data(as_text=True) == SOURCE
+    assert portal.get("ben", f"{url}/source").status_code == 404
     assert portal.get("ada", "/api/v1/submissions/%00%ff").status_code == 404
 
 

@@ -20,6 +20,7 @@ from gunicorn.config import Config
 
 from server.http.arrival import BodySizes
 from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingConnections
+from server.web.serving import listen, url_of
 from server.web.web_worker import ACCEPT_PAUSE_SECONDS, WebWorker
 from tests.services.redis_server import free_port
 from tests.services.tethered import start, wait_until
@@ -125,6 +126,12 @@ def test_an_address_has_so_many_connections_that_wait_and_the_oldest_end(port):
         assert _ask(port, "/")[0] == 200
         # with no word of being slow
         assert [_all(each) for each in half[:OF_ADDRESS]] == [b""] * OF_ADDRESS
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_a_browser_on_this_machine_finds_what_listens(host):
+    with listen(host, 0) as bound:
+        assert url_of(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
 
 
 def test_idle_connections_end_first_then_heads_then_bodies():

@@ -161,6 +161,11 @@ def test_flush_and_saturation():
     assert run("fma.rn.ftz.sat.f32", a, one, zero).tolist() == [[0.0, 2.0**-70, 0.5, 0.0, 1.0]]
 
 
+def test_saturation_has_no_negative_zero():
+    a = np.array([[-0.0, -1.0]], np.float32)
+    assert not np.signbit(run("cvt.sat.f32.f32", a)).any()
+
+
 def test_counts_two_operations_a_lane():
     found = operation("fma.rn.f32")
     assert found is not None
