@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint types client check format docs screenshots lock fuzz fuzz-api races race-faults rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint types client check format docs screenshots lock fuzz fuzz-api races race-faults mutants rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -80,6 +80,10 @@ races: ## judge N generated kernels (N=20000) by the CPU device and by an oracle
 race-faults: ## put known faults into the race detection: the short run of `races` must find each (T="--search 2000")
 	@bin/setup dev
 	@$(PY) -m tests.races.faults $(T)
+
+mutants: ## put one-line faults into a copy of the tree, one at a time: the short suite must notice (T="--only queue:")
+	@bin/setup dev
+	@$(PY) -m tests.mutants $(T)
 
 rights: ## try N random acts of staff, students and strangers (N=20000): nobody gets what is not theirs (T="--seed 7")
 	@bin/setup dev
