@@ -18,7 +18,7 @@ from kernels.exercise import read_exercise
 from kernels.verdict import Verdict
 from server.accounts.service import find_by_token, sign_in
 from server.database.engine import Sessions, connect, sessions
-from server.database.schema import newest, revision
+from server.database.schema import check
 from server.dispatching.dispatch import message_of, take
 from server.grading.attempts import claimed
 from server.grading.models import Job, JobState, Step, StepState
@@ -85,8 +85,7 @@ ON_SQLITE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 
 def test_boards_verdicts_and_histories_are_the_same(app: Flask, updated: Engine) -> None:
-    with updated.connect() as connection:
-        assert revision(connection) == newest()
+    check(updated)
     found, kept = facts(app), kept_facts()
     assert found.keys() == kept.keys()
     for part in kept:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kernels.report import headline, to_json
+from kernels.report import to_json
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Verdict
 from server.courses.models import Assignment, Role
 from server.grading.attempts import begin, claimed
@@ -80,7 +80,7 @@ def test_a_verdict_stands_in_one_sentence_with_what_to_do_next(portal, ada):
     graded(portal.course, job, **RACE)
     page = ada.page(f"/submissions/{name}")
     section = page.partition('<section aria-labelledby="verdict"')[2].partition("</section>")[0]
-    assert headline(Verdict.DATA_RACE) in section
+    assert Verdict.DATA_RACE.headline in section
     assert "<h3>" in section
     assert "data-live" not in page
     assert "live.js" not in page
