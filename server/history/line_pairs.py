@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 MOST_CELLS = 10_000
 """Comparisons of two lines in one diff; a stretch that would need more is shown without pairs."""
@@ -22,7 +21,7 @@ def line_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[Pair]:
     It takes len(left) * len(right) comparisons.
     """
     known: dict[str, int] = {}
-    a, b = _words(left, known), _words(right, known)
+    a, b = ([_words(line, known) for line in side] for side in (left, right))
     best = _best_from(a, b)
     i = j = 0
     while i < len(a) and j < len(b):
@@ -44,7 +43,7 @@ def unpaired(left: range, right: range) -> Iterator[Pair]:
     yield from ((None, j) for j in right)
 
 
-def _best_from(left: Sequence[_Words], right: Sequence[_Words]) -> list[list[float]]:
+def _best_from(left: Sequence[int], right: Sequence[int]) -> list[list[float]]:
     """The most that pairs can add up to from line i on the left and line j on the right."""
     best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i in range(len(left) - 1, -1, -1):
@@ -54,27 +53,18 @@ def _best_from(left: Sequence[_Words], right: Sequence[_Words]) -> list[list[flo
     return best
 
 
-def _alike(left: _Words, right: _Words) -> float:
+def _alike(left: int, right: int) -> float:
     """The share of words in common, 0 where it is too small for one line to have become the other."""
-    share = 2 * (left.bits & right.bits).bit_count() / (left.count + right.count or 1)
+    share = 2 * (left & right).bit_count() / ((left.bit_count() + right.bit_count()) or 1)
     return share if share >= _LEAST_ALIKE else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The different names and numbers of a line, a bit for each; none of a line that has too many to be compared."""
+def _words(line: str, known: dict[str, int]) -> int:
+    """A bit for each different name and number; none of a line that has too many to be compared.
 
-    bits: int
-    count: int
-
-
-def _words(lines: Sequence[str], known: dict[str, int]) -> list[_Words]:
-    """known: the bits of words seen before, in both sources; grows."""
-    found = []
-    for line in lines:
-        words = _WORD.findall(line)
-        bits = 0
-        for word in words if len(words) <= _MOST_WORDS else ():
-            bits |= 1 << known.setdefault(word, len(known))
-        found.append(_Words(bits, bits.bit_count()))
-    return found
+    known: the bits of words seen before, on either side; grows
+    """
+    found = _WORD.findall(line)
+    if len(found) > _MOST_WORDS:
+        return 0
+    return sum(1 << known.setdefault(word, len(known)) for word in set(found))
