@@ -7,8 +7,12 @@ import os
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
+
+# The threads of numpy's library wait by spinning, here on cores that other processes need.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # PostgreSQL and Redis; the option --seconds
 pytest_plugins = ["tests.services.fixtures", "tests.seconds"]
@@ -39,15 +43,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests marked `gpu` run with `-m gpu` only: a GPU that is there may be at work for someone else.
-
-    Files with a test that has a time limit of minutes come first, the browser's and the corpus soon after, by their
-    names, and those of tests/kernels last: they are short, so no process works alone for long at the end.
-    """
+    """Tests marked `gpu` run with `-m gpu` only: a GPU that is there may be at work for someone else."""
     if unsaid := reasons_missing(items):
         raise pytest.UsageError(f"marked `long` without a reason: {', '.join(unsaid)}")
     usual = float(config.getini("timeout"))
-    items.sort(key=lambda item: (not _takes_minutes(item, usual), item.nodeid.startswith("tests/kernels/")))
+    items.sort(key=lambda item: _turn(item, usual))
     if "gpu" in config.option.markexpr:
         return
     skip = pytest.mark.skip(reason="needs an NVIDIA GPU; `make test-gpu` runs it")
@@ -63,6 +63,17 @@ def reasons_missing(items: list[pytest.Item]) -> list[str]:
         for item in items
         if any(not (len(mark.args) == 1 and mark.args[0]) for mark in item.iter_markers("long"))
     ]
+
+
+def _turn(item: pytest.Item, usual: float) -> tuple[bool, bool, bool, int]:
+    """When a test comes: those with a time limit of minutes first, then the browser's and the corpus.
+
+    Those of tests/kernels come last: their files are short, so no process works alone for long at the end. The others
+    are mixed by their files' names: those that wait are in the same folders, and the processor would wait with them.
+    """
+    file = item.nodeid.partition("::")[0]
+    first = file.startswith(("tests/browser/", "tests/corpus/"))
+    return not _takes_minutes(item, usual), not first, file.startswith("tests/kernels/"), crc32(file.encode())
 
 
 def _takes_minutes(item: pytest.Item, usual: float) -> bool:

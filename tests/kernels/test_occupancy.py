@@ -61,7 +61,7 @@ def _configurations(limits: Limits, count: int, seed: int) -> oracle.Configurati
 @pytest.mark.parametrize("cc", LIMITS)
 def test_s1b_occupancy_agrees_with_nvidias_own_calculation(cc):
     limits = LIMITS[cc]
-    count, searches = (100_000, 10_000) if FULL else (2_000, 200)
+    count, searches = (100_000, 10_000) if FULL else (1_000, 100)
     asked = _configurations(limits, count, seed=int(cc.replace(".", "")))
     answers = oracle.answers(limits, asked, searches)
     rows = zip(

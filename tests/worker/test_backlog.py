@@ -243,6 +243,7 @@ def test_a_kernel_that_is_wrong_on_the_gpu_counts_for_the_gpus_time(tmp_path):
     assert found.verdicts == {"wrong_answer": 1}
 
 
+@pytest.mark.long("the short suite has sums of parts in tests/worker/test_throughput.py")
 def test_totals_are_those_of_the_parts(tmp_path):
     done = work_off([work(marked(n)) for n in range(3)], tmp_path, [GpuPlace(Supply())], slots=2)
     found = throughput(done)

@@ -65,6 +65,7 @@ def test_every_rung_is_graded_once_a_round(monkeypatch, tmp_path):
     assert "1.00%" in text
 
 
+@pytest.mark.long("the short suite has an order that stays")
 def test_an_order_that_changes_is_told(monkeypatch, tmp_path):
     found = bench(monkeypatch, tmp_path, [2.0, 1.0, 1.0, 2.0])
     assert found.swapped == (("01_first", "02_second"),)

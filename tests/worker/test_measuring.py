@@ -76,6 +76,7 @@ def test_an_accepted_kernel_is_measured(accepted):
     assert all(check.status is PASSED for check in report.checks)
 
 
+@pytest.mark.long("the short suite has the same with a process, in tests/worker/test_workplace_gpu.py")
 def test_what_does_not_hold_the_process_with_the_gpu_is_told_of(small):
     class Open(WithGPU):
         """Its GPU process was still starting when the check was over."""

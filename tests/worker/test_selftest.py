@@ -214,6 +214,7 @@ def test_the_real_judge_is_fit_on_the_cpu_device(tmp_path):
     assert [held.step for held in result.isolation] == ["compile", "run"]
 
 
+@pytest.mark.long("the short suite has the kernels that need no GPU")
 @linux
 def test_what_needs_a_gpu_is_right_at_the_sizes_of_the_cpu_device(tmp_path):
     here = Here("sm_90", tmp_path)

@@ -94,7 +94,7 @@ def test_an_accepted_kernel_is_counted_and_left_to_a_gpu(place):
     [
         (SOLUTION, True),
         pytest.param(SOLUTION, False, marks=pytest.mark.long("the short suite has one with evidence")),
-        (WRONG, True),
+        pytest.param(WRONG, True, marks=pytest.mark.long("the short suite has one that is accepted")),
     ],
 )
 def test_the_report_is_that_of_a_grade_with_the_same_seed(place, tmp_path, text, evidence):
@@ -295,6 +295,7 @@ def test_a_kernel_that_runs_long_is_aborted(place):
     assert result.fault == ABORTED
 
 
+@_LONG
 def test_an_abort_of_nothing_changes_nothing(place):
     place.abort()
     place.prepare()

@@ -42,7 +42,7 @@ from worker.workplaces.cpu import CpuWorkplace
 from worker.workplaces.gpu import GpuWorkplace
 from worker.workplaces.workplace import ABORTED
 
-_LONG = pytest.mark.long("the short suite measures once, and has one hang, one fault and one abort")
+_LONG = pytest.mark.long("the short suite has a hang, faults and an abort")
 
 pytestmark = linux
 
@@ -72,7 +72,8 @@ def checked(cache) -> StepResult:
 
 
 @pytest.fixture
-def place(cache) -> Iterator[GpuWorkplace]:
+def place(cache, monkeypatch) -> Iterator[GpuWorkplace]:
+    monkeypatch.setattr(workplace_gpu, "_AHEAD_WITHOUT_GPU", 1)  # each takes seconds to warm up
     before = children()
     found = GpuWorkplace(None, CLASS, ARCH, cache)
     yield found
@@ -111,6 +112,7 @@ def comparable(report: Report) -> object:
     return plain
 
 
+@pytest.mark.long("the short suite measures behind the lock in tests/worker/gpu/test_conversation.py")
 def test_check_and_measure_give_the_report_of_a_grade(place, cache):
     told: list[str] = []
     text = SMALL_TEXT.replace("Width = 72", "Width = 24")  # the largest of its curve is what takes long

@@ -26,6 +26,7 @@ def test_a_grid_that_waits_for_itself(device):
     assert "isn't cooperative" in finding.message
 
 
+@pytest.mark.long("the short suite has a grid that isn't asked")
 def test_a_grid_that_is_asked_first(device):
     text = f"""{GRID}{HEAD} {{
   {THREAD}

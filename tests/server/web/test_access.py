@@ -198,7 +198,13 @@ def test_nothing_of_another_student_is_told(house: House):
     assert "secret" not in "".join(mine.values())
 
 
-@pytest.mark.parametrize("role", ["foreign_assistant", "foreign_instructor"])
+@pytest.mark.parametrize(
+    "role",
+    [
+        "foreign_instructor",
+        pytest.param("foreign_assistant", marks=pytest.mark.long("the short suite has who may do more")),
+    ],
+)
 def test_the_staff_of_another_course_are_told_nothing_of_this_one(house: House, role: str):
     """Neither where everyone looks, nor at their own desk with the numbers of what is here."""
     members = ("ada", "ben", "dan", "zed", "asa", "ina")

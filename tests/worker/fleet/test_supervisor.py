@@ -139,6 +139,7 @@ def test_drain_lets_a_step_end_and_resume_goes_on(redis_url, board, server, tmp_
         assert board.until(lambda it: it.done == 2).state in {WorkerState.IDLE, WorkerState.BUSY}
 
 
+@pytest.mark.long("the short suite has a drain that ends before it is resumed")
 def test_resume_comes_before_the_drain_is_over(redis_url, board, server, tmp_path):
     with working(redis_url, slots=2):
         server.send(message(f"wait {tmp_path / 'go'}", 1))

@@ -137,14 +137,17 @@ def test_what_is_no_message_at_all_costs_a_start_at_most(server, slot, redis_of_
     assert slot.process.poll() in {None, 1}
 
 
+_MORE = pytest.mark.long("the short suite has others that are no arguments")
+
+
 @pytest.mark.parametrize(
     ("body", "headers"),
     [
         (b"[]", {}),
-        (b"null", {}),
-        (b"5", {}),
-        (b'"args"', {}),
-        (b"[[], {}, 5]", {}),
+        pytest.param(b"null", {}, marks=_MORE),
+        pytest.param(b"5", {}, marks=_MORE),
+        pytest.param(b'"args"', {}, marks=_MORE),
+        pytest.param(b"[[], {}, 5]", {}, marks=_MORE),
         (b"[5, 5, {}]", {}),
         (None, {"task": ["x"]}),
         (
