@@ -144,7 +144,7 @@ def test_what_is_saved_is_complete(page, portal, race):
     page.goto(race)
     with page.expect_download() as saved:
         page.get_by_role("link", name="report", exact=True).click()
-    assert "data-race" in Path(saved.value.path()).read_text()
+    assert '<span class="stamp">data race</span>' in Path(saved.value.path()).read_text()
     with page.expect_download() as saved:
         page.get_by_role("link", name="source", exact=True).click()
     assert Path(saved.value.path()).read_text() == RACE
