@@ -21,8 +21,7 @@ from server.http.query import read_query
 from server.http.site import site
 from server.submissions import allowance
 from server.submissions.answers import AcceptedAnswer, SubmissionAnswer, read_submission
-from server.submissions.cancellation import revoke, take_back
-from server.submissions.changes import NotPossible
+from server.submissions.changes import NotPossible, revoke, take_back
 from server.submissions.new_submission import (
     KEY,
     NewSubmission,

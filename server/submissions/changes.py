@@ -1,8 +1,9 @@
-"""What staff do to jobs: have one graded again, have all of an assignment graded again, cancel."""
+"""Jobs that are ended or made once more: a student takes one back; staff cancel and regrade one or all."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,11 +20,15 @@ from server.grading.models import Job, JobKind, JobState, Priority, Step, StepSt
 from server.grading.service import Work, queue_job, queue_jobs
 from server.grading.turns import Turns, in_state
 from server.submissions.models import Submission
+from server.submissions.service import latest_job
 from server.submissions.verdicts import latest_job_id
+from worker.contract.broker import BrokerUrlError, connect_redis
 from worker.contract.messages import CPU_QUEUE, StepKind, Ticket
+from worker.contract.redis_claims import RedisClaims
 
 _OVER = frozenset({JobState.DONE, JobState.CANCELLED})
 _AT_ONCE = 1_000
+_ASK_SECONDS = 1.0
 
 
 class NotPossible(ValueError):
@@ -198,3 +203,34 @@ def _graded(session: Session, assignment: Assignment, which: ColumnElement[bool]
         .where(or_(Job.state.in_(_OVER), ~judged_alike(assignment.exercise)))
     )  # fmt: skip
     return [_Graded(*row) for row in session.execute(query)]
+
+
+def take_back(session: Session, submission: Submission, person: Person) -> list[Ticket]:
+    """End its grading; returns the tickets to revoke once that is committed.
+
+    raise (NotPossible): where it is over, or is graded again, which is for staff to end
+    """
+    job = latest_job(session, submission.id)
+    if job.kind is not JobKind.SUBMISSION:
+        raise NotPossible("It was graded, and staff had it graded again: only they can end that.")
+    try:
+        return cancel(session, job.id, person)
+    except NotPossible as error:
+        before = "It was stopped before" if job.state is JobState.CANCELLED else "It is graded already"
+        raise NotPossible(f"{before}: there is nothing to stop.") from error
+
+
+def revoke(redis_url: str, tickets: Sequence[Ticket]) -> None:
+    """Let workers hear at once that nobody wants these any more. It never fails.
+
+    One who does not hear works in vain: the database takes no result of them any more.
+    """
+    if not tickets:
+        return
+    with (
+        suppress(BrokerUrlError, ConnectionError),
+        connect_redis(redis_url, answer_seconds=_ASK_SECONDS) as client,
+    ):
+        claims = RedisClaims(client)
+        for ticket in tickets:
+            claims.revoke(ticket)

@@ -20,7 +20,7 @@ from server.staff.submissions import regrading
 from server.staff.submissions.filter import Filter, read_filter
 from server.staff.submissions.queries import Part, listing, newest
 from server.staff.submissions.regrading import Planned, Run, Turned, begin, cancel_waiting, plan, runs, turned
-from server.submissions.cancellation import revoke
+from server.submissions.changes import revoke
 
 
 @dataclass(frozen=True, slots=True)

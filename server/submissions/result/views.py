@@ -18,8 +18,7 @@ from server.accounts.models import Person
 from server.http.numbers import zone_of
 from server.http.problems import Refused
 from server.http.site import site
-from server.submissions.cancellation import revoke, take_back
-from server.submissions.changes import NotPossible, cancel, retry
+from server.submissions.changes import NotPossible, cancel, retry, revoke, take_back
 from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
 from server.submissions.progress.phases import progress_of
