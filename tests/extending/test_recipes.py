@@ -101,6 +101,7 @@ def test_a_step_finds_exactly_one_line(tmp_path: Path) -> None:
 
 
 @linux
+@pytest.mark.long("the short suite takes all steps in a copy, and lints what they changed")
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_does_what_it_says(recipe: str, passed: dict[str, bool]) -> None:
     mine = [name for name in passed if WORD[recipe] in name.split("[")[0].split("_")]
@@ -116,7 +117,7 @@ def test_lint_passes_in_the_copy(copy: Copy) -> None:
 
 @linux
 @pytest.mark.timeout(600)
-@pytest.mark.long("the short suite asks for the new route and page only, and lints what was changed")
+@pytest.mark.long("the short suite lints what was changed")
 def test_all_that_compares_passes_in_the_copy(copy: Copy) -> None:
     copy.pytest(
         "tests/test_docs.py", "tests/test_packaging.py", "tests/server/web/test_access.py",

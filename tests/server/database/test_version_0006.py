@@ -46,7 +46,9 @@ def admin(*words: str) -> str:
     return result.stdout
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(
+    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long("the short suite has it on SQLite"))]
+)
 def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of the old database, brought up to date as the docs say."""
     if request.param == "sqlite":
