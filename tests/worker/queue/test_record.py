@@ -11,6 +11,7 @@ from worker.queue.record import Teller
 
 def test_each_change_is_a_line():
     heard, tell = os.pipe()
+    os.set_blocking(heard, False)
     try:
         teller = Teller("cpu-0", "cpu", "cpu", tell)
         teller.begun(Ticket(5, StepKind.CHECK, "t"))

@@ -219,9 +219,13 @@ def test_a_slot_ends_with_its_parent(server, redis_of_our_own, tmp_path):
         parent.kill()
         parent.wait()
         parent.stdout.close()
-    result = server.record()
-    assert result.given_back
-    until(lambda: not alive(number))
+    try:
+        result = server.record()
+        assert result.given_back
+        until(lambda: not alive(number))
+    finally:
+        if alive(number):
+            os.kill(number, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
