@@ -13,7 +13,7 @@ from server.history.alike import Block, blocks
 MOST_LINES = 2_000
 """Of either source; a kernel has far fewer, and a page with more is of no use."""
 
-MOST_MARKED = 10_000
+MOST_MARKED = 3_000
 """Words of both sources that are compared with each other; changed lines beyond them are marked as a whole."""
 
 _MOST_WORDS = 300

@@ -133,7 +133,7 @@ class Bounded:
         person = self.people.find(_credential(environ), address)
         if person is not None:
             return Asker(("person", person), OF_PERSON, OF_PERSON_WAITING)
-        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING)
+        return Asker(("address", address), OF_PERSON, OF_ADDRESS_WAITING, rest=1.0)
 
     def _turn_away(
         self, environ: WSGIEnvironment, start_response: StartResponse, why: str

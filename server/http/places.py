@@ -15,11 +15,11 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from enum import Enum
 
-REST = 3.0
-"""Seconds of rest for each second of the processor: nobody has more than a quarter of one while others ask."""
-
 _REST_AHEAD = 1.0
-"""Seconds of rest that may be owed before the next request waits: some fifteen pages at once."""
+"""Seconds of rest that may be owed before the next request waits: some ten pages at once."""
+
+_MOST_CHARGED = 0.5
+"""Seconds of the processor that one answer is charged with: staff's largest pages take many."""
 
 _OTHERS_SECONDS = 2.0
 _LOOK_SECONDS = 0.5
@@ -27,11 +27,17 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks. places: at a time; waiting: requests beside these, before one is refused."""
+    """Who asks.
+
+    places: at a time
+    waiting: requests beside these, before one is refused
+    rest: seconds for each second of the processor; with 7 it has an eighth of a core while others ask
+    """
 
     name: Hashable
     places: int
     waiting: int
+    rest: float = 7.0
 
 
 class Outcome(Enum):
@@ -90,7 +96,7 @@ class Places:
         with self._lock:
             self._free += 1
             past = self._see(asker)
-            past.rests_until = max(past.rests_until, past.seen) + REST * seconds
+            past.rests_until = max(past.rests_until, past.seen) + asker.rest * min(seconds, _MOST_CHARGED)
             self._held[asker.name] -= 1
             if self._held[asker.name] <= 0:
                 del self._held[asker.name]
@@ -111,9 +117,9 @@ class Places:
     def _pause(self, asker: Asker, until: float) -> float:
         """For how long to wait for a call before looking again."""
         with self._lock:
-            rest = self._rest(asker)
+            rest = self._owed(asker) - _REST_AHEAD
         now = time.monotonic()
-        return max(0.0, min(_LOOK_SECONDS, until - now, rest or _LOOK_SECONDS))
+        return max(0.0, min(_LOOK_SECONDS, until - now, rest if rest > 0 else _LOOK_SECONDS))
 
     def _see(self, asker: Asker) -> _Past:
         past = self._past.setdefault(asker.name, _Past())
@@ -123,18 +129,21 @@ class Places:
             self._past.popitem(last=False)
         return past
 
-    def _rest(self, asker: Asker) -> float:
-        """Seconds before it may have a place; 0 where it may now, or nobody else asks."""
+    def _owed(self, asker: Asker) -> float:
+        """Seconds of rest that it owes; 0 where nobody else asks."""
         past = self._past.get(asker.name)
         if not self.paced or past is None:
             return 0.0
         now = time.monotonic()
         newest = itertools.islice(reversed(self._past.items()), 2)
         others = any(each.seen > now - _OTHERS_SECONDS for name, each in newest if name != asker.name)
-        return max(0.0, past.rests_until - _REST_AHEAD - now) if others else 0.0
+        return max(0.0, past.rests_until - now) if others else 0.0
 
     def _may(self, asker: Asker) -> bool:
-        return self._free > 0 and self._held[asker.name] < asker.places and not self._rest(asker)
+        """Who owes rest has one place at a time, and none beyond what may be owed."""
+        owed = self._owed(asker)
+        most = asker.places if not owed else int(owed <= _REST_AHEAD)
+        return self._free > 0 and self._held[asker.name] < most
 
     def _give(self, asker: Asker) -> None:
         self._free -= 1

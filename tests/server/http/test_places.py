@@ -40,7 +40,7 @@ def test_who_took_much_of_the_processor_rests_while_others_ask():
 def test_who_rested_gets_a_place_without_a_call():
     places, heavy = Places(2), Asker("heavy", 2, 9)
     places.paced = True
-    for asker, seconds in ((heavy, 0.4), (Asker("other", 1, 9), 0.0)):
+    for asker, seconds in ((heavy, 0.17), (Asker("other", 1, 9), 0.0)):
         assert places.take(asker, 0, stays) is Outcome.TAKEN
         places.give_back(asker, seconds)
     began = time.monotonic()
