@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs first; see bin/setup. A second call finds it ready.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint types client check format docs screenshots lock fuzz fuzz-api races race-faults mutants rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
+.PHONY: help install run test test-all lint prose types client check format docs screenshots lock fuzz fuzz-api races race-faults mutants rights faults bench bench-queue bench-portal bench-gpu test-gpu clean
 
 PY := .venv/bin/python
 N ?= 100000
@@ -31,11 +31,16 @@ test-all: ## every test that this machine can run (T=path or T="-k word" for som
 	@bin/setup dev
 	@$(PYTEST) $(T)
 
-lint: ## ruff: rules and formatting; import-linter: which room may import which
+lint: ## ruff: rules and formatting; import-linter: which room may import which; no text harder to read than before
 	@bin/setup dev
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@.venv/bin/lint-imports --no-cache --no-logo
+	@$(PY) -m bin.prose --brief
+
+prose: ## how often texts break each rule of bin/prose.toml, by area (T=docs/students.md lists the places)
+	@bin/setup dev
+	@$(PY) -m bin.prose $(T)
 
 types: ## mypy, strict, and the types of the portal's scripts
 	@bin/setup dev

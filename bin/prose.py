@@ -1,0 +1,196 @@
+"""Checks what people read against the style in prose.toml: `python -m bin.prose [--brief] [--keep] [PATH...]`.
+
+Each rule is counted by area. A count may fall and never grow: prose-counts.toml keeps the last ones, and a rule that it
+doesn't name has none. With paths, every finding in them is listed with what to write instead.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from bin.texts import Sentence, sentences
+
+ROOT = Path(__file__).resolve().parent.parent
+STYLE = tomllib.loads(Path(__file__).with_name("prose.toml").read_text())
+KEPT = Path(__file__).with_name("prose-counts.toml")
+READ = (".md", ".html", ".toml", ".ts", ".py")
+AREAS = tuple(STYLE["words"])
+LONG, NAMED, NAME = "long sentence", "named in a review", "name of a module"
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A place where a text breaks a rule."""
+
+    rule: str
+    instead: str
+    where: Sentence
+
+
+def check(texts: Sequence[Sentence]) -> list[Finding]:
+    """What the style has against these sentences."""
+    joined = "\n".join(one.text.lower() for one in texts)
+    found = [
+        Finding(rule["name"], rule["write"], texts[joined.count("\n", 0, match.start())])
+        for rule in STYLE["banned"]
+        for match in _pattern(rule["pattern"]).finditer(joined)
+    ]
+    found += [
+        Finding(NAMED, "read in a review as hard to understand: say it in other words", one)
+        for one in texts
+        if any(text in one.text.lower() for text in STYLE["named"])
+    ]
+    for one in texts:
+        limit = STYLE["words"][one.area]
+        if (words := len(words_of(one.text))) >= limit:
+            found.append(Finding(LONG, f"{words} words; fewer than {limit}, one idea each", one))
+    return found
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.MULTILINE)
+
+
+def words_of(text: str) -> list[str]:
+    """The words and numbers of a sentence."""
+    return re.findall(r"[A-Za-z0-9][\w'.,/%-]*", text)
+
+
+def files(paths: Iterable[str]) -> list[str]:
+    """The tracked files under these paths, named from the root; all of them for no path."""
+    listing = ["git", "ls-files", "-z", *paths]
+    listed = subprocess.run(listing, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def read(names: Iterable[str]) -> tuple[list[Sentence], list[Finding]]:
+    """Every sentence of these files, and every finding."""
+    texts: list[Sentence] = []
+    found: list[Finding] = []
+    for name in names:
+        here = list(sentences(name, (ROOT / name).read_text())) if name.endswith(READ) else []
+        texts += here
+        found += check(here)
+        if name.endswith(".py") and Path(name).stem in STYLE["names"]:
+            found.append(
+                Finding(NAME, "a noun for what it holds", Sentence(name, 1, "names", Path(name).stem))
+            )
+    return texts, found
+
+
+def counts(found: Iterable[Finding]) -> dict[str, Counter[str]]:
+    """How often each rule is broken in each area."""
+    table = {
+        name: Counter[str]() for name in (*(rule["name"] for rule in STYLE["banned"]), NAMED, LONG, NAME)
+    }
+    for one in found:
+        table[one.rule][one.where.area] += 1
+    return table
+
+
+def grown(now: dict[str, Counter[str]], kept: dict[str, dict[str, int]]) -> list[tuple[str, str]]:
+    """Rule and area of each count that is larger than the one that is kept."""
+    return [
+        (rule, area)
+        for rule, areas in now.items()
+        for area, n in areas.items()
+        if n > kept.get(rule, {}).get(area, 0)
+    ]
+
+
+def kept_counts() -> dict[str, dict[str, int]]:
+    """The counts that were kept last."""
+    return tomllib.loads(KEPT.read_text()) if KEPT.exists() else {}
+
+
+def reading_ease(texts: Sequence[Sentence]) -> tuple[float, float]:
+    """Flesch's reading ease (60 and more is plain English) and the mean number of words in a sentence."""
+    whole = [found for one in texts if len(found := words_of(one.text)) > 3]
+    words = sum(map(len, whole)) or 1
+    syllables = sum(_syllables(word.lower()) for sentence in whole for word in sentence)
+    mean = words / (len(whole) or 1)
+    return 206.835 - 1.015 * mean - 84.6 * syllables / words, mean
+
+
+@cache
+def _syllables(word: str) -> int:
+    silent = len(word) > 3 and word.endswith("e") and not word.endswith("le")
+    return max(1, len(re.findall(r"[aeiouy]+", word)) - silent)
+
+
+def _print_table(texts: Sequence[Sentence], now: dict[str, Counter[str]]) -> None:
+    columns = [*AREAS, "names"]
+    print(f"{'':24}" + "".join(f"{name:>11}" for name in columns))
+    for rule, areas in now.items():
+        if areas:
+            print(f"{rule:24}" + "".join(f"{areas[name] or '·':>11}" for name in columns))
+    total = [sum(areas[name] for areas in now.values()) for name in columns]
+    print(f"{'all':24}" + "".join(f"{n:>11,}" for n in total))
+    by_area = {name: [one for one in texts if one.area == name] for name in AREAS}
+    print(f"{'sentences':24}" + "".join(f"{len(by_area[name]):>11,}" for name in AREAS))
+    ease = [reading_ease(by_area[name]) for name in AREAS]
+    print(f"{'reading ease (Flesch)':24}" + "".join(f"{flesch:>11.0f}" for flesch, _ in ease))
+    print(f"{'words in a sentence':24}" + "".join(f"{mean:>11.1f}" for _, mean in ease))
+    longest = [max((len(words_of(one.text)) for one in by_area[name]), default=0) for name in AREAS]
+    print(f"{'longest sentence':24}" + "".join(f"{n:>11}" for n in longest))
+
+
+def _print_findings(found: Iterable[Finding]) -> None:
+    for one in found:
+        print(f"{one.where.path}:{one.where.line}: {one.rule} ({one.instead})\n    {one.where.text}")
+
+
+def lowered(now: dict[str, Counter[str]], kept: dict[str, dict[str, int]]) -> str:
+    """The counts to keep from now on: the smaller of both; what there is now of a rule that is new."""
+    lines = [
+        "# Written by `python -m bin.prose --keep`: how often texts still break each rule of prose.toml, by area."
+    ]
+    for rule, areas in now.items():
+        before = kept.get(rule, areas)
+        least = {area: n for area in sorted(areas) if (n := min(areas[area], before.get(area, 0)))}
+        lines.append(f'"{rule}" = {{ ' + ", ".join(f"{area} = {n}" for area, n in least.items()) + " }")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command line."""
+    options = {one for one in arguments if one.startswith("--")}
+    paths = [one for one in arguments if one not in options]
+    if options - {"--brief", "--keep"}:
+        print(__doc__, file=sys.stderr)
+        return 2
+    texts, found = read(files(paths))
+    now = counts(found)
+    if paths:
+        _print_findings(found)
+        return 0
+    kept = kept_counts()
+    if "--keep" in options:
+        KEPT.write_text(lowered(now, kept))
+        return 0
+    worse = grown(now, kept)
+    if "--brief" not in options:
+        _print_table(texts, now)
+    for rule, area in worse:
+        before = kept.get(rule, {}).get(area, 0)
+        print(
+            f"{rule}: {now[rule][area]} in {area}, {before} were kept. Those in the files that changed last:"
+        )
+        here = [one for one in found if (one.rule, one.where.area) == (rule, area)]
+        here.sort(key=lambda one: (ROOT / one.where.path).stat().st_mtime, reverse=True)
+        _print_findings(here[:_SHOWN])
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
