@@ -68,7 +68,7 @@ def words_of(text: str) -> list[str]:
 
 def files(paths: Iterable[str]) -> list[str]:
     """The tracked files under these paths, named from the root; all of them for no path."""
-    listing = ["git", "ls-files", "-z", *paths]
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *paths]
     listed = subprocess.run(listing, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
 

@@ -101,7 +101,8 @@ def _template(source: str) -> Iterator[tuple[int, str]]:
     )
     for match in re.finditer(r"\{[{%].*?[}%]\}", text, flags=re.DOTALL):
         line = text[: match.start()].count("\n") + 1
-        yield from ((line, said) for said in re.findall(r"\"([^\"\\]*[a-z] [^\"\\]*)\"", match[0]))
+        strings = re.findall(r"\"([^\"]*)\"", match[0])
+        yield from ((line, said) for said in strings if re.search(r"[a-z] ", said))
     text = re.sub(r"\{\{.*?\}\}", lambda m: keep_lines(m, "X"), text, flags=re.DOTALL)
     text = re.sub(
         r"\{%-?\s*(\w+).*?%\}",
