@@ -101,7 +101,7 @@ def admin() -> Viewer:
     """Who runs the server."""
     who = viewer()
     if not who.admin:
-        raise not_allowed("This page is for those who run this server.")
+        raise not_allowed("This page is only for operators.")
     return who
 
 
@@ -109,7 +109,7 @@ def nothing_here() -> Refused:
     """Told of what does not exist and of what is none of the viewer's business: nobody can tell the two apart."""
     return Refused(
         404, "not_found", "There is nothing here",
-        "The address is wrong, or what it shows is not open to you. The start page lists your courses.",
+        "The address is incorrect, or you have no access. The start page lists your courses.",
     )  # fmt: skip
 
 

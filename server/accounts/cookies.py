@@ -110,7 +110,7 @@ def _foreign() -> Refused:
     return Refused(
         403, "foreign_form", "This form is out of date",
         "It was opened before you signed in or out, or does not come from this site. Nothing was stored. Open the page "
-        "anew, and send it again from there.",
+        "again, and send it from there.",
     )  # fmt: skip
 
 

@@ -17,10 +17,10 @@ _EASY = frozenset(_USUAL.split())
 def mistake_in(password: str, email: str, name: str) -> str:
     """What is wrong with a password that somebody chooses for themselves; "" for nothing."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        return f"A password has at least {SHORTEST_PASSWORD} characters. A few words in a row are easy to keep in mind."
+        return f"Use at least {SHORTEST_PASSWORD} characters. A short phrase is easy to remember."
     plain = password.casefold().strip()
     own = {email.casefold().strip(), email.partition("@")[0].casefold(), name.casefold().strip()}
     in_a_row = plain in _ROWS or plain in _ROWS[::-1]
     if plain in own | _EASY or in_a_row or len(set(plain)) < _FEWEST_DIFFERENT:
-        return "That password is among the first that somebody would guess. Choose another."
+        return "This password is too easy to guess. Choose another."
     return ""

@@ -58,18 +58,14 @@ def free_own_name(session: Session, person: Person, text: str) -> str:
 def _check_letters(name: str, between: str) -> None:
     letters = [letter for letter in name if letter.isalpha() or unicodedata.category(letter).startswith("M")]
     if not set(name) <= {*letters, *between, *"0123456789"}:
-        raise PseudonymError(
-            f"Use letters, the digits 0 to 9, spaces, and {' '.join(between.strip())} alone."
-        )
+        raise PseudonymError(f"Use letters, the digits 0 to 9, spaces, and {' '.join(between.strip())} only.")
     scripts = {_script(letter) for letter in letters}
     if not scripts:
         raise PseudonymError("Use at least one letter.")
     if len(scripts) > 1:
-        raise PseudonymError("Take the letters from one alphabet: letters of two can look the same.")
+        raise PseudonymError("Use letters of one alphabet, because letters of two can look the same.")
     if is_of_their_form(name):
-        raise PseudonymError(
-            "Names of this form are drawn by Tilelab for those who choose none. Choose another."
-        )
+        raise PseudonymError("Tilelab creates names like this one itself. Choose another.")
 
 
 def _check_others(session: Session, person: Person, name: str) -> None:
@@ -79,7 +75,7 @@ def _check_others(session: Session, person: Person, name: str) -> None:
         select(Person.name, Person.pseudonym).where(Person.id != person.id, Person.erased_at.is_(None))
     )
     if any(key in {_key(other), _key(pseudonym or "")} for other, pseudonym in others):
-        raise PseudonymError("Somebody goes by that name, or by one that looks much like it. Choose another.")
+        raise PseudonymError("This name is taken, or too similar to another. Choose another.")
 
 
 def _key(name: str) -> str:

@@ -135,7 +135,7 @@ def normal_email(text: str) -> str:
     if len(address) > LONGEST_EMAIL or not _EMAIL.fullmatch(address) or not address.isprintable():
         raise AccountError("An email address looks like name@university.edu.")
     if _ERASED.match(address):
-        raise AccountError("No email address begins like that of someone erased.")
+        raise AccountError("An email address can't begin like an erased person's.")
     return address
 
 

@@ -39,9 +39,9 @@ def course_to_join(session: Session, code: str) -> Course:
         .order_by(Course.enrolment_code == typed, Course.id)
     ).first()
     if found is None:
-        raise CannotJoin("No course has this code. Compare it with what your course's staff gave you.")
+        raise CannotJoin("No course has this code. Compare it with the code from your course staff.")
     if found.archived_at is not None:
-        raise CannotJoin("This course is over; nobody can join it any more.")
+        raise CannotJoin("This course is archived. You can't join it any more.")
     return found
 
 
@@ -54,7 +54,7 @@ def join(session: Session, person: Person, course: Course, now: datetime | None 
         select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)
     )
     if found is not None and found.dropped_at is not None:
-        raise CannotJoin("You were taken off this course. Ask its staff to take you in again.")
+        raise CannotJoin("You were removed from this course. Ask its staff to add you again.")
     if found is not None:
         return False
     enrol(session, course, person, Role.STUDENT, now)

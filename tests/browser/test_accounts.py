@@ -170,7 +170,7 @@ def test_a_token_is_shown_once_works_and_is_revoked(page, portal, context):
     sign_in(page, portal, "student")
     page.goto(f"{portal.url}/account/tokens")
     page.get_by_label("Name").fill(name)
-    page.get_by_label("Works for").select_option(label="30 days")
+    page.get_by_label("Expires after").select_option(label="30 days")
     page.locator("main form.form button").click()
     token = page.locator("#token").inner_text()
     page.get_by_role("button", name="Copy").click()
@@ -227,12 +227,12 @@ def test_a_password_is_changed(page, portal, newcomer, complaints):
     set_password(page)
     page.goto(f"{portal.url}/account/password")
     for present in ("not it", PASSWORD):
-        page.get_by_label("Present password").fill(present)
+        page.get_by_label("Current password").fill(present)
         page.get_by_label("New password").fill("three blue kettles")
         page.locator("#again").fill("three blue kettles")
         page.locator("main form.form button").click()
         if present == "not it":
-            expect(page.get_by_label("Present password")).to_have_attribute("aria-invalid", "true")
+            expect(page.get_by_label("Current password")).to_have_attribute("aria-invalid", "true")
     noticed(page, "password-changed")
 
 

@@ -65,7 +65,7 @@ def check_new(form: Form, password: str, again: str, email: str, name: str) -> N
     if mistake := mistake_in(password, email, name):
         form.mistake("password", mistake)
     elif password != again:
-        form.mistake("again", "This is not the same as above. Type the new password twice.")
+        form.mistake("again", "The two passwords differ. Type the new password twice.")
 
 
 def _proven(form: Form, who: Viewer) -> Person:
@@ -77,6 +77,6 @@ def _proven(form: Form, who: Viewer) -> Person:
     if service.has_password(person, present):
         take_back(site().sessions, asked)
     else:
-        wrong = "This is not your present password." if present else "Type your present password."
+        wrong = "This is not your current password." if present else "Type your current password."
         form.mistakes = {"present": wrong, **form.mistakes}
     return person

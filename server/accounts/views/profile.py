@@ -21,10 +21,10 @@ from server.http.forms import Form, filled, sent
 from server.http.site import site
 
 _PAGE = "accounts/profile.html"
-_NOT_YET = "The boards show your name once your course's staff stand for it. Choose a pseudonym."
-_OTHERWISE = "If it is your name all the same, ask those who run this server to set it."
+_NOT_YET = "Leaderboards show your name once course staff confirm it. Choose a pseudonym."
+_OTHERWISE = "If it is really your name, ask an operator to set it."
 _NAMES = Limit("names tried", 20, timedelta(hours=1))
-_TAKEN = "Somebody has taken that name this very moment. Choose another."
+_TAKEN = "This name was just taken. Choose another."
 
 
 @accounts.get("/account")

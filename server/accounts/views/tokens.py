@@ -17,7 +17,7 @@ from server.http.forms import Form, filled, sent
 from server.http.site import site, site_address
 
 _PAGE = "accounts/tokens.html"
-_LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("120", "120 days, a term"), ("365", "365 days"))
+_LIFETIMES = (("7", "7 days"), ("30", "30 days"), ("120", "120 days (one term)"), ("365", "365 days"))
 _USUAL = "120"
 _MOST = 20
 _OFTEN = Limit("tokens made", 30, timedelta(hours=1))
@@ -37,7 +37,7 @@ def make_token() -> Response:
     who = viewer()
     form = sent("name", "days")
     if form["days"] not in dict(_LIFETIMES):
-        form.mistake("days", "Choose how long it works.")
+        form.mistake("days", "Choose when the token expires.")
     token = ""
     try:
         if form.right:
@@ -67,13 +67,11 @@ def _made(form: Form, person_id: int) -> str:
         person = session.get_one(Person, person_id, with_for_update=True)
         present = service.good_tokens(session, person_id)
         if len(present) >= _MOST:
-            raise service.AccountError(
-                f"You have {_MOST} tokens, which is as many as there can be. Revoke one first."
-            )
+            raise service.AccountError(f"You have {_MOST} tokens, which is the limit. Revoke one first.")
         if form["name"] in {token.name for token in present}:
             raise service.AccountError(
-                "You have a token of this name already; it cannot be shown again. Revoke it and make another, or take "
-                "another name."
+                "You have a token with this name already, and it can't be shown again. Revoke it or choose another "
+                "name."
             )
         token = service.create_token(
             session, person, form["name"], lifetime=timedelta(days=int(form["days"]))

@@ -47,7 +47,7 @@ def join_course() -> Response:
     """Join, with the account that is signed in or with a new one."""
     form = sent("code", "name", "email")
     if not form["code"]:
-        form.mistake("code", "Type the code that your course's staff gave you.")
+        form.mistake("code", "Type the code from your course staff.")
     try:
         who = viewer_or_none()
         answer = _join(form, who) if who is not None else _join_anew(form)

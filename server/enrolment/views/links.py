@@ -69,6 +69,5 @@ def _over() -> Refused:
     return Refused(
         404, "link_over", "This link no longer works",
         "It was used, it expired, a newer link replaced it, or another course added you since. If you have a password, "
-        "sign in with it. If not, ask your course's staff for a new link; if you are in several courses, ask those who "
-        "run this server.",
+        "sign in with it. If not, ask course staff for a new link. If you are in several courses, ask an operator.",
     )  # fmt: skip

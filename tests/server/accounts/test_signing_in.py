@@ -83,7 +83,7 @@ def test_every_failure_is_told_alike(portal, ada):
         assert "Set-Cookie" not in answer.headers
         told.add(answer.get_data(as_text=True).partition('role="alert"')[2].partition("</div>")[0])
     assert len(told) == 1
-    assert "email or the password is wrong" in told.pop()
+    assert "Email or password is incorrect" in told.pop()
 
 
 def test_what_is_missing_is_named_at_its_field(portal):

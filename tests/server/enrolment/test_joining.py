@@ -103,7 +103,7 @@ def test_who_was_taken_off_the_course_does_not_come_back_by_the_code(portal):
 
 @pytest.mark.parametrize(
     ("code", "archived", "said"),
-    [("WRONG", False, "No course has this code"), ("", False, "Type the code"), (CODE, True, "is over"),
+    [("WRONG", False, "No course has this code"), ("", False, "Type the code"), (CODE, True, "is archived"),
      ("\x07", False, "No course has this code"), ("----", False, "No course has this code")],
 )  # fmt: skip
 def test_a_code_that_lets_nobody_in(portal, code, archived, said):
@@ -127,14 +127,14 @@ def test_a_course_without_a_code_cannot_be_joined(portal):
 
 @pytest.mark.parametrize(("code", "wrong"), [(CODE, ()), ("WRONG", ("code",))], ids=["right", "wrong"])
 def test_mistakes_are_named_together_and_what_was_typed_stays(portal, code, wrong):
-    answer = stranger(portal).post_form("/join", code=code, name="", email="nobody", password="short")
+    answer = stranger(portal).post_form("/join", code=code, name="", email="nobody", password="sesame")
     page = answer.get_data(as_text=True)
     assert answer.status_code == 422
     for field in ("name", "email", "password", *wrong):
         assert f'id="{field}-error"' in page
         assert f'href="#{field}"' in page
     assert 'value="nobody"' in page
-    assert "short" not in page
+    assert "sesame" not in page
     assert people(portal) == 0
 
 
@@ -152,7 +152,7 @@ def test_an_email_that_has_an_account_signs_in_instead(portal):
 )
 def test_a_password_that_is_guessed_first_is_refused(portal, password):
     answer = stranger(portal).post_form("/join", **(NEW | {"password": password}))
-    assert "would guess" in answer.get_data(as_text=True)
+    assert "too easy to guess" in answer.get_data(as_text=True)
     assert people(portal) == 0
 
 
