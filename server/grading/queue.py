@@ -143,7 +143,7 @@ class _Line:
         if ahead + self._running < heard:
             return (None, _NOT_TAKEN) if self._now - max(since, self._moved) > PROMPT else (0.0, "")
         if self._usual is None:
-            return None, "Nothing of its kind has been graded yet, so nobody knows how long it takes."
+            return None, "No estimate yet: nothing of this kind was graded before."
         # Those at work are half done, on average.
         return round(self._usual * (ahead + self._running / 2) / heard, 1), ""
 

@@ -59,8 +59,7 @@ class Allowance:
         """Why nothing is taken now; None where it is. most_under_way: None for any number."""
         if self.deadlines.closed(now):
             return Closed(
-                "This assignment closed at {at}; nothing is taken any more. Ask your course's staff if you were kept "
-                "from handing in.",
+                "This assignment closed at {at}. If something kept you from submitting, ask your course staff.",
                 self.deadlines.closes_at,
             )
         full = most_under_way is not None and self.under_way >= most_under_way
@@ -71,8 +70,8 @@ class Allowance:
             refused = self._check(now, ranking=not full and self._rank(now) is None)
         if refused is None and full:
             return TooOften(
-                f"{plural(self.under_way, 'submission')} of yours for this assignment {_are(self.under_way)} not "
-                "graded yet, and that is as many as there may be. The next one is taken as soon as one is done.",
+                f"You have {plural(self.under_way, 'submission')} in progress for this assignment, which is the limit. "
+                "Submit again when one is done.",
                 _LOOK_AGAIN_SECONDS,
             )
         return refused
@@ -80,30 +79,27 @@ class Allowance:
     def _rank(self, now: datetime, *, checking: bool = False) -> NotAccepted | None:
         if self.left == 0:
             assert self.attempts is not None
-            instead = " Checking costs none and goes on." if checking else ""
+            instead = " You can still check." if checking else ""
             return NoAttemptsLeft(
-                f"You have used {_all(self.attempts)} for this assignment.{instead} Your course's staff can grant "
-                "more."
+                f"You used {_all(self.attempts)} for this assignment.{instead} Course staff can grant more."
             )
         if self.next_at is not None and now < self.next_at:
             seconds = (self.next_at - now).total_seconds()
             return TooOften(
-                f"You handed in a moment ago. The next one is taken in {plural(-int(-seconds // 1), 'second')}.",
+                f"You submitted a moment ago. Try again in {plural(-int(-seconds // 1), 'second')}.",
                 seconds,
             )
         return None
 
     def _check(self, now: datetime, *, ranking: bool = False) -> NotAccepted | None:
         if self.checks == 0:
-            return NoAttemptsLeft(
-                "There are no free checks in this assignment: what you hand in is checked, and counts."
-            )
+            return NoAttemptsLeft("This assignment has no free checks. Submit instead.")
         if self.check_at is not None and now < self.check_at:
             seconds = (self.check_at - now).total_seconds()
-            instead = " You can hand in now." if ranking else ""
+            instead = " You can submit now." if ranking else ""
             return TooOften(
-                f"You have had {plural(self.checked, 'check')} within an hour, which is all there is. The next one is "
-                f"made at {{at}}.{instead}",
+                f"You made {plural(self.checked, 'check')} within an hour, which is the limit. The next one is "
+                f"possible at {{at}}.{instead}",
                 seconds,
                 self.check_at,
             )
@@ -153,8 +149,7 @@ def too_many_kept(session: Session, person_id: int, now: datetime, most: int) ->
         return None
     free_at = first + _DAY
     return TooOften(
-        f"You have handed in {plural(number, 'submission')} within a day, which is as many as are kept of one person. "
-        "The next one is taken at {at}.",
+        f"You reached the limit of {plural(number, 'submission')} in 24 hours. Try again at {{at}}.",
         (free_at - now).total_seconds(),
         free_at,
     )
@@ -244,10 +239,6 @@ def _under_way(session: Session, assignments: Iterable[int], person: int) -> Map
         .group_by(Submission.assignment_id)
     )
     return dict(session.execute(query).all())
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def _all(attempts: int) -> str:

@@ -140,4 +140,4 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric, device_class: str) -> Ent
 def _remark(row: Row[*tuple[Any, ...]]) -> str:
     if not row.ranked:
         return row.not_ranked or _NOT_RELIED_ON
-    return f"Measured on {row.device_class.upper()}: it counts as right, its speed for that board alone."
+    return f"Measured on {row.device_class.upper()}: accepted, ranked only there."

@@ -201,7 +201,7 @@ def _assignment(session: Session, handed_in: HandedIn, now: datetime) -> tuple[A
     if assignment is None or role is None or not is_shown(assignment, role, now):
         raise NoSuchAssignment("There is no such assignment in your courses.")
     if assignment.course.archived_at is not None:
-        raise NotOpen("This course is over; nothing can be handed in any more.")
+        raise NotOpen("This course is archived. You can't submit to it.")
     return assignment, role
 
 

@@ -110,8 +110,8 @@ def latest_job_id() -> ScalarSelect[Any]:
 def _our_fault(job: Job) -> Report:
     """What the person is told: that it was not their kernel. What it was is for staff, in the step."""
     message = (
-        "Tilelab could not grade this file: a worker failed or was lost each time. "
-        "That is our fault, not the kernel's; it counts as no attempt, and staff can have it graded again."
+        "Grading failed on our side: a worker failed or was lost each time. This did not use an attempt. "
+        "Course staff can regrade it."
     )
     return Report(
         verdict=Verdict.SYSTEM_ERROR,

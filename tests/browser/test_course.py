@@ -81,7 +81,7 @@ def test_from_the_start_to_what_is_due_and_its_handout(student, portal):
 def test_the_starter_is_downloaded_as_a_file(student, portal, tmp_path: Path):
     open_assignment(student, portal)
     with student.expect_download() as download:
-        student.get_by_role("link", name="Download the starter").click()
+        student.get_by_role("link", name="Download starter").click()
     assert download.value.suggested_filename == "tiled.cu"
     download.value.save_as(tmp_path / "tiled.cu")
     assert (tmp_path / "tiled.cu").read_text() == find_exercise("tiled").starter.read_text()
@@ -90,16 +90,16 @@ def test_the_starter_is_downloaded_as_a_file(student, portal, tmp_path: Path):
 def test_edit_and_check_and_hand_in(student, portal):
     open_assignment(student, portal)
     write(student, f"{SOLUTION}// checked\n")
-    student.get_by_role("button", name="Check only").click()
+    student.get_by_role("button", name="Check").click()
     assert handed_in(student, portal) == f"{SOLUTION}// checked\n"
     open_assignment(student, portal)
     expect(editor(student)).to_contain_text("MatrixMulKernel")
     write(student, f"{SOLUTION}// for points\n")
-    student.get_by_role("button", name="Hand in").click()
+    student.get_by_role("button", name="Submit").click()
     assert handed_in(student, portal) == f"{SOLUTION}// for points\n"
     open_assignment(student, portal)
     rows = student.get_by_role("table").get_by_role("row")
-    expect(rows.nth(1)).to_contain_text("points")
+    expect(rows.nth(1)).to_contain_text("submission")
     expect(rows.nth(2)).to_contain_text("check")
 
 

@@ -85,7 +85,7 @@ def test_stopping_ends_it_and_says_so(page, portal):
     page.on("dialog", lambda dialog: dialog.accept())
     page.locator("form[action$=cancel] button").click()
     noticed(page, "taken-back")
-    expect(page.get_by_role("heading", name="Stopped")).to_be_visible()
+    expect(page.get_by_role("heading", name="Cancelled")).to_be_visible()
 
 
 def test_the_margin_is_switched_by_the_keyboard(page, portal, right):
@@ -133,7 +133,7 @@ def test_without_javascript_the_page_of_one_that_waits_reloads(browser, site):
     site.let_in(context, "queued")
     page = context.new_page()
     page.goto(f"{site.url}/submissions/{site.names['queued']}")
-    expect(page.get_by_role("button", name="Stop grading")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     with page.expect_navigation():
         expect(page.get_by_role("link", name="Reload now")).to_be_visible()
     context.close()

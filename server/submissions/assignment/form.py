@@ -86,9 +86,7 @@ def _source(text: str) -> SubmittedSource | Mistake:
         with file.stream:
             return _checked(file.read(), FILE, _name(file.filename))
     if not text.strip():
-        return Mistake(
-            TEXT, "empty", "There is nothing to hand in yet: write your kernel here, or choose a file."
-        )
+        return Mistake(TEXT, "empty", "No kernel yet. Type one here or choose a file.")
     return _checked(text, TEXT, "The text")
 
 
@@ -102,13 +100,13 @@ def _checked(given: str | bytes, field: str, name: str) -> SubmittedSource | Mis
         return Mistake(
             field,
             "half_character",
-            f"{name} has half a character, which no file can hold. Delete it, or type it anew.",
+            f"{name} has half a character, which no file can hold. Delete it, or type it again.",
         )
     except UnusableSource as error:
         return Mistake(
             field,
             "too_large",
-            f"{name} has {error.size:,} bytes, and a source may have {byte_size(SOURCE_BYTES)} at most.",
+            f"{name} has {error.size:,} bytes. The limit is {byte_size(SOURCE_BYTES)}.",
         )
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1

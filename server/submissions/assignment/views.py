@@ -72,7 +72,7 @@ def hand_in(course: str, name: str) -> Response:
     try:
         accepted = submit(handed_in)
     except limits.TooOften as error:
-        often = TooOften("That was very often. Wait a minute, then send it again.", error.seconds)
+        often = TooOften("You submitted very often. Wait a minute, then submit again.", error.seconds)
         return _again(reader, sent, often)
     except NotAccepted as error:
         return _again(reader, sent, error)

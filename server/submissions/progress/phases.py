@@ -181,15 +181,15 @@ def _words(status: SubmissionStatus, phases: Sequence[Phase], *, waits: bool) ->
     if status.state is JobState.DONE:
         return "Done", ""
     if status.state is JobState.CANCELLED:
-        return "Stopped", "It was not graded to the end, and counts for nothing."
+        return "Cancelled", "It was not fully graded and doesn’t count."
     present = [phase for phase in phases if phase.state is PhaseState.NOW]
     if not present:
         return "Nearly done", "The result is being written."
     if len(present) > 1:
-        return "At work", "A worker compiles and checks it."
+        return "In progress", "A worker is compiling and checking it."
     now = present[0]
     if waits and status.place is not None:
-        where = f"for a GPU of class {status.device_class}" if now.key == "measuring" else "to be checked"
+        where = f"for a GPU of class {status.device_class}" if now.key == "measuring" else "for a worker"
         return f"Waiting {where}", _wait_text(status.place)
     return _HEADLINES[now.key], now.detail
 
@@ -203,15 +203,15 @@ _HEADLINES = {
 
 
 def _place_text(place: Place) -> str:
-    return "a worker takes it now" if place.position == 1 and place.seconds == 0 else place.text
+    return "starting now" if place.position == 1 and place.seconds == 0 else place.text
 
 
 def _wait_text(place: Place) -> str:
     if place.reason:
         return place.reason
     if place.seconds is None or place.seconds < 1:
-        return "A worker is free: its turn comes at once."
-    return f"Its turn comes in about {_about(place.seconds)}, if those before it take as long as others did lately."
+        return "Starting now."
+    return f"Starts in about {_about(place.seconds)}, judging by recent jobs."
 
 
 def _about(seconds: float) -> str:
@@ -229,18 +229,17 @@ def _note(step: StepStatus | None) -> str:
         return ""
     if step.state is StepState.QUEUED and step.attempt > 0:
         return (
-            f"Attempt {step.attempt} of {MAX_ATTEMPTS} did not come to an end: its worker was lost, or could not go "
-            f"on. It is tried again. {_NOT_YOURS}"
+            f"Try {step.attempt} of {MAX_ATTEMPTS} failed: its worker was lost or had an error. Trying again. "
+            f"{_NOT_YOURS}"
         )
     if step.attempt > 1:
         return (
-            f"This is attempt {step.attempt} of {MAX_ATTEMPTS}: the worker before was lost, or could not go on. "
-            f"{_NOT_YOURS}"
+            f"Try {step.attempt} of {MAX_ATTEMPTS}: the earlier worker was lost or had an error. {_NOT_YOURS}"
         )
     return ""
 
 
-_NOT_YOURS = "That is not your kernel's doing, and costs you nothing."
+_NOT_YOURS = "This isn't your kernel's fault, and doesn't use an attempt."
 
 
 def _between(first: datetime, then: datetime | None) -> float | None:

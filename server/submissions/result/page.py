@@ -170,14 +170,14 @@ def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tup
     # on the way from one to the next
     between = whole - sum(part.seconds for part in parts)
     if between >= _LEAST_SHOWN:
-        parts.append(Duration("in between", between))
-    return (*parts, Duration("in all", whole))
+        parts.append(Duration("between steps", between))
+    return (*parts, Duration("total", whole))
 
 
 _LEAST_SHOWN = 0.05
 _IN_VAIN = {
-    AttemptOutcome.LOST: "a worker was lost, begun anew",
-    AttemptOutcome.FAULT: "a worker could not go on, begun anew",
+    AttemptOutcome.LOST: "worker lost, restarted",
+    AttemptOutcome.FAULT: "worker error, restarted",
 }
 _STEPS = {
     "read": "read",

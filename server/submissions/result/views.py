@@ -99,7 +99,7 @@ def report_html(public_id: str) -> Response:
     handed_in = page.created_at.astimezone(zone_of(page.course_zone))
     facts = {
         "Assignment": f"{page.title} ({page.course_title})",
-        "Handed in": f"{handed_in:%d %b %Y, %H:%M %Z}",
+        "Submitted": f"{handed_in:%d %b %Y, %H:%M %Z}",
         "Submission": page.public_id,
     }
     html = whole_page(kept.report, page.source, page.file, _ladder(page), facts)
@@ -138,8 +138,8 @@ def again(public_id: str) -> Response:
         count(site().sessions, RETRIES, f"person {who.id}")
     except TooOften as error:
         raise Refused(
-            429, "too_often", "That was tried often enough",
-            "It seems that the fault is still there. Tell those who run your course, and try again in an hour.",
+            429, "too_often", "Tried too often",
+            "The failure seems to persist. Tell your course staff, and try again in an hour.",
             {"Retry-After": str(error.seconds)},
         ) from error  # fmt: skip
     try:
@@ -194,7 +194,7 @@ def _graded(public_id: str) -> tuple[SubmissionPage, Kept]:
     kept = _kept(page)
     if kept is None:
         raise Refused(
-            404, "not_graded", "There is no report yet", "It is there as soon as the submission is graded."
+            404, "not_graded", "There is no report yet", "It appears when the submission is graded."
         )
     return page, kept
 

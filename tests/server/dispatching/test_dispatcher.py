@@ -168,7 +168,7 @@ def test_after_three_lost_attempts_the_job_ends_in_a_fault_of_our_own(scene, cou
         assert result is not None
         report = unpack(result.report)
         assert report["verdict"] == "system_error"
-        assert "our fault" in report["message"]
+        assert "failed on our side" in report["message"]
         assert "beating" not in report["message"]
     scene.ticks(2 * LEASE, 5.0)
     assert len(scene.redis.sent) == 3

@@ -57,7 +57,7 @@ def test_home_says_what_is_due_next_and_how_far_one_is(portal: Portal, ada: Brow
     change(portal, due_at=now() + 3 * DAY, points=10.0)
     page = words(ada.page("/"))
     assert "Due next" in page
-    assert "not begun" in page
+    assert "not started" in page
     assert "in 3 days" in page
     ada.post_form(FORM, source=KERNEL, mode="rank")
     assert "being graded" in words(ada.page("/"))
@@ -110,7 +110,7 @@ def test_of_an_extension_each_part_is_told_by_itself(portal: Portal, ada: Browse
     page = ada.page(PAGE)
     assert "in 24 h, closes later" in words(page)
     assert extended(page) == ["closes", "attempts"]
-    assert "3 of 3 left (1 more" in words(page)
+    assert "3 of 3 left (1 extra" in words(page)
 
 
 @ON_SQLITE
@@ -125,14 +125,14 @@ def test_ones_best_stands_beside_what_counts_where_that_is_another(portal: Porta
     change(portal, counts="last")
     head = words(ada.page(PAGE)).partition("Due")[0]
     assert f"900,000 GFLOPS {remark} measured" in head
-    assert ": right, 10 points, 5,000 GFLOPS measured" in head
+    assert ": accepted, 10 points, 5,000 GFLOPS measured" in head
     assert f'href="/submissions/{first}"' in ada.page(PAGE).partition('id="best"')[2].partition("</span>")[0]
 
 
 @ON_SQLITE
 def test_who_is_late_reads_what_it_is_still_worth(portal: Portal, ada: BrowserClient):
     change(portal, points=10.0, late_percent_per_day=20.0, due_at=now() - 1.5 * DAY, closes_at=None)
-    assert "worth 6 of 10 points" in ada.page(PAGE).partition('id="late-now"')[2]
+    assert "worth up to 6 of 10 points" in ada.page(PAGE).partition('id="late-now"')[2]
     change(portal, due_at=now() + DAY)
     assert 'id="late-now"' not in ada.page(PAGE)
 
@@ -167,20 +167,20 @@ def test_a_moment_in_a_table_is_told_whole_where_it_is_pointed_at(portal: Portal
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"due_at": None}, "no deadline"),
-        ({"late_percent_per_day": 12.5}, "Each day begun costs 12.5 % of the points"),
-        ({"closes_at": "due_at"}, "Nothing is taken after that"),
-        ({}, "Late costs no points"),
+        ({"due_at": None}, "No deadline"),
+        ({"late_percent_per_day": 12.5}, "Each started day costs 12.5 % of the points"),
+        ({"closes_at": "due_at"}, "Closes at the deadline"),
+        ({}, "No late penalty"),
         ({"attempts": 3}, "3 of 3 left"),
-        ({"attempts": None}, "any number"),
+        ({"attempts": None}, "Unlimited"),
         ({"attempts": 3, "min_interval_seconds": 90}, "3 of 3 left, 90 s apart"),
-        ({}, "at most 5 of yours, checks among them"),
-        ({"checks_per_hour": 7}, "free; 7 of 7 left this hour"),
-        ({"counts": "last"}, "your last one handed in"),
-        ({"counts": "chosen"}, "the one you choose"),
-        ({"counts": "best"}, "the fastest"),
-        ({"device_class": ""}, "right or wrong is all that counts"),
-        ({"points": 2.5}, "2.5 for a right kernel"),
+        ({}, "Up to 5 at once"),
+        ({"checks_per_hour": 7}, "Free; 7 of 7 left this hour"),
+        ({"counts": "last"}, "Your last submission"),
+        ({"counts": "chosen"}, "Your best, unless you choose another"),
+        ({"counts": "best"}, "Your best submission"),
+        ({"device_class": ""}, "graded on correctness only"),
+        ({"points": 2.5}, "2.5 if accepted"),
     ],
     ids=str,
 )
@@ -239,7 +239,7 @@ def test_only_figures_of_the_exercise_are_served(portal: Portal, ada: BrowserCli
 def test_an_exercise_without_files_leaves_a_page_that_works(portal: Portal, ada: BrowserClient):
     with portal.course.sessions.begin() as session:
         session.execute(delete(ExerciseFile))
-    assert "not on this server" in words(ada.page(PAGE))
+    assert "has no handout here" in words(ada.page(PAGE))
     assert ada.get(f"{PAGE}starter.cu").status_code == 404
     assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
 
@@ -268,7 +268,7 @@ def test_a_course_that_is_over_can_be_read_and_takes_nothing(portal: Portal, ada
         session.get_one(Course, portal.course.course).archived_at = now()
     assert "<textarea" not in ada.page(PAGE)
     assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 422
-    assert "over" in words(ada.page("/"))
+    assert "archived" in words(ada.page("/"))
     assert handed_in(portal) == []
 
 

@@ -131,7 +131,7 @@ def test_a_limit_is_told_with_what_was_typed(portal: Portal, ada: BrowserClient,
     if "closes_at" in values:
         assert "<form" not in page.partition("<main")[2], "it can only be copied"
     else:
-        told = re.search(r'data-refusal="\w+"[^>]*>.*?<p>(.*?) What', page, re.DOTALL)
+        told = re.search(r'data-refusal="\w+"[^>]*>.*?<p>(.*?) Your text', page, re.DOTALL)
         assert told
         assert told[1] in page.partition('id="hand-in"')[2], "beside the button, too"
     assert len(handed_in(portal)) == 1

@@ -60,7 +60,7 @@ def test_after_the_last_moment_nothing_is_taken_and_the_refusal_says_when_that_w
     assert course.hand_in("ada", now=later(60)), "at the last moment"
     with pytest.raises(Closed, match="2026-03-02 09:01 UTC") as told:
         course.hand_in("ada", now=later(61))
-    assert " at 09.01 in Wien;" in told.value.told(lambda at: f"{at:%H.%M} in Wien")
+    assert " at 09.01 in Wien." in told.value.told(lambda at: f"{at:%H.%M} in Wien")
     with pytest.raises(Closed):
         course.hand_in("ada", mode=Mode.CHECK, now=later(61))
 
@@ -366,18 +366,18 @@ def test_no_refusal_points_to_what_is_refused_as_well(course, made):
             found = allowance(session, assignment, course.people["ada"], later(2))
             return str(found.refusal(mode, later(2), most_under_way))
 
-    assert told(Mode.CHECK).endswith("You can hand in now.")
-    assert "not graded yet" in told(Mode.RANK, 1)
-    assert "hand in now" not in told(Mode.CHECK, 1)
+    assert told(Mode.CHECK).endswith("You can submit now.")
+    assert "in progress" in told(Mode.RANK, 1)
+    assert "submit now" not in told(Mode.CHECK, 1)
     change(course, attempts=1)
     course.hand_in("ada", now=later(1))
-    assert "hand in now" not in told(Mode.CHECK)
-    assert "Checking" not in told(Mode.RANK)
+    assert "submit now" not in told(Mode.CHECK)
+    assert "check" not in told(Mode.RANK)
     change(course, checks_per_hour=2)
-    assert "only attempt for this assignment. Checking costs none" in told(Mode.RANK)
-    assert "Checking" not in told(Mode.RANK, 2)
+    assert "only attempt for this assignment. You can still check" in told(Mode.RANK)
+    assert "check" not in told(Mode.RANK, 2)
     change(course, checks_per_hour=0)
-    assert "Checking" not in told(Mode.RANK)
+    assert "check" not in told(Mode.RANK)
 
 
 def test_the_page_is_told_what_the_rules_are_and_how_far_they_are_used(course, made):

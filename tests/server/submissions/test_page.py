@@ -69,7 +69,7 @@ def test_without_a_script_the_page_reloads_until_there_is_a_verdict(portal, ada)
 def test_one_at_work_says_what_is_done(portal, ada):
     name, job = handed_in(portal.course, "ada")
     taken(portal.course, job)
-    assert ">At work</strong>" in ada.page(f"/submissions/{name}")
+    assert ">In progress</strong>" in ada.page(f"/submissions/{name}")
     state = ada.get(f"/submissions/{name}/state").get_json()
     assert state["final"] is False
     assert 'aria-current="step"' in state["html"]
@@ -172,7 +172,7 @@ def test_where_attempts_are_not_limited_nobody_is_told_of_one(portal, ada):
     name, job = handed_in(portal.course, "ada", Mode.RANK)
     page = ada.page(f"/submissions/{name}")
     assert re.search(r'data-confirm="[^"?]+\?"', page), "and no more than the question"
-    assert "for points." in page, "nothing is ranked here"
+    assert " leaderboard.</p>" not in page, "nothing is ranked here"
     taken(portal.course, job)
     ada.post_form(f"/submissions/{name}/cancel")
     page = ada.page(f"/submissions/{name}")
@@ -189,7 +189,7 @@ def test_who_takes_it_back_is_told_what_it_costs(portal, ada, mode, cost):
     waits, _ = handed_in(portal.course, "ada", mode)
     begun, job = handed_in(portal.course, "ada", mode)
     taken(portal.course, job)
-    assert f"it is {cost.replace('the', 'this')} all the same" in ada.page(f"/submissions/{waits}")
+    assert f"it uses {cost.replace('the', 'this')}." in ada.page(f"/submissions/{waits}")
     for name in (waits, begun):
         ada.post_form(f"/submissions/{name}/cancel")
     assert 'data-charged="no"' in ada.page(f"/submissions/{waits}")
@@ -206,7 +206,7 @@ def test_nobody_else_takes_it_back_but_staff(portal, ada):
     taken(portal.course, job)
     teacher = client_of(portal, "turing", Role.ASSISTANT)
     page = teacher.page(f"/submissions/{name}")
-    assert "It costs ada nothing" in page
+    assert "ada loses no attempt or check" in page
     assert "/staff/gpu/submissions?assignment=tiled&amp;student=ada@example.edu" in page
     assert "taken-back" in teacher.post_form(f"/submissions/{name}/cancel").headers["Location"]
     assert 'data-charged="no"' in ada.page(f"/submissions/{name}")
@@ -254,7 +254,7 @@ def test_a_lost_worker_is_not_the_kernels_fault(portal, ada):
     with portal.course.sessions.begin() as session:
         step = step_of(session, job)
         step.attempt = 2
-    assert "attempt 2 of 3" in ada.page(f"/submissions/{name}")
+    assert "Try 2 of 3" in ada.page(f"/submissions/{name}")
 
 
 def plain(portal, job):
@@ -336,7 +336,7 @@ def test_the_times_of_the_way_add_up_also_the_wait_for_a_gpu(portal, ada):
     times = re.findall(r"<dt>([^<]+)</dt><dd>([0-9.]+)", shown)
     assert times == [
         ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("waited for a GPU", "20"), ("measured", "4.0"),
-        ("in between", "1.5"), ("in all", "30"),
+        ("between steps", "1.5"), ("total", "30"),
     ]  # fmt: skip
 
 
@@ -374,6 +374,6 @@ def test_what_a_lost_worker_had_begun_is_named(portal, ada):
     _, _, shown = ada.page(f"/submissions/{name}").partition('id="durations"')
     times = re.findall(r"<dt>([^<]+)</dt><dd>([0-9.]+)", shown)
     assert times == [
-        ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("a worker was lost, begun anew", "40"),
-        ("in between", "1.5"), ("in all", "46"),
+        ("waited", "2.0"), ("compiled", "1.0"), ("checked", "1.5"), ("worker lost, restarted", "40"),
+        ("between steps", "1.5"), ("total", "46"),
     ]  # fmt: skip

@@ -46,7 +46,7 @@ def phase(progress: Progress, key: str):
 
 def test_in_the_queue_its_place_and_the_wait_are_told():
     progress = progress_of(replace(JOB, place=Place(3, 42.0)), {})
-    assert progress.headline == "Waiting to be checked"
+    assert progress.headline == "Waiting for a worker"
     assert "about 40 seconds" in progress.explanation
     assert phase(progress, "queued").detail == "number 3 in the queue"
     assert states(progress) == {
@@ -71,12 +71,12 @@ def test_an_estimate_is_as_rough_as_it_is(seconds, words):
 
 
 def test_a_free_worker_is_told_of():
-    assert progress_of(JOB, {}).explanation == "A worker is free: its turn comes at once."
+    assert progress_of(JOB, {}).explanation == "Starting now."
 
 
 def test_without_hints_nobody_can_tell_compiling_from_checking():
     progress = progress_of(at_work(RUNNING), {})
-    assert progress.headline == "At work"
+    assert progress.headline == "In progress"
     assert (states(progress)["compiling"], states(progress)["checking"]) == ("now", "now")
     assert phase(progress, "queued").seconds == 4.0
 
@@ -101,7 +101,7 @@ def test_hints_about_an_attempt_that_is_over_say_nothing():
     again = replace(RUNNING, attempt=2)
     progress = progress_of(at_work(again), hints("compiling", "checking 5 of 14: Width=1"))
     assert states(progress)["compiling"] == "now"
-    assert "attempt 2 of 3" in progress.note
+    assert "Try 2 of 3" in progress.note
     late = hints("compiling", attempt=2)
     follow(late, Hint(7, StepKind.CHECK, 1, 1.0, "checking", ""), NOW)
     assert late[StepKind.CHECK].phase == "compiling"
@@ -109,7 +109,7 @@ def test_hints_about_an_attempt_that_is_over_say_nothing():
 
 def test_a_step_that_was_given_back_to_the_queue_says_so():
     lost = replace(CHECK, attempt=1)
-    assert progress_of(replace(JOB, steps=(lost,)), {}).note.startswith("Attempt 1 of 3 ")
+    assert progress_of(replace(JOB, steps=(lost,)), {}).note.startswith("Try 1 of 3 ")
 
 
 def test_after_the_check_it_waits_for_a_gpu():
@@ -143,4 +143,4 @@ def test_cancelled_is_final():
     gone = replace(CHECK, state=StepState.CANCELLED)
     progress = progress_of(replace(JOB, state=JobState.CANCELLED, steps=(gone,), place=None), {})
     assert progress.status.over
-    assert progress.headline == "Stopped"
+    assert progress.headline == "Cancelled"

@@ -41,7 +41,7 @@ def test_a_stream_tells_what_is_what_happens_and_ends(portal, ada):
     with opened(ada, name) as stream:
         assert "Waiting" in stream.next()["html"]
         taken(portal.course, job)
-        assert "At work" in stream.next()["html"]
+        assert "In progress" in stream.next()["html"]
     other, job = handed_in(portal.course, "ada", now=later(60))
     with opened(ada, other) as stream:
         stream.next()
@@ -147,7 +147,7 @@ def test_a_database_that_is_away_for_a_while_costs_nothing_but_that(portal, ada,
         taken(portal.course, job)
         assert asked.acquire(timeout=LONG)
         away.clear()
-        assert "At work" in stream.next()["html"]
+        assert "In progress" in stream.next()["html"]
 
 
 def written(progress: Progress) -> str:

@@ -107,7 +107,7 @@ def test_events_give_the_verdict_that_counts_as_everything_else_does(portal: Por
 def test_a_page_that_is_loaded_again_knows_what_its_worker_said(portal: Portal, ada: BrowserClient) -> None:
     name, job = handed_in(portal.course, "ada")
     taken(portal.course, job)
-    assert ">At work</strong>" in ada.page(f"/submissions/{name}")
+    assert ">In progress</strong>" in ada.page(f"/submissions/{name}")
     hub_of(portal.app)._heard(Hint(job, StepKind.CHECK, 1, 5.0, "checking", "3 of 14: Width=17 real"))
     page = ada.page(f"/submissions/{name}")
     assert ">Checking</strong>" in page
@@ -172,7 +172,7 @@ def test_a_fault_of_any_kind_ends_no_watching(
             assert asked.acquire(timeout=LONG)
         odd.clear()
         taken(portal.course, job)
-        assert "At work" in stream.next()["html"]
+        assert "In progress" in stream.next()["html"]
     told = [record for record in caplog.records if record.name == hub_module.__name__]
     assert [record.exc_info is not None for record in told] == [True]
 
