@@ -165,4 +165,4 @@ def _word(attempt: Attempt) -> str:
         return f"{attempt.shown}, not ranked"
     if verdict is not None:
         return verdict.value.replace("_", " ")
-    return "stopped" if attempt.entry.cancelled else "no verdict yet"
+    return "cancelled" if attempt.entry.cancelled else "no verdict yet"

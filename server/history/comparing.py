@@ -118,7 +118,7 @@ def _speed(left: Result | None, right: Result | None, metric: Metric) -> Figure 
     if a is not None and b is not None:
         why_not = _not_comparable(a, b)
         if why_not:
-            difference = f"no difference that can be told: {why_not}"
+            difference = why_not
         else:
             difference = _by(abs(b.score), abs(a.score))
             change = "better" if b.score > a.score else "worse"
@@ -154,16 +154,16 @@ def _measured(result: Result | None, metric: Metric) -> _Measured | None:
     if score is None or ends is None:
         return None
     interval = interval_text(result, metric)
-    more = interval if result.ranked else f"{interval}, not ranked: cannot be relied on"
+    more = interval if result.ranked else f"{interval}, not ranked: unreliable"
     return _Measured(score, *ends, _with_unit(score, metric), more, result.device_class, result.ranked)
 
 
 def _not_comparable(a: _Measured, b: _Measured) -> str:
     if not (a.ranked and b.ranked):
-        return "neither can be relied on" if a.ranked == b.ranked else "one of them cannot be relied on"
+        return "not comparable: " + ("both unreliable" if a.ranked == b.ranked else "one is unreliable")
     if a.device_class != b.device_class:
-        return f"measured on {a.device_class} and on {b.device_class}"
-    return "" if a.high < b.low or b.high < a.low else "the intervals overlap"
+        return f"not comparable: measured on {a.device_class} and on {b.device_class}"
+    return "" if a.high < b.low or b.high < a.low else "no significant difference: the intervals overlap"
 
 
 def _plain(

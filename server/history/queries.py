@@ -170,26 +170,26 @@ def _why_not(
 ) -> str:
     """Why a submission does not stand on the board; "" where there is no verdict yet."""
     if entry.cancelled:
-        return "It was stopped."
+        return "It was cancelled."
     if judged is None:
         return ""
     if judged.verdict is Verdict.SYSTEM_ERROR:
-        return "Tilelab could not grade it. That is our fault; it counts as no attempt."
+        return "Grading failed on our side. This did not use an attempt."
     if judged.verdict is not Verdict.ACCEPTED:
         return "Only an accepted kernel is ranked."
     if entry.mode is Mode.CHECK:
-        return "This was a check. Hand the kernel in to rank it."
+        return "This was a check. Submit it to be ranked."
     if judged.judged_by != assignment.exercise.digest:
-        return "The exercise was changed since. Your course’s staff can have this graded again."
+        return "The exercise has changed since. Course staff can regrade it."
     if boards.live.get(judged.device_class) == judged.job:
-        return "The board is frozen. This one stands on it once it is opened again."
+        return "The leaderboard is frozen. This one appears when the freeze ends."
     if not judged.device_class:
-        return "Another right kernel of yours stands on the board."
+        return "Another accepted kernel of yours is on the leaderboard."
     if judged.ms_median is None:
         return "It was not measured."
     if not judged.ranked:
         return judged.not_ranked or NOT_RELIED_ON
-    return "Another kernel of yours is faster, and stands on the board."
+    return "Another kernel of yours is faster and on the leaderboard."
 
 
 def _judged(session: Session, assignment: Assignment, person: int) -> Mapping[int, Row[*tuple[Any, ...]]]:

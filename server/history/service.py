@@ -39,11 +39,11 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
         what = "best" if assignment.counts is Counts.BEST else "last"
         raise NotChoosable(f"In this assignment the {what} submission counts, so there is nothing to choose.")
     if assignment.course.archived_at is not None:
-        raise NotChoosable("This course is over: what counts stays as it is.")
+        raise NotChoosable("This course is archived. What counts can't change any more.")
     if due_for(assignment, session.get(Extension, (assignment.id, person))).closed(moment):
-        raise NotChoosable("This assignment is closed: what counts stays as it is.")
+        raise NotChoosable("This assignment is closed. What counts can't change any more.")
     if found.mode is not Mode.RANK:
-        raise NotChoosable("It was checked only. Hand it in, then it can count.")
+        raise NotChoosable("This was a check. Submit it, then it can count.")
     entries = entries_of(session, assignment, person)
     entry = next((each for each in entries if each.submission_id == found.id), None)
     if entry is None or not entry.judged:

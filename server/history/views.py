@@ -24,7 +24,7 @@ from server.history.source_diff import SourceDiff, source_diff
 from server.http.bounded import stop_where_client_left
 from server.http.problems import Refused
 from server.http.site import site
-from server.submissions.models import Mode, Submission
+from server.submissions.models import Submission
 
 history_pages = Blueprint("history_pages", __name__, template_folder="templates")
 
@@ -34,7 +34,7 @@ _PAGE = re.compile(r"[0-9]{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page is. student, student_name: 0 and "" on one's own pages; zone: the course's; ranked: by a GPU."""
+    """Where a page is. student, student_name: 0 and "" on one's own pages; zone: the course's."""
 
     course: str
     course_title: str
@@ -43,10 +43,6 @@ class Place:
     zone: str
     student: int
     student_name: str
-    ranked: bool
-
-    def purpose(self, mode: Mode) -> str:
-        return "check only" if mode is Mode.CHECK else "for ranking" if self.ranked else "for points"
 
     @property
     def address(self) -> str:
@@ -205,7 +201,6 @@ def _place(session: Session, reader: Reader, assignment: Assignment, person: int
         zone=reader.course.time_zone,
         student=person if other else 0,
         student_name=session.get_one(Person, person).name if other else "",
-        ranked=bool(assignment.device_class),
     )
 
 

@@ -212,7 +212,7 @@ def _tab_title(name: str) -> str:
 
 
 def _columns(path: str, query: Query, unit: str, *, measured: bool) -> tuple[Column, ...]:
-    date = (Order.DATE, "Reached", "") if measured else (Order.DATE, "Right since", "")
+    date = (Order.DATE, "Reached", "") if measured else (Order.DATE, "Accepted since", "")
     speeds = [(Order.RANK, unit, "measured"), (Order.SHARE, "Of cuBLAS", "measured")] if measured else []
     given = [*speeds, (Order.OCCUPANCY, "Occupancy", "modelled"), date]
     return tuple(_column(path, query, *each) for each in given)

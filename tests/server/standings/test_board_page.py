@@ -175,7 +175,7 @@ def test_a_search_ends_after_so_many_lines_and_says_so(portal, monkeypatch):
     staff = client_of(portal, "ina", Role.ASSISTANT)
     early, late = (staff.page(f"{BOARD}?q=B{person}@") for person in (people[3], people[25]))
     assert len(lines(early)) == 1
-    assert "Nobody on the first 20,000 lines" in late
+    assert "No name in the first 20,000 lines" in late
 
 
 def test_a_name_is_found_and_keeps_its_rank(portal):
@@ -199,7 +199,7 @@ def test_after_a_freeze_students_see_the_board_as_it_stood_and_staff_both(portal
     ranked(portal.course, "cem", 600.0, now=moment - timedelta(minutes=1))
     student = client_of(portal, "ada").page(BOARD)
     assert [re.findall(r"([\d,]+) GFLOPS", line)[0] for line in lines(student)] == ["600", "500"]
-    assert "This board is frozen" in student
+    assert "This leaderboard is frozen" in student
     assert "data-live " not in student
     staff = client_of(portal, "ina", Role.ASSISTANT)
     assert len(lines(staff.page(BOARD))) == 3
