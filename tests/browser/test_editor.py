@@ -301,7 +301,7 @@ def test_a_file_can_be_dropped_on_it(page, bench):
 def test_a_file_that_falls_beside_it_is_not_taken_and_leaves_the_page_there(page, bench):
     page.goto(lay_out(bench))
     page.locator("body").evaluate(DROP, ["dropped.cu", "void dropped();\n"])
-    expect(page.get_by_role("status")).to_contain_text("fell beside the editor")
+    expect(page.get_by_role("status")).to_contain_text("Drop the file on the editor")
     expect(editor(page)).not_to_contain_text("dropped()")
 
 
@@ -325,7 +325,7 @@ def test_a_file_that_is_no_source_is_refused_in_words(page, bench, content, told
 def refused_file(page: Page, bench: Workbench) -> None:
     page.goto(lay_out(bench))
     page.locator("#file").set_input_files({"name": "odd", "mimeType": "", "buffer": b"\0"})
-    expect(page.get_by_role("status")).to_contain_text("In the editor is the text from before")
+    expect(page.get_by_role("status")).to_contain_text("The editor still has its earlier text")
     page.get_by_role("button", name="Check").click()
 
 
@@ -357,5 +357,5 @@ def test_of_several_dropped_files_none_is_taken(page, bench):
         DROP.replace("data.items.add", "data.items.add(new File([''], 'b.cu')); data.items.add"),
         ["a.cu", "x"],
     )
-    expect(page.get_by_role("status")).to_contain_text("2 files were dropped")
+    expect(page.get_by_role("status")).to_contain_text("You dropped 2 files")
     expect(editor(page)).to_contain_text("scale(")

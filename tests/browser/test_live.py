@@ -172,7 +172,7 @@ def test_what_stays_keeps_focus_and_what_was_opened_stays_open(page, bench, prog
 
 
 @pytest.mark.parametrize(
-    ("status_code", "told"), [(401, "not signed in"), (403, "not open to you"), (404, "not here")]
+    ("status_code", "told"), [(401, "signed out"), (403, "no longer have access"), (404, "no longer exists")]
 )
 def test_who_may_see_it_no_longer_is_sent_to_the_server_once(
     page, bench, progress, complaints, status_code, told

@@ -140,7 +140,7 @@ class Editor {
 
   private refuse(reason: string, before = ""): HTMLElement {
     const go = this.button("Keep the text in the editor", () => undefined);
-    this.say(`${before}${reason} In the editor is the text from before. Choose another file, or hand in that text. `, go);
+    this.say(`${before}${reason} The editor still has its earlier text. Choose another file, or submit the editor’s text. `, go);
     this.refused = reason;
     return go;
   }
@@ -229,7 +229,7 @@ class Editor {
     try {
       const text = await readSource(file, Number(this.area.dataset["mostBytes"] ?? 65536));
       this.replace(lines(text), "input.file");
-      this.say(`${file.name} is in the editor now. Undo brings back what was there.`);
+      this.say(`${file.name} is in the editor now. Undo restores the earlier text.`);
       this.view.focus();
     } catch (error) {
       if (!(error instanceof NotASource)) throw error;
@@ -251,7 +251,7 @@ class Editor {
         const beside = !event.defaultPrevented && !(event.target instanceof HTMLInputElement);
         if (!beside || !event.dataTransfer?.types.includes("Files")) return;
         event.preventDefault();
-        if (type === "drop") this.refuse("The file fell beside the editor, and was not taken.");
+        if (type === "drop") this.refuse("Drop the file on the editor. Nothing was loaded.");
       });
     }
   }
@@ -262,7 +262,7 @@ class Editor {
     this.view.dom.classList.remove("cm-over");
     if (files === undefined || file === undefined) return false;
     event.preventDefault();
-    if (files.length > 1) this.refuse(`${files.length} files were dropped, and a submission is one.`);
+    if (files.length > 1) this.refuse(`You dropped ${files.length} files. Drop one.`);
     else void this.fill(file);
     return true;
   }

@@ -31,9 +31,9 @@ const RELOADED_MS = 60_000;
 
 /** What is told to who may see the page no longer. */
 const GONE: ReadonlyMap<number, string> = new Map([
-  [401, "You are not signed in any more."],
-  [403, "This is not open to you any more."],
-  [404, "This is not here any more."],
+  [401, "You are signed out."],
+  [403, "You no longer have access."],
+  [404, "This page no longer exists."],
 ]);
 
 class Live {
@@ -154,7 +154,7 @@ class Live {
       const status = answer.redirected ? 401 : answer.status;
       const gone = GONE.get(status);
       if (gone !== undefined) return this.finish(`${status}`, gone);
-      if (!answer.ok) return this.failed("The server is busy. This page goes on by itself.");
+      if (!answer.ok) return this.failed("The server is busy. Trying again soon.");
       this.take((await answer.json()) as State);
       this.wait = this.usual();
       this.tell("");
@@ -162,7 +162,7 @@ class Live {
       else if (this.stream === null) this.listen();
     } catch {
       if (this.asking !== asking) return; // a later one asks
-      this.failed("No connection. This page goes on by itself as soon as there is one.");
+      this.failed("No connection. Updates resume automatically.");
     } finally {
       window.clearTimeout(limit);
     }
@@ -215,7 +215,7 @@ class Live {
     this.notLater();
     this.hush();
     if (isFirst(`tilelab-loaded:${location.pathname}:${reason}`)) location.reload();
-    else this.tell(`${why} `, make("a", { href: location.pathname + location.search }, "Load the page again."));
+    else this.tell(`${why} `, make("a", { href: location.pathname + location.search }, "Reload the page"));
   }
 
   private tell(text: string, ...more: Node[]): void {
