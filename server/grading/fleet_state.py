@@ -124,7 +124,7 @@ def tell(redis_url: str, worker: str, wanted: Wanted) -> None:
     with connect_redis(redis_url, answer_seconds=_ANSWER_SECONDS) as client:
         fleet = RedisFleet(client)
         if worker not in {record.id for record in fleet.workers()}:
-            raise NoSuchWorker("No worker of that name told of itself in the last hour.")
+            raise NoSuchWorker("No worker of this name has reported in the last hour.")
         fleet.want(worker, wanted)
 
 

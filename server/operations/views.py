@@ -62,11 +62,11 @@ def tell_worker(worker: str) -> Response:
             session.flush()
             tell(site().settings.redis_url, worker, wanted)
     except NoSuchWorker as error:
-        raise Refused(404, "no_such_worker", "There is no such worker", str(error)) from error
+        raise Refused(404, "no_such_worker", "Worker not found", str(error)) from error
     except (BrokerUnavailable, BrokerUrlError) as error:
         raise Refused(
-            503, "broker_away", "The worker could not be told",
-            f"Redis does not answer, by which workers hear of it: {error}",
+            503, "broker_away", "Couldn’t reach the worker",
+            f"Workers get requests through Redis, which doesn’t answer. Try again later. {error}",
         ) from error  # fmt: skip
     return Response(status=303, headers={"Location": "/fleet?notice=worker-told"})
 
@@ -92,7 +92,9 @@ def _reader() -> Viewer:
     with site().readers.begin() as session:
         if session.scalar(query.limit(1)) is not None:
             return who
-    raise Refused(403, "not_allowed", "This is not open to you", "This page is for the staff of a course.")
+    raise Refused(
+        403, "not_allowed", "You can’t open this page", "This page is only for course staff and operators."
+    )
 
 
 def _page(who: Viewer) -> FleetPage:

@@ -17,16 +17,16 @@ _AREAS = (
     ("", "Everything"),
     ("member", "Roster"),
     ("person", "New accounts"),
-    ("roster", "Imports and exports of the roster"),
+    ("roster", "Roster imports and exports"),
     ("assignment", "Assignments"),
     ("extension", "Extensions"),
     ("regrade", "Cancelled regrades"),
-    ("submission", "What students chose to count"),
-    ("job", "Single jobs"),
+    ("submission", "Submissions chosen to count"),
+    ("job", "Jobs"),
     ("invitation", "Invitations"),
-    ("reset", "Links for passwords"),
-    ("grades", "Exports of grades"),
-    ("course", "The course"),
+    ("reset", "Password links"),
+    ("grades", "Grade exports"),
+    ("course", "Course settings"),
 )
 
 
@@ -48,7 +48,7 @@ def show_audit(slug: str) -> str | tuple[str, int]:
     form = looked_for(request.args, "area", "by", "subject")
     before = number_of(request.args, "before")
     with site().readers.begin() as session:
-        people = [("", "Anybody"), *((str(one), name) for one, name in actors(session, course.course_id))]
+        people = [("", "Anyone"), *((str(one), name) for one, name in actors(session, course.course_id))]
         form.choose("area", _AREAS)
         form.choose("by", people)
         found = Deeds((), 0)

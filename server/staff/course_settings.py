@@ -42,9 +42,9 @@ def change_course(
     moment = now or datetime.now(UTC)
     line = one_line(title)
     if not line or len(line) > _LONGEST_TITLE or not line.isprintable():
-        raise CourseError(f"A title is one line of 1 to {_LONGEST_TITLE} characters.")
+        raise CourseError(f"The title must be one line of 1 to {_LONGEST_TITLE} characters.")
     if zone != course.time_zone and zone not in available_timezones():
-        raise CourseError("There is no such time zone.")
+        raise CourseError("This is not a time zone. Enter one such as Europe/Vienna.")
     was_archived = course.archived_at is not None
     pairs = {
         "title": (course.title, line),

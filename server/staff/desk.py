@@ -75,7 +75,7 @@ def looked_for(given: Mapping[str, str], *names: str) -> Form:
         form.values[name] = printable(text)[:_LONGEST]
         if form.values[name] != " ".join(text.split()):
             form.mistake(
-                name, f"This is longer than {_LONGEST} characters, or holds some that nobody can type."
+                name, f"This is too long or has invalid characters. The limit is {_LONGEST} characters."
             )
     return form
 

@@ -38,15 +38,15 @@ def read_moment(text: str, zone: ZoneInfo, was: datetime | None = None) -> datet
     try:
         local = datetime.fromisoformat(text)
     except ValueError:
-        raise MomentError("This is no day and time; write one like 2026-03-01T23:59.") from None
+        raise MomentError("This is not a date and time. Write it like 2026-03-01T23:59.") from None
     if not _FIRST <= local.year <= _LAST:
-        raise MomentError(f"The year has to be from {_FIRST} to {_LAST}.")
+        raise MomentError(f"The year must be between {_FIRST} and {_LAST}.")
     if local.tzinfo is not None:
         return local.astimezone(UTC)
     moment = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
     if moment.astimezone(zone).replace(tzinfo=None) != local:
         instead = local.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
         raise MomentError(
-            f"The clocks of {zone.key} skip {local:%H:%M} on that day; {instead:%H:%M} is what they show instead."
+            f"Clocks in {zone.key} skip {local:%H:%M} on that day. Use {instead:%H:%M} instead."
         )
     return moment

@@ -71,7 +71,9 @@ def _people(session: Session, course: Membership, form: Form) -> Collection[int]
     if form["person"].isdecimal() and len(form["person"]) < 19:
         people.add(int(form["person"]))
     if len(form.values["emails"]) >= LONGEST:
-        form.mistake("emails", f"No more than {LONGEST:,} characters are read at once; grant it in parts.")
+        form.mistake(
+            "emails", f"The list is too long: {LONGEST:,} characters are the limit. Grant it in parts."
+        )
     emails = {_email(word) for word in form["emails"].replace(",", " ").replace(";", " ").split()}
     if emails:
         students = {
@@ -81,7 +83,7 @@ def _people(session: Session, course: Membership, form: Form) -> Collection[int]
         unknown = sorted(emails - students.keys())
         if unknown:
             more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
-            form.mistake("emails", f"No student here has the email {', '.join(unknown[:5])}{more}.")
+            form.mistake("emails", f"No student of this course has the email {', '.join(unknown[:5])}{more}.")
     elif not people:
         form.mistake("person", "Choose a student.")
     return people

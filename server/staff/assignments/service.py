@@ -164,23 +164,25 @@ def extensions(session: Session, assignment: Assignment) -> Sequence[Extension]:
 def wrong_grant(assignment: Assignment, grant: Grant) -> dict[str, str]:
     """What cannot be, by field; and what would give a student nothing that they have not anyway."""
     found: dict[str, str] = {}
-    for name, word in (("due_at", "is due"), ("closes_at", "closes")):
+    for name, word in (("due_at", "becomes due"), ("closes_at", "closes")):
         mine, usual = getattr(grant, name), getattr(assignment, name)
         if mine is not None and usual is None:
-            found[name] = f"The assignment {word} for nobody: leave this empty."
+            found[name] = f"The assignment never {word}. Leave this empty."
         elif mine is not None and mine <= usual:
-            found[name] = f"For everybody it {word} then or later. Give a later time, or leave this empty."
+            found[name] = (
+                f"The assignment itself {word} then or later. Enter a later time, or leave this empty."
+            )
     due = max((one for one in (grant.due_at, assignment.due_at) if one is not None), default=None)
     if grant.closes_at is not None and due is not None and due > grant.closes_at:
-        found.setdefault("closes_at", "It cannot close before it is due.")
+        found.setdefault("closes_at", "The closing time can’t be before the due time.")
     if not 0 <= grant.extra_attempts <= MOST_EXTRA:
-        found["extra_attempts"] = f"Extra attempts are 0 to {MOST_EXTRA:,}."
+        found["extra_attempts"] = f"Extra attempts must be between 0 and {MOST_EXTRA:,}."
     elif grant.extra_attempts and assignment.attempts is None:
-        found["extra_attempts"] = "The assignment has any number of attempts: leave this empty."
+        found["extra_attempts"] = "The assignment has unlimited attempts. Leave this empty."
     if len(grant.reason) > LONGEST_REASON:
-        found["reason"] = f"A reason has at most {LONGEST_REASON} characters."
+        found["reason"] = f"The reason is too long. The limit is {LONGEST_REASON} characters."
     if grant.due_at is None and grant.closes_at is None and not grant.extra_attempts:
-        found.setdefault("due_at", "Say what they may beyond the others: a day, or extra attempts.")
+        found.setdefault("due_at", "Enter a later time or extra attempts.")
     return found
 
 
@@ -203,7 +205,7 @@ def grant(
         raise CourseError(next(iter(wrong.values())))
     member = membership_of(session, course, person_id)
     if member.role is not Role.STUDENT:
-        raise CourseError("Only students have extensions: staff may hand in at any time.")
+        raise CourseError("Only students have extensions. Staff can submit at any time.")
     found = session.get(Extension, (assignment.id, person_id))
     if found is None:
         found = Extension(assignment_id=assignment.id, person_id=person_id)
@@ -248,7 +250,7 @@ def _put(session: Session, assignment: Assignment, setting: Setting) -> None:
 
 
 def _a_column(name: str) -> str:
-    return f"{name} is a column of the grades already: give the assignment another name."
+    return f"“{name}” is a column of the grades table. Choose another name."
 
 
 def _subject(course: Course, assignment: Assignment) -> str:

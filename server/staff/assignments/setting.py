@@ -49,17 +49,17 @@ def mistakes(setting: Setting) -> dict[str, str]:
     """What cannot be, by field."""
     found: dict[str, str] = {}
     if not setting.title or len(setting.title) > _LONGEST_TITLE or not setting.title.isprintable():
-        found["title"] = f"A title is one line of 1 to {_LONGEST_TITLE} characters."
+        found["title"] = f"The title must be one line of 1 to {_LONGEST_TITLE} characters."
     if not 0 <= setting.points <= MOST_POINTS:
-        found["points"] = f"Points are 0 to {MOST_POINTS:,.0f}."
+        found["points"] = f"Points must be between 0 and {MOST_POINTS:,.0f}."
     if not 0 <= setting.late_percent_per_day <= 100:
-        found["late_percent_per_day"] = "This is a share of the points, 0 to 100 percent."
+        found["late_percent_per_day"] = "The late penalty must be between 0 and 100 %."
     if setting.attempts is not None and not 1 <= setting.attempts <= MOST_ATTEMPTS:
-        found["attempts"] = f"Attempts are 1 to {MOST_ATTEMPTS:,}, or any number of them."
+        found["attempts"] = f"Attempts must be between 1 and {MOST_ATTEMPTS:,}, or unlimited."
     if not 0 <= setting.min_interval_seconds <= LONGEST_INTERVAL:
-        found["min_interval_seconds"] = "This is 0 seconds to a week."
+        found["min_interval_seconds"] = f"This must be between 0 and {LONGEST_INTERVAL:,} seconds (a week)."
     if not 0 <= setting.checks_per_hour <= MOST_CHECKS:
-        found["checks_per_hour"] = f"Checks are 0 to {MOST_CHECKS:,} in an hour."
+        found["checks_per_hour"] = f"Checks must be between 0 and {MOST_CHECKS:,} per hour."
     return found | _order(setting)
 
 
@@ -79,11 +79,11 @@ def _order(setting: Setting) -> dict[str, str]:
     opens, due, closes = setting.opens_at, setting.due_at, setting.closes_at
     found: dict[str, str] = {}
     if opens is not None and due is not None and opens >= due:
-        found["due_at"] = "It has to be due after it opens."
+        found["due_at"] = "The due time must be after the opening."
     if due is not None and closes is not None and due > closes:
-        found["closes_at"] = "It cannot close before it is due."
+        found["closes_at"] = "The closing time can’t be before the due time."
     if due is None and opens is not None and closes is not None and opens >= closes:
-        found["closes_at"] = "It has to close after it opens."
+        found["closes_at"] = "The closing time must be after the opening."
     return found
 
 

@@ -66,14 +66,14 @@ def number(form: Form, name: str) -> float:
     """The number in a field; an empty one is 0. A comma is read as a point, unless it may stand for thousands."""
     if _THOUSANDS.fullmatch(form[name]):
         plain, point = form[name].replace(",", ""), form[name].replace(",", ".")
-        form.mistake(name, f"This can be read in two ways: write {plain} or {point}.")
+        form.mistake(name, f"This number is ambiguous. Write {plain} or {point}.")
         return 0.0
     try:
         value = float(form[name].replace(",", ".") or 0)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no number.")
+        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is not a number.")
         return 0.0
     return value
 
@@ -82,7 +82,7 @@ def whole(form: Form, name: str) -> int:
     """The whole number in a field; an empty one is 0."""
     text = form[name] or "0"
     if not (text.isascii() and text.removeprefix("-").isdigit()) or len(text) > 12:
-        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is no whole number.")
+        form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is not a whole number.")
         return 1
     return int(text)
 
@@ -91,5 +91,5 @@ def _counts(form: Form) -> Counts:
     try:
         return Counts(form["counts"])
     except ValueError:
-        form.mistake("counts", "Say which submission counts.")
+        form.mistake("counts", "Choose which submission counts.")
         return Counts.BEST

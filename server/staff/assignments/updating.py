@@ -77,7 +77,7 @@ def update_exercise(
         return None
     if shown not in {None, wanted.version}:
         raise CourseError(
-            "The exercise that is installed is another than the one that was shown. Open the page anew, and look again."
+            "Another version of the exercise was installed meanwhile. Reload the page and check the update again."
         )
     row = keep(session, wanted, was.course_id, moment)
     judges = row.digest != was.digest
@@ -157,7 +157,7 @@ def _check_tile(assignment: Assignment, content: Content) -> None:
     if assignment.tile is not None and assignment.tile not in found.tiles:
         allowed = ", ".join(map(str, found.tiles))
         raise CourseError(
-            f"The exercise {found.name} has no tile {assignment.tile} any more; it has {allowed}."
+            f"The exercise {found.name} no longer has tile {assignment.tile}. Its tiles are {allowed}."
         )
 
 

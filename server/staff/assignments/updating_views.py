@@ -50,7 +50,7 @@ def update_assignment(slug: str, assignment: str) -> Response:
         try:
             changed = update_exercise(session, found, acting(session), shown=shown) is not None
         except CourseError as error:
-            raise Refused(409, "not_possible", "This cannot be done", str(error)) from error
+            raise Refused(409, "not_possible", "This isn’t possible", str(error)) from error
     notice = "assignment-updated" if changed else ""
     return back("staff.show_assignment", slug, notice, assignment=assignment)
 

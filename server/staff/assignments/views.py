@@ -35,8 +35,8 @@ from server.staff.local_time import zone_named
 from server.staff.roster.service import Wanted, roster
 
 COUNTS = (
-    (Counts.BEST.value, "The best one"),
-    (Counts.LAST.value, "The last one"),
+    (Counts.BEST.value, "The best"),
+    (Counts.LAST.value, "The last"),
     (Counts.CHOSEN.value, "The student’s choice"),
 )
 _TERMS = ("exercise", "slug", "device_class", "arch", "tile")
@@ -168,7 +168,7 @@ def _tell_what_is_saved(form: Form, saved: Mapping[str, str]) -> None:
         if form[name] != value:
             form.mistake(
                 name,
-                f"Somebody saved this page meanwhile; this is {value or 'empty'} now. Save again to change it.",
+                f"This page was saved meanwhile; this is now {value or 'empty'}. Save again to change it.",
             )
 
 
@@ -207,8 +207,8 @@ def _new(course: Membership, form: Form) -> str:
     with site().readers.begin() as session:
         measured = device_classes(session, datetime.now(UTC))
         known = choosable(session)
-    classes = [("", "None: checked only")]
-    classes += [(name, f"{known.get(name, name)} · a worker has it") for name in sorted(measured)]
+    classes = [("", "None: not measured")]
+    classes += [(name, f"{known.get(name, name)} · available") for name in sorted(measured)]
     classes += [(name, title) for name, title in known.items() if name not in measured]
     page = NewPage(desk_of(course, "assignment"), form, _exercises(), classes, course.time_zone)
     return render_template("staff/new_assignment.html", page=page, counts=COUNTS)

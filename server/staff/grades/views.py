@@ -73,7 +73,7 @@ def export_grades(slug: str) -> Response:
     with site().readers.begin() as session:
         form.choose("section", _sections(session, course))
         if not form.right:
-            raise Refused(422, "invalid", "This cannot be looked for", " ".join(form.mistakes.values()))
+            raise Refused(422, "invalid", "Invalid filter", " ".join(form.mistakes.values()))
         book = gradebook(session, course.course_id, form["section"], dropped=form.checked("dropped"))
     with site().sessions.begin() as session:
         note(

@@ -76,21 +76,19 @@ class Read:
 def decoded(content: bytes) -> str:
     """The text of a file; raises Unreadable."""
     if len(content) > MOST_BYTES:
-        raise Unreadable(
-            f"The file has {len(content):,} bytes; at most {MOST_BYTES:,} are read at once. Import it in parts."
-        )
+        raise Unreadable(f"The file is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise Unreadable(
-            "The file is not text in UTF-8. In a spreadsheet, save it as “CSV UTF-8 (comma delimited)”."
+            "The file isn’t UTF-8 text. In a spreadsheet, save it as “CSV UTF-8 (comma delimited)”."
         ) from None
 
 
 def read_roster(text: str) -> Read:
     """Read a whole file; raises Unreadable where it has no header to read it by."""
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
-        raise Unreadable(f"The text has more than {MOST_BYTES:,} bytes. Import it in parts.")
+        raise Unreadable(f"The text is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
     source = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
     header, delimiter = _header(source)
     reader = csv.reader(io.StringIO(source, newline=""), delimiter=delimiter, strict=True)
@@ -109,7 +107,7 @@ def read_roster(text: str) -> Read:
                 header_read = True
                 continue
             if people == MOST_LINES:
-                problems.append(Problem(line, f"No more than {MOST_LINES:,} people are read at once."))
+                problems.append(Problem(line, f"Too many people. Import at most {MOST_LINES:,} at once."))
                 break
             people += 1
             _take(line, cells, header, seen, rows, problems)
@@ -117,7 +115,7 @@ def read_roster(text: str) -> Read:
         problems.append(
             Problem(
                 began,
-                "A quotation mark is opened and not closed, or stands inside a cell that is not quoted.",
+                "A quotation mark isn’t closed, or is inside a cell without quotation marks.",
             )
         )
     ignored = tuple(name for name in header if name and name not in COLUMNS)
@@ -138,15 +136,15 @@ def _header(text: str) -> tuple[list[str], str]:
         if "email" in names:
             break
     else:
-        raise Unreadable("The first line has to name the columns, such as email,name,role,section.")
+        raise Unreadable("The first line must name the columns, such as email,name,role,section.")
     missing = [name for name in ("email", "name") if name not in names]
     if missing:
         raise Unreadable(
-            f"There is no column {missing[0]}. The first line names the columns, such as email,name."
+            f"The column {missing[0]} is missing. The first line must name the columns, such as email,name."
         )
     twice = next((name for name in COLUMNS if names.count(name) > 1), None)
     if twice:
-        raise Unreadable(f"There are two columns {twice}.")
+        raise Unreadable(f"The column {twice} occurs twice.")
     return names, delimiter
 
 
@@ -159,15 +157,15 @@ def _take(
     problems: list[Problem],
 ) -> None:
     if len(cells) > len(header):
-        text = f"It has {len(cells)} cells, and the first line has {len(header)}."
-        problems.append(Problem(line, f"{text} A cell that holds a comma stands in quotation marks."))
+        text = f"This line has {len(cells)} cells, but the first line has {len(header)}."
+        problems.append(Problem(line, f"{text} Put a cell with a comma in quotation marks."))
         return
     # who types a file leaves empty cells at the end of a line out
     given = {name: as_typed(cell.strip()) for name, cell in zip_longest(header, cells, fillvalue="")}
     wrong: _Wrong = []
     row = _row(line, given, wrong)
     if row.email in seen:
-        wrong.append(("email", f"{row.email} stands in line {seen[row.email]} already."))
+        wrong.append(("email", f"{row.email} is already in line {seen[row.email]}."))
     elif row.email:
         seen[row.email] = line
     problems += [Problem(line, text, column) for column, text in wrong]
@@ -189,7 +187,7 @@ def _email(text: str, wrong: _Wrong) -> str:
     try:
         return normal_email(text)
     except AccountError:
-        wrong.append(("email", f"“{_short(text)}” is no email address."))
+        wrong.append(("email", f"“{_short(text)}” is not a valid email address."))
         return ""
 
 
@@ -198,7 +196,7 @@ def _name(text: str, what: str, wrong: _Wrong) -> str:
     if not name:
         wrong.append(("name", f"{what} is missing."))
     elif len(name) > _LONGEST_NAME or not name.isprintable():
-        text = f"{what} has to be one line that can be printed, of {_LONGEST_NAME} characters."
+        text = f"{what} must be one line of at most {_LONGEST_NAME} printable characters."
         wrong.append(("name", text))
     return name
 
@@ -210,7 +208,7 @@ def _role(text: str, wrong: _Wrong) -> Role | None:
         return Role(text.lower())
     except ValueError:
         known = ", ".join(role.value for role in Role)
-        wrong.append(("role", f"“{_short(text)}” is no role; there are {known}."))
+        wrong.append(("role", f"“{_short(text)}” is not a role. Use {known}."))
         return None
 
 
@@ -219,7 +217,7 @@ def _section(text: str | None, wrong: _Wrong) -> str | None:
         return None
     section = one_line(text)
     if len(section) > LONGEST_SECTION or not section.isprintable():
-        text = f"A section is one line of at most {LONGEST_SECTION} characters that can be printed."
+        text = f"A section must be one line of at most {LONGEST_SECTION} printable characters."
         wrong.append(("section", text))
     return section
 

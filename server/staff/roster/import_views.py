@@ -106,5 +106,5 @@ def _page(page: ImportPage) -> str:
 @staff.errorhandler(413)
 def too_large(_error: HTTPException) -> Response:
     """What is too large here is a roster."""
-    detail = f"A roster has at most {MOST_BYTES:,} bytes. Go back, and import it in parts."
-    return problem_response(Problem(413, "too_large", "That is too large", detail))
+    detail = f"The limit for a roster is {MOST_BYTES:,} bytes. Go back, and import it in parts."
+    return problem_response(Problem(413, "too_large", "The file is too large", detail))

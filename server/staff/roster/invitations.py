@@ -65,7 +65,7 @@ def invite_all(session: Session, course: Course, actor: Person | None) -> list[H
 
 def _why_not(session: Session, actor: Person | None, person: Person) -> str:
     if person.disabled_at is not None:
-        return f"{person.name}’s account is disabled. Those who run this server can enable it."
+        return f"{person.name}’s account is disabled. An operator can enable it."
     found = barrier(session, actor, person)
     return (
         "" if found is None else _REASONS[found].format(name=person.name) + _INSTEAD.format(name=person.name)
@@ -73,8 +73,8 @@ def _why_not(session: Session, actor: Person | None, person: Person) -> str:
 
 
 _REASONS: Mapping[Barrier, str] = {
-    Barrier.ADMIN: "{name} runs this server, so course staff can’t make a link for this account. ",
-    Barrier.ELSEWHERE: "{name} is or was in a course that you don’t run, and a link would open that course too. ",
-    Barrier.EARLIER: "{name} used this account before your course took them in. ",
+    Barrier.ADMIN: "{name} is an operator, so course staff can’t create a link for this account. ",
+    Barrier.ELSEWHERE: "{name} is or was in a course that you don’t teach. A link would open that course, too. ",
+    Barrier.EARLIER: "{name} used this account before your course added it. ",
 }
-_INSTEAD = "{name} signs in as before. For a new password, {name} asks those who run this server."
+_INSTEAD = "{name} keeps the password, and can ask an operator for a new one."

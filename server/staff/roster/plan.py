@@ -108,12 +108,12 @@ def make_plan(
             problems.append(Problem(row.line, why))
         entries.append(entry)
     if drop_others and not read.rows and not problems:
-        problems.append(Problem(0, "The file names nobody, so every student would be dropped."))
+        problems.append(Problem(0, "The file has no people, so all students would be dropped."))
     if drop_others:
         named = {entry.person_id for entry in entries}
         entries += _dropped(session, [number for number in present if number not in named], present)
     if not _has_instructor(entries, present):
-        problems.append(Problem(0, "Nobody would be the course's instructor any more."))
+        problems.append(Problem(0, "The course needs an instructor. This file would leave it without one."))
     shown = tuple(sorted(entries, key=lambda entry: (list(Change).index(entry.change), entry.email)))
     return Plan(shown, tuple(sorted(problems, key=lambda problem: problem.line)), _digest(shown))
 
@@ -218,10 +218,10 @@ def _entry(row: Row, person: Person | None, member: Membership | None) -> Entry:
 
 def _why_not(entry: Entry, row: Row, member: Membership | None, actor: Person | None) -> str:
     if entry.change is Change.NEW and row.name.startswith(_NO_NAME):
-        return f"No name begins with “{row.name[0]}”."
+        return f"A name can’t begin with “{row.name[0]}”."
     own = member if actor is not None and member is not None and member.person_id == actor.id else None
     if own is not None and entry.role is not own.role:
-        return "This would change your own role; somebody else has to do that."
+        return "This would change your own role. Ask another instructor to change it."
     return ""
 
 

@@ -109,7 +109,7 @@ def membership_of(session: Session, course: Course, person_id: int) -> Membershi
         .with_for_update()
     )
     if found is None:
-        raise CourseError("This person is not in the course.")
+        raise CourseError("This person isn’t in the course.")
     return found
 
 
@@ -134,7 +134,7 @@ def add(
         select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)
     )
     if found is not None and found.dropped_at is None:
-        raise CourseError(f"{person.email} is in the course already, as {found.role.value}.")
+        raise CourseError(f"{person.email} is already in the course, as {found.role.value}.")
     if role is not Role.STUDENT:
         before_reaching_further(session, person, actor, course_id=course.id, now=moment)
     if found is None:
@@ -249,7 +249,7 @@ def keep_an_instructor(session: Session, course: Course, but: int) -> None:
         )
     )
     if not others:
-        raise CourseError("A course keeps at least one instructor. Make somebody else one first.")
+        raise CourseError("A course needs at least one instructor. Make another person an instructor first.")
 
 
 def _note(
@@ -267,7 +267,7 @@ def _note(
 def _section(text: str) -> str:
     section = one_line(text)
     if len(section) > LONGEST_SECTION or (section and not section.isprintable()):
-        raise CourseError(f"A section is one line of at most {LONGEST_SECTION} characters.")
+        raise CourseError(f"A section must be one line of at most {LONGEST_SECTION} characters.")
     return section
 
 

@@ -42,7 +42,7 @@ from server.staff.roster.service import (
 
 PAGE = 200
 ROLES = tuple((role.value, role.value.capitalize()) for role in Role)
-_STATES = (("here", "In the course"), ("code", "Came with a code"), ("dropped", "Dropped"), ("all", "All"))
+_STATES = (("here", "In the course"), ("code", "Joined with a code"), ("dropped", "Dropped"), ("all", "All"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
     form = sent("email", "name", "role", "section")
     role = _role(form)
     if not form["name"]:
-        form.mistake("name", "Say what they are called.")
+        form.mistake("name", "Enter a name.")
     if form.right and role is not None:
         try:
             with site().sessions.begin() as session:
@@ -136,7 +136,7 @@ def change_member(slug: str, person: int) -> Response:
     form = sent("role", "section")
     role = _role(form)
     if role is None:
-        raise _refused("There is no such role.")
+        raise _refused("This role doesn’t exist. Choose student, assistant or instructor.")
     with site().sessions.begin() as session:
         try:
             change(
@@ -263,9 +263,9 @@ def _role(form: Form) -> Role | None:
     try:
         return Role(form["role"])
     except ValueError:
-        form.mistake("role", "There is no such role.")
+        form.mistake("role", "This role doesn’t exist. Choose student, assistant or instructor.")
         return None
 
 
 def _refused(why: str) -> Refused:
-    return Refused(409, "not_possible", "This cannot be done", why)
+    return Refused(409, "not_possible", "This isn’t possible", why)

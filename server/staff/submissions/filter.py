@@ -31,12 +31,12 @@ Choices = Mapping[str, tuple[tuple[str, str], ...]]
 """What can be chosen in each field that is no text: values, each with what it is called."""
 
 _TIMES = ("since", "until")
-_STATES = {JobState.CANCELLED: "stopped"}
+
 _ALWAYS: Choices = {
     "verdict": (("", "Any verdict"), *((one.value, one.value.replace("_", " ")) for one in Verdict)),
-    "state": (("", "Any state"), *((one.value, _STATES.get(one, one.value)) for one in JobState)),
-    "mode": (("", "For points and checks"), (Mode.RANK.value, "For points"), (Mode.CHECK.value, "Checks")),
-    "late": (("", "In time and late"), ("yes", "Late"), ("no", "In time")),
+    "state": (("", "Any state"), *((one.value, one.value) for one in JobState)),
+    "mode": (("", "Submissions and checks"), (Mode.RANK.value, "Submissions"), (Mode.CHECK.value, "Checks")),
+    "late": (("", "On time and late"), ("yes", "Late"), ("no", "On time")),
 }
 
 
@@ -60,8 +60,8 @@ class Filter:
     @property
     def words(self) -> list[str]:
         labels = {
-            "late": "lateness", "device": "measured on", "one": "submission", "since": "handed in from",
-            "until": "handed in until",
+            "late": "lateness", "device": "measured on", "one": "submission", "since": "submitted from",
+            "until": "submitted until",
         }  # fmt: skip
         return [
             f"{labels.get(name, name)}: {dict(self.choices.get(name, ())).get(value, value)}"
@@ -89,7 +89,7 @@ def _choices(session: Session, course: Membership, device: str, now: datetime) -
     named = ((name, name) for name in sorted(classes - {"", CPU}))
     return {
         "assignment": (("", "All assignments"), *((one.slug, one.title) for one in found)),
-        "device": (("", "Any device"), *named, (CPU, "Checked only")),
+        "device": (("", "Any device"), *named, (CPU, "Not measured")),
         **_ALWAYS,
     }
 

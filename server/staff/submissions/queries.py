@@ -69,7 +69,7 @@ class Asked:
         said = (
             ("verdict", self.verdict.replace("_", " ")), ("state", self.state), ("mode", self.mode),
             ("late", self.late), ("submission", self.one), ("worker", self.worker), ("measured on", self.device),
-            ("students", "by name" if self.student else ""), ("handed in from", _minute(self.since)),
+            ("students", "by name" if self.student else ""), ("submitted from", _minute(self.since)),
             ("until", _minute(self.until)),
         )  # fmt: skip
         return ", ".join(f"{name} {value}" for name, value in said if value)

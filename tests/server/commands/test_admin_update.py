@@ -133,7 +133,7 @@ def test_what_cannot_be_updated_is_told_and_keeps_none_of_the_others(
     assert "gpu/naive: " in first
     assert " gone" in first
     assert "gpu/tiled: " in second
-    assert " tile 7 " in second
+    assert " tile 7." in second
     for words in ([], ["gpu/tiled", "--all"], ["gpu/none"], ["--all", "--exercises", "x"]):
         assert run("assignment", "update", *words).exit_code == Exit.WRONG_USE
 

@@ -227,7 +227,7 @@ def test_the_roster_says_who_helps_instead(two: TwoCourses) -> None:
     number = two.person().id
     page = two.oto.page(OTHER)
     assert f"{number}/link" not in page
-    assert "those who run this server" in page
+    assert "ask an operator" in page
     with two.portal.course.sessions.begin() as session:
         session.get_one(Person, two.portal.course.people["oto"]).admin = True
     assert f"{number}/link" in two.oto.page(OTHER)

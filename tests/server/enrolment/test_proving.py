@@ -95,7 +95,7 @@ def test_an_import_says_so_before_it_is_done(portal: Portal, ina: BrowserClient,
     text = f"email,name,role\n{TOM},Tom,assistant\nina@example.edu,Ina,instructor\n".encode()
     page = ina.post_form(f"{ROSTER}/import", file=(io.BytesIO(text), "r.csv")).get_data(as_text=True)
     assert page.count("<tr data-must-prove>") == 1
-    assert "made the account with a code" in page
+    assert "1 new staff member joined with a code" in page
     assert eve.is_in, "nothing is changed yet"
     digest = re.search(r'name="digest" value="(\w+)"', page)
     assert digest
@@ -164,7 +164,7 @@ def test_the_desk_shows_who_came_with_a_code(portal: Portal, ina: BrowserClient,
     assert re.search(r'state=code">1 [^<]*</a>, 1 ', page), "one in all, one in the last day"
     page = ina.page(f"{ROSTER}?state=code")
     assert TOM in page
-    assert "came with a code</span>" in page
+    assert "joined with a code</span>" in page
     assert "ada@example.edu" not in page
     with portal.course.sessions.begin() as session:
         prove(session, session.get_one(Person, eve.person))

@@ -157,7 +157,7 @@ def test_what_was_wrong_keeps_what_was_typed(portal: Portal, ina: BrowserClient)
     )
     page = answer.get_data(as_text=True)
     assert answer.status_code == 422
-    assert "skip 02:30 on that day; 03:30" in page
+    assert "skip 02:30 on that day. Use 03:30 instead." in page
     assert 'value="Half “typed”"' in page
     assert ina.post_form(f"{PAGE}/nothing", **RIGHT).status_code == 404
 
@@ -171,7 +171,7 @@ def test_what_somebody_saved_meanwhile_is_not_overwritten_unseen(portal: Portal,
     answer = ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "7,5"}), shown=before)
     page = answer.get_data(as_text=True)
     assert answer.status_code == 409
-    assert "this is 10 now" in page
+    assert "this is now 10" in page
     assert assignment(portal).points == 10.0
     assert ina.post_form(f"{PAGE}/tiled", **(RIGHT | {"points": "7,5"}), shown=shown()).status_code == 303
     assert assignment(portal).points == 7.5
@@ -254,7 +254,7 @@ def test_several_have_an_extension_at_once_or_none_of_them(portal: Portal, ina: 
         f"{PAGE}/tiled/extensions", **(given | {"emails": f"{given['emails']},x, ina@example.edu"})
     )
     assert wrong.status_code == 422
-    assert "No student here has the email ina@example.edu, x." in wrong.get_data(as_text=True)
+    assert "No student of this course has the email ina@example.edu, x." in wrong.get_data(as_text=True)
     with portal.course.sessions.begin() as session:
         assert session.scalars(select(Extension)).all() == []
     assert ina.post_form(f"{PAGE}/tiled/extensions", **given).status_code == 303

@@ -260,7 +260,7 @@ def test_what_was_sent_to_a_drained_worker_waits(portal: Portal, near_redis: str
         assert queue.oldest_seconds == (now - first.job.queued_at).total_seconds()
     overview = " ".join(boss.page("/staff/gpu/").split())
     assert "2 wait in cpu, the oldest for" in overview
-    assert "no worker takes from it" in overview
+    assert "no worker for this queue" in overview
     with portal.course.sessions.begin() as session:
         claimed(session, session.get_one(Step, 1), "host-1-a", now)
         (queue,) = look(session, near_redis, now).queues
@@ -274,7 +274,7 @@ def test_that_redis_is_away_is_told(portal: Portal) -> None:
     assert "Redis does not answer" in page
     assert '<span class="badge poor">' in page, "at the queue"
     assert boss.post_form("/fleet/workers/host-1-a", do="drain").status_code == 503
-    assert "Nothing is written down" in boss.page("/fleet/audit")
+    assert "No changes yet" in boss.page("/fleet/audit")
     assert json.dumps(boss.get("/fleet/state").get_json())
 
 

@@ -45,7 +45,7 @@ def test_each_has_what_counts_and_a_link_to_it(portal: Portal, tom: BrowserClien
         f"/submissions/{late}",
         "2 days late",
         "nothing counts yet",
-        "nothing handed in",
+        "no submission",
     ):
         assert told in page, told
     text = tom.get(f"{PAGE}.csv").get_data(as_text=True).removeprefix("\ufeff")

@@ -32,10 +32,10 @@ def test_a_page_says_that_nothing_can_be_graded_until_it_is_brought_up_to_date(
     assert 'data-needs="update"' not in ina.page("/staff/gpu/")
     with monkeypatch.context() as another:
         another.setattr("server.staff.assignments.views.is_outdated", lambda *_: True)
-        assert "stays as it was set until" in ina.page(PAGE)
+        assert "keeps the old version until" in ina.page(PAGE)
     monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
     shown = ina.page(PAGE)
-    assert "cannot be graded until" in shown
+    assert "can’t be graded until" in shown
     assert UPDATE in shown
     assert 'class="badge poor"' in ina.page("/staff/gpu/assignments")
     assert 'data-needs="update"' in ina.page("/staff/gpu/")
@@ -66,8 +66,8 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
     assert "notice" not in ina.post_form(UPDATE).headers["Location"]
     monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
     page = ina.page(UPDATE)
-    assert "1 submission that no worker has begun" in page
-    assert "1 line is gone until" in page
+    assert "1 submission still waiting for a worker" in page
+    assert "1 entry returns after regrading" in page
     shown = page.partition('name="now" value="')[2].partition('"')[0]
     for other in ({}, {"now": "f" * 64}):
         answer = ina.post_form(UPDATE, **other)

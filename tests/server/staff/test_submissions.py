@@ -216,7 +216,7 @@ def test_a_part_is_graded_again_after_it_was_told_how_many(portal: Portal, tom: 
     handed_in(course, "bob", Verdict.ACCEPTED, source=b"// 2")
     course.hand_in("eve", source=b"// 3")
     page = tom.page(f"{REGRADE}?verdict=data_race")
-    assert "<strong>1 submission will be graded again" in page
+    assert "<strong>1 submission will be regraded" in page
     until = re.search(r'name="newest" value="(\d+)"', page)
     assert until
     handed_in(course, "eve", Verdict.DATA_RACE, source=b"// 4")
@@ -226,10 +226,10 @@ def test_a_part_is_graded_again_after_it_was_told_how_many(portal: Portal, tom: 
         (job,) = session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()
         assert (job.priority, job.state) == (Priority.REGRADE, JobState.QUEUED)
     where = answer.headers["Location"].partition("?")[0]
-    assert "0 of 1 is over" in tom.page(where)
+    assert "0 of 1 finished" in tom.page(where)
     judged(course, job.id, Verdict.ACCEPTED)
     page = tom.page(where)
-    assert "1 of 1 is over" in page
+    assert "1 of 1 finished" in page
     assert "data race" in page
     assert wrong in page
     assert tom.get(f"{where}/state").get_json()["final"] is True
@@ -250,7 +250,7 @@ def test_a_fault_of_ours_is_no_verdict_that_came_out_otherwise(portal: Portal, t
         if not fault:
             judged(course, newest_job(course, 1), Verdict.ACCEPTED)
         page = tom.page(where)
-        assert "1 of 1 is over" in page
+        assert "1 of 1 finished" in page
         assert "/submissions/" not in page[page.index('id="turned-title"') :]
     assert 'data-needs="faults"' not in tom.page("/staff/gpu/")
 
@@ -269,7 +269,7 @@ def test_what_is_more_than_is_graded_at_once_comes_after(
     for n in range(3):
         handed_in(course, "ada", source=f"// {n}".encode())
     monkeypatch.setattr("server.staff.submissions.regrading.MOST", 2)
-    assert "the first 2 that fit" in tom.page(f"{REGRADE}?mode=rank")
+    assert "the first 2 matches" in tom.page(f"{REGRADE}?mode=rank")
     rest = tom.post_form(REGRADE, mode="rank", newest="99").headers["Location"]
     assert "after=2" in rest
     for number in (1, 2):
@@ -300,14 +300,14 @@ def test_what_is_sent_twice_is_graded_once(portal: Portal, tom: BrowserClient) -
     with course.sessions.begin() as session:
         (deed,) = session.scalars(select(AuditEvent).where(AuditEvent.action == "assignment.regraded")).all()
         assert (deed.subject, deed.detail["jobs"]) == ("assignment gpu/tiled", 1)
-        assert deed.detail["filter"] == "students by name, handed in from 2026-03-01 09:00 UTC"
+        assert deed.detail["filter"] == "students by name, submitted from 2026-03-01 09:00 UTC"
         assert len(session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all()) == 1
     assert "Tiled" in tom.page("/staff/gpu/regrades")
 
 
 def test_what_waits_anyway_is_left_out(portal: Portal, tom: BrowserClient) -> None:
     made = portal.course.hand_in("ada").submission.public_id
-    assert "waits to be graded anyway" in tom.page(f"{REGRADE}?one={made}")
+    assert "still waiting to be graded" in tom.page(f"{REGRADE}?one={made}")
     assert tom.post_form(REGRADE, one=made, newest="99").status_code == 303
     with portal.course.sessions.begin() as session:
         assert session.scalars(select(Job).where(Job.kind == JobKind.REGRADE)).all() == []
@@ -331,7 +331,7 @@ def test_what_waits_of_a_regrade_is_cancelled_and_keeps_its_verdict(
     assert cancel in tom.page(where)
     assert tom.post_form(f"{where}/cancel").status_code == 303
     page = tom.page(where)
-    assert "3 of 3 are over" in page
+    assert "3 of 3 finished" in page
     assert cancel not in page
     assert listed(course, verdict="accepted") == made[:0:-1]
     with course.sessions.begin() as session:
