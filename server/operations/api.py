@@ -36,7 +36,7 @@ def _refuse_strangers(token: str) -> None:
     if not token:
         if not _from_here():
             raise Refused(
-                403, "not_from_here", "These are for this machine alone",
+                403, "not_from_here", "Metrics are limited to this machine",
                 "Set TILELAB_METRICS_TOKEN, or TILELAB_METRICS_TOKEN_FILE, and send that token as "
                 "`Authorization: Bearer TOKEN`.",
             )  # fmt: skip
@@ -44,7 +44,7 @@ def _refuse_strangers(token: str) -> None:
     given = request.headers.get("Authorization", "").encode()
     if not hmac.compare_digest(given, f"Bearer {token}".encode()):
         raise Refused(
-            401, "not_signed_in", "These are not for everyone",
+            401, "not_signed_in", "Metrics need a token",
             "Send the token of TILELAB_METRICS_TOKEN as `Authorization: Bearer TOKEN`.",
             {"WWW-Authenticate": 'Bearer realm="tilelab metrics"'},
         )  # fmt: skip

@@ -111,7 +111,7 @@ class ArchiveReader:
         except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError) as error:
             if isinstance(error, ArchiveError):
                 raise
-            raise ArchiveError("it is no backup of Tilelab, or was cut off") from error
+            raise ArchiveError("it isn't a complete backup of Tilelab") from error
 
     def __enter__(self) -> Self:
         return self
@@ -130,14 +130,14 @@ class ArchiveReader:
             count += 1
             yield _from_line(table, line)
         if (count, digest.hexdigest()) != (expected.rows, expected.sha256):
-            raise ArchiveError(f"the table {table.name} is not as it was written")
+            raise ArchiveError(f"the table {table.name} doesn't match its checksum")
 
     def _lines(self, name: str) -> Iterator[bytes]:
         try:
             with self._zip.open(_member(name)) as member:
                 while line := member.readline(_LONGEST_LINE):
                     if not line.endswith(b"\n"):
-                        raise ArchiveError(f"the table {name} has a line that does not end")
+                        raise ArchiveError(f"the table {name} has an incomplete line")
                     yield line
         except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError) as error:
             raise ArchiveError(f"the table {name} is damaged") from error
@@ -149,16 +149,16 @@ def _member(table: str) -> str:
 
 def _read_manifest(plain: Any) -> Manifest:
     if not isinstance(plain, dict) or not isinstance(plain.get("tables"), dict):
-        raise ArchiveError("it is no backup of Tilelab")
+        raise ArchiveError("it isn't a backup of Tilelab")
     if plain.get("format") != FORMAT:
-        raise ArchiveError(f"it is of format {plain.get('format')!r}; this version reads {FORMAT}")
+        raise ArchiveError(f"its format is {plain.get('format')!r}, but this version reads {FORMAT}")
     try:
         tables = {
             str(name): Contents(int(it["rows"]), str(it["sha256"])) for name, it in plain["tables"].items()
         }
         return Manifest(str(plain["revision"]), str(plain["made_at"]), tables)
     except (KeyError, TypeError, ValueError) as error:
-        raise ArchiveError("its manifest cannot be read") from error
+        raise ArchiveError("its manifest is invalid") from error
 
 
 def _to_line(row: Mapping[str, Any]) -> bytes:
@@ -185,7 +185,7 @@ def _from_line(table: Table, line: bytes) -> dict[str, Any]:
     except (ValueError, TypeError, AttributeError) as error:
         if isinstance(error, ArchiveError):
             raise
-        raise ArchiveError(f"the table {table.name} has a row that cannot be read") from error
+        raise ArchiveError(f"the table {table.name} has an invalid row") from error
 
 
 def _value(kind: Any, value: Any) -> Any:

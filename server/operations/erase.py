@@ -77,10 +77,10 @@ class Erased:
             f"Erased person {self.person}: {counts}, {self.tokens} tokens removed, {self.cancelled} jobs cancelled."
         ]
         if self.shared:
-            lines.append(f"Sources that others handed in too, and which stay: {self.shared}.")
+            lines.append(f"Sources kept because others submitted them too: {self.shared}.")
         if self.left:
             lines.append(
-                f"The name or email still stands in: {', '.join(self.left)}. See whether it is theirs."
+                f"The name or email still occurs in: {', '.join(self.left)}. Check if it is this person's."
             )
         if self.compacted is False:
             lines.append(
@@ -97,7 +97,7 @@ def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None
     with sessions.begin() as session:
         person = session.get(Person, person_id, with_for_update=True)
         if person is None or person.erased_at is not None:
-            raise NobodyToErase(f"There is no person {person_id}, or they are erased already.")
+            raise NobodyToErase(f"Person {person_id} doesn't exist or is already erased.")
         names = (person.email, person.name)
         _erase_account(session, person, moment, done)
         _erase_work(session, person_id, moment, done)

@@ -122,10 +122,10 @@ class TilelabCollector(Collector):
             processes.add_metric([name], found.processes.get(name, 0))
         yield processes
         yield GaugeMetricFamily(
-            "tilelab_results_waiting", "Results of workers that wait to be recorded.", value=found.results
+            "tilelab_results_waiting", "Results waiting to be recorded.", value=found.results
         )
         yield CounterMetricFamily(
-            "tilelab_late_results", "Results that were refused, as another attempt counts.", value=found.late
+            "tilelab_late_results", "Results refused because another attempt counts.", value=found.late
         )
 
 
@@ -150,14 +150,14 @@ def _under_way(session: Session) -> _Counts:
 
 
 def _queues(session: Session, now: datetime, queues: Sequence[str], under_way: _Counts) -> Iterator[Metric]:
-    waiting = GaugeMetricFamily("tilelab_steps_waiting", "Steps that nobody was sent.", labels=["queue"])
+    waiting = GaugeMetricFamily("tilelab_steps_waiting", "Steps not yet sent to a worker.", labels=["queue"])
     oldest = GaugeMetricFamily(
         "tilelab_oldest_waiting_seconds",
-        "Age of the job that came first, of those with a step that no worker has begun.",
+        "Age of the oldest job with a step that no worker has started.",
         labels=["queue"],
     )
     in_flight = GaugeMetricFamily(
-        "tilelab_steps_in_flight", "Steps that are sent, or that a worker has.", labels=["queue", "state"]
+        "tilelab_steps_in_flight", "Steps sent to workers or running.", labels=["queue", "state"]
     )
     for queue in queues:
         counts = {state: under_way.get((queue, state), (0, None)) for state in _OPEN}
@@ -194,7 +194,7 @@ def _workers(
     yield places
     busy = CounterMetricFamily(
         "tilelab_gpu_busy_seconds",
-        "How long a GPU was at work for kernels since its worker started; its rate is the share of time.",
+        "Seconds a GPU spent on kernels since its worker started. The rate is its utilization.",
         labels=["host", "slot", "device"],
     )
     seconds: dict[tuple[str, str, str], float] = defaultdict(float)
@@ -226,7 +226,7 @@ def _step_seconds(counts: Mapping[tuple[str, float | str], float]) -> Metric:
 def _failure_counts(counts: Mapping[tuple[str, str], float]) -> Metric:
     family = CounterMetricFamily(
         "tilelab_failed_attempts",
-        "Attempts that ended in a fault of ours or were lost, of steps that are over.",
+        "Failed or lost attempts of finished steps.",
         labels=["queue", "outcome"],
     )
     for queue in sorted({CPU_QUEUE, *(queue for queue, _ in counts)}):

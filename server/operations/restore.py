@@ -42,19 +42,17 @@ def restore(engine: Engine, path: Path, told: Callable[[str], None] = lambda _: 
                     _read_table(connection, table, archive.rows(table))
             return archive.manifest
     except ArchiveError as error:
-        raise RestoreRefused(f"{path} cannot be restored: {error}. Nothing was changed.") from error
+        raise RestoreRefused(f"{path} can't be restored: {error}. Nothing was changed.") from error
 
 
 def _check_version(path: Path, manifest: Manifest) -> None:
     if manifest.revision != newest():
         raise RestoreRefused(
-            f"{path} holds tables of version {manifest.revision}, this code has {newest()}. Restore it with the code "
-            "that wrote it, then bring the database up with: tilelab admin migrate"
+            f"{path} has tables of version {manifest.revision}, but this code has {newest()}. "
+            "Restore it with the code that wrote it. Then update the database with: tilelab admin migrate"
         )
     if strange := set(manifest.tables) - set(Base.metadata.tables):
-        raise RestoreRefused(
-            f"{path} holds a table {min(strange)} that is not known here. Nothing was changed."
-        )
+        raise RestoreRefused(f"{path} has an unknown table, {min(strange)}. Nothing was changed.")
 
 
 def _check_schema(engine: Engine) -> None:
@@ -74,8 +72,8 @@ def _refuse_unless_empty(connection: Connection) -> None:
     for table in tables:
         if connection.scalar(select(func.count()).select_from(select(table).limit(1).subquery())):
             raise RestoreRefused(
-                f"The database is not empty: its table {table.name} has rows. Restore into a new one, and point "
-                "DATABASE_URL there."
+                f"The database is not empty: its table {table.name} has rows. Create an empty database, point "
+                "DATABASE_URL to it, and restore there."
             )
 
 
