@@ -78,7 +78,7 @@ def take(path: Path) -> DataFolder:
         lock = (path / _LOCK).open("a+", encoding="utf-8")
     except OSError as error:
         raise DataFolderError(
-            f"{path}: this folder cannot be written to ({error.strerror}); --data takes another."
+            f"{path}: can't write to this folder ({error.strerror}). Choose another with --data."
         ) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,7 +88,7 @@ def take(path: Path) -> DataFolder:
         lock.close()
         by = f" (process {holder})" if holder.isdigit() else ""
         raise DataFolderError(
-            f"{path}: another `tilelab up`{by} runs with this folder; end it, or take another with --data."
+            f"{path}: another `tilelab up`{by} uses this folder. End it, or choose another folder with --data."
         ) from None
     lock.seek(0)
     lock.truncate()

@@ -43,7 +43,7 @@ from server.up.demo_file import DemoFile, DemoUser, read_demo, write_demo
 from worker.commands.device import choose
 
 COURSE = "demo"
-_TITLE = "Tiled matrix multiplication, to look at"
+_TITLE = "Tiled matrix multiplication demo"
 _TOKEN_NAME = "demo.json"  # noqa: S105 - what the token is called
 _PASSWORD_BYTES = 9
 _EXERCISES = ("tiled", "naive", "coarsened")
@@ -152,19 +152,17 @@ class DemoSubmission:
         if accepted is None:
             return
         if accepted.status != 202:
-            self.say(
-                f"  the portal did not take it: {safe(str(accepted.body.get('detail', accepted.status)))}"
-            )
+            self.say(f"  the portal refused it: {safe(str(accepted.body.get('detail', accepted.status)))}")
             return
         place = str(accepted.body["url"])
-        self.say(f"  {self.user.email} handed in {_FILE.parent.name}/{_FILE.name} for {self.assignment}")
+        self.say(f"  {self.user.email} submitted {_FILE.parent.name}/{_FILE.name} to {self.assignment}")
         self._follow(place)
 
     def _follow(self, place: str) -> None:
         told = ""
         while found := self._until_answered("GET", place):
             if found.status != 200:
-                self.say(f"  it cannot be read: {safe(str(found.body.get('detail', found.status)))}")
+                self.say(f"  can't read the submission: {safe(str(found.body.get('detail', found.status)))}")
                 return
             news = self._news(found.body, place)
             if news != told:
@@ -194,7 +192,7 @@ class DemoSubmission:
             return _verdict(found, f"{self.url}/submissions/{place.rpartition('/')[2]}")
         if state == "running":
             at = [step["name"] for step in found.get("steps", []) if step["state"] == "running"]
-            return f"at work: {', '.join(at)}" if at else "at work: between two steps"
+            return f"in progress: {', '.join(at)}" if at else "in progress: between two steps"
         return f"{state}: number {position} in the queue" if position else str(state)
 
 

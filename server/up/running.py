@@ -88,7 +88,7 @@ def _run(
         raise CannotRun(
             f"{failure.part} cannot run: {failure.last.removeprefix('tilelab: ') or f'exit code {failure.code}'}"
         )
-    teller.say("Everything has ended. What was handed in is kept; the next start goes on with it.")
+    teller.say("All parts have ended. Submissions are kept; the next start continues.")
 
 
 def _supervisor(machine: Machine, watch: Watch, teller: Teller) -> Supervisor:
@@ -101,7 +101,7 @@ def _supervisor(machine: Machine, watch: Watch, teller: Teller) -> Supervisor:
 
     def ending() -> None:
         watch.end()
-        teller.say("\nEnding. What is at work is finished, or given back; Ctrl-C again ends at once.")
+        teller.say("\nEnding. Running jobs finish or return to the queue. Press Ctrl-C again to end now.")
 
     supervisor = Supervisor(on_line=teller.line, on_event=seen, on_stop=ending)
     for part in parts:
@@ -145,7 +145,7 @@ def _hand_in(demo: Demo, url: str, watch: Watch, teller: Teller) -> None:
             teller.say("\nA submission:")
             DemoSubmission(url, demo.student, demo.assignment, teller.say, watch.pause).run()
             if watch.pause(0):
-                teller.say(f"\nOpen {url} in a browser. Ctrl-C ends everything.")
+                teller.say(f"\nOpen {url} in a browser. Press Ctrl-C to end.")
 
     threading.Thread(target=hand_in, name="demo", daemon=True).start()
 
@@ -164,12 +164,14 @@ def _about(part: str, redis: EmbeddedRedis | None, url: str, watch: Watch) -> st
 
 
 def _say_where(teller: Teller, folder: DataFolder, url: str, demo: Demo | None) -> None:
-    teller.say(f"Tilelab at {url}\nIts data is in {folder.path}, its log in {folder.log.name} there.\n")
+    teller.say(f"Tilelab at {url}\nData folder: {folder.path}, log: {folder.log.name}\n")
     if demo is not None:
-        teller.say("Sign in to the course `demo` as one of these; their API tokens are in demo.json there:")
+        teller.say(
+            "Sign in to the course `demo` with one of these accounts. Their API tokens are in demo.json there:"
+        )
         for user in demo.users:
             teller.say(f"  {user.role:<11} {user.email:<26} {user.password}")
         teller.say(
-            f"The instructor runs the server, too. Others join at {url}/join with the code {demo.code}.\n"
+            f"The instructor is an operator, too. Others join at {url}/join with the code {demo.code}.\n"
         )
     teller.say("Parts:")

@@ -67,9 +67,9 @@ class Teller:
                 event.part, f"{'ready' if waited_for else 'running'}{again}{f': {more}' if more else ''}"
             )
         elif event.what is What.FAILED:
-            self._about(event.part, f"cannot run{_last(event)}")
+            self._about(event.part, f"can't run{_last(event)}")
         elif event.what is What.KILLED:
-            self._about(event.part, "did not end in time, and was killed")
+            self._about(event.part, "didn't end in time and was killed")
 
     def _about(self, part: str, text: str) -> None:
         self.say(f"  {part:<11} {text}")
@@ -96,8 +96,8 @@ class _LogFile(RotatingFileHandler):
             if not self._warned:
                 self._warned = True
                 sys.stderr.write(
-                    f"tilelab: warning: {self.baseFilename} cannot be written ({why}). "
-                    "Its lines go to standard error until it can.\n"
+                    f"tilelab: warning: can't write {self.baseFilename} ({why}). "
+                    "Log lines go to standard error until this works again.\n"
                 )
             sys.stderr.write(f"{self.format(record)}\n")
             sys.stderr.flush()
@@ -116,9 +116,9 @@ def log_to(path: Path) -> logging.Logger:
 
 def _end_of(event: Event) -> str:
     if event.silent_seconds:
-        return f"hung ({event.silent_seconds:.0f} s without a beat) and was killed"
+        return f"hung ({event.silent_seconds:.0f} s without a sign of life) and was killed"
     if event.code is None:
-        return "could not be started"
+        return "couldn't be started"
     if event.code < 0:
         return f"was ended by {signal.Signals(-event.code).name}"
     return f"ended with exit code {event.code}"

@@ -70,7 +70,7 @@ def test_an_address_that_is_not_this_machines(tmp_path: Path):
 
 def test_a_data_folder_that_cannot_be_written(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    assert "--data takes another" in refused("--data", str(tmp_path / "file" / "data"))
+    assert "Choose another with --data" in refused("--data", str(tmp_path / "file" / "data"))
 
 
 def test_a_data_folder_that_another_one_holds(tmp_path: Path):

@@ -64,7 +64,7 @@ def test_a_part_that_hung_is_told_as_such():
     lines: list[str] = []
     event = Event("web", What.DIED, 7, -signal.SIGKILL, 0.2, silent_seconds=30.4)
     Teller(lines.append, logging.getLogger("test")).event(event, waited_for=True)
-    assert "hung (30 s without a beat)" in lines[0]
+    assert "hung (30 s without a sign of life)" in lines[0]
 
 
 @pytest.mark.parametrize(
