@@ -61,7 +61,7 @@ def staff_of(slug: str) -> Membership:
     """The course, for its assistants and instructors."""
     found = member_of(slug)
     if not found.is_staff:
-        raise not_allowed("This page is for the staff of the course.")
+        raise not_allowed("This page is only for course staff.")
     return found
 
 
@@ -69,7 +69,7 @@ def instructor_of(slug: str) -> Membership:
     """The course, for its instructors."""
     found = staff_of(slug)
     if not found.is_instructor:
-        raise not_allowed("Assistants can see this course's work; only an instructor can change the course.")
+        raise not_allowed("Only an instructor can change the course. Assistants can see its work.")
     return found
 
 

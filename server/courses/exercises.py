@@ -71,16 +71,16 @@ def read_content(exercise: Found) -> Content:
         ("title", exercise.title, _LONGEST_TITLE),
     ):
         if len(text) > longest:
-            raise ExerciseError(root, field, f"{len(text)} characters; {longest} are the most")
+            raise ExerciseError(root, field, f"{len(text)} characters; the limit is {longest}")
     figures = sorted(file.name for file in root.iterdir() if file.suffix == _FIGURE)
     if len(figures) > _MOST_FIGURES:
-        raise ExerciseError(root, "", f"it has {len(figures)} figures; {_MOST_FIGURES} are the most")
+        raise ExerciseError(root, "", f"it has {len(figures)} figures; the limit is {_MOST_FIGURES}")
     files = {name: _read(root / name) for name in (*_LARGEST, *figures)}
     for name in (DEFINITION, _HANDOUT, _STARTER):
         try:
             files[name].decode()
         except UnicodeDecodeError as error:
-            raise ExerciseError(root / name, "", "this file is not UTF-8") from error
+            raise ExerciseError(root / name, "", "this file isn't UTF-8") from error
     return Content(exercise, files.pop(DEFINITION).decode(), files)
 
 
@@ -161,7 +161,7 @@ def _read(file: Path) -> bytes:
         with file.open("rb") as stream:
             content = stream.read(largest + 1)
     except OSError as error:
-        raise ExerciseError(file, "", f"this file cannot be read ({error.strerror})") from error
+        raise ExerciseError(file, "", f"can't read this file ({error.strerror})") from error
     if len(content) > largest:
         raise ExerciseError(file, "", f"this file has more than {largest // 1024:,} KiB")
     return content

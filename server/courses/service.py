@@ -63,7 +63,7 @@ def create_course(session: Session, slug: str, title: str, now: datetime | None 
     """A new course; raises CourseError where its name is taken or cannot be one."""
     _check_slug(slug)
     if find_course(session, slug) is not None:
-        raise CourseError(f"There is a course {slug} already.")
+        raise CourseError(f"The course {slug} already exists.")
     course = Course(slug=slug, title=_title(title), created_at=now or datetime.now(UTC))
     session.add(course)
     session.flush()
@@ -97,7 +97,7 @@ def enrol(
 ) -> Membership:
     """Take a person into a course, back into it after they left; one who is in it already gets the role."""
     if person.erased_at is not None:
-        raise CourseError("Who was erased cannot be enrolled.")
+        raise CourseError("This person was erased and can't be enrolled.")
     found = session.scalar(
         select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)
     )
@@ -187,19 +187,19 @@ def wrong_terms(session: Session, course: Course, exercise: Found | None, terms:
     if slug and not _SLUG.fullmatch(slug):
         found["slug"] = _no_slug(slug)
     elif find_assignment(session, f"{course.slug}/{slug}") is not None:
-        found["slug"] = f"The course {course.slug} has an assignment {slug} already."
+        found["slug"] = f"The course {course.slug} already has an assignment {slug}."
     if terms.device_class and not is_device_class(terms.device_class):
-        found["device_class"] = f"{terms.device_class!r} is no device class, such as h200."
+        found["device_class"] = f"{terms.device_class!r} is not a valid device class. Use one such as h200."
     arch = terms.arch or arch_of(terms.device_class)
     if arch not in ARCHES:
-        found["arch"] = f"The compiler knows no {arch}; it knows {', '.join(ARCHES)}."
+        found["arch"] = f"The compiler doesn't know {arch}. Use one of {', '.join(ARCHES)}."
     if exercise is not None and terms.tile is not None and terms.tile not in exercise.tiles:
         allowed = ", ".join(map(str, exercise.tiles))
-        found["tile"] = f"The exercise {exercise.name} has no tile {terms.tile}; it has {allowed}."
+        found["tile"] = f"The exercise {exercise.name} has no tile {terms.tile}. Its tiles are {allowed}."
     if not 0 <= terms.points < float("inf"):
-        found["points"] = "Points are 0 or more."
+        found["points"] = "Points must be 0 or more."
     if terms.opens_at is not None and terms.due_at is not None and terms.opens_at >= terms.due_at:
-        found["due_at"] = "An assignment opens before it is due."
+        found["due_at"] = "The due time must be after the opening."
     return found
 
 
@@ -299,14 +299,12 @@ def _check_slug(slug: str) -> None:
 
 
 def _no_slug(slug: str) -> str:
-    return (
-        f"{slug!r} cannot be a name in addresses: 1 to 60 small letters, digits, dots, hyphens, underscores."
-    )
+    return f"{slug!r} is not a valid short name. Use 1 to 60 small letters, digits, dots, hyphens and underscores."
 
 
 def _title(text: str) -> str:
     line = composed(" ".join(text.split()), _LONGEST_TITLE)
     if not line or len(line) > _LONGEST_TITLE or not line.isprintable():
-        text = f"A title is one line of 1 to {_LONGEST_TITLE} characters that can be printed."
+        text = f"The title must be one line of 1 to {_LONGEST_TITLE} printable characters."
         raise CourseError(text, ["title"])
     return line

@@ -32,8 +32,8 @@ def must_prove(person: Person) -> bool:
 def why_not_staff(name: str) -> str:
     """What staff are told who can't give a role to an account that nobody stands for."""
     return (
-        f"Nobody has confirmed the email of {name}’s account, and the account isn’t only your course’s. "
-        f"Take {name} in as a student. For another role, those who run this server send {name} a link first."
+        f"The email of {name}’s account isn’t confirmed, and the account isn’t only your course’s. "
+        f"Add {name} as a student. For another role, ask an operator to send {name} a link first."
     )
 
 

@@ -35,7 +35,7 @@ class Form:
     def choose(self, name: str, offered: Iterable[tuple[str, str]]) -> None:
         """Note a mistake where a field holds none of the values that are offered, each with its title."""
         if self[name] not in {value for value, _ in offered}:
-            self.mistake(name, f"“{self[name]}” is none of the choices.")
+            self.mistake(name, f"“{self[name]}” is not one of the choices.")
 
     @property
     def right(self) -> bool:
@@ -63,7 +63,7 @@ def number_of(given: Mapping[str, str], name: str) -> int | None:
     text = given.get(name, "")
     if text and not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
         raise Refused(
-            422, "invalid", "This cannot be read",
-            f"“{name}” is no number that this page gives. Go back, reload the page, and try again.",
+            422, "invalid", "Invalid ID",
+            f"“{name}” is not a valid ID. Go back, reload the page, and try again.",
         )  # fmt: skip
     return int(text) if text else None

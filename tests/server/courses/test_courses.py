@@ -143,7 +143,7 @@ def content_of(folder: Path) -> Content:
 @pytest.mark.parametrize(
     ("file", "content", "words"),
     [
-        ("handout.md", b"\xff", "not UTF-8"),
+        ("handout.md", b"\xff", "isn't UTF-8"),
         ("starter.cu", b"/" * (2**16 + 1), "64 KiB"),
         ("big.svg", b" " * (2**22 + 1), "4,096 KiB"),
     ],
