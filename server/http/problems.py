@@ -60,11 +60,11 @@ _KNOWN = {
     415: ("wrong_media_type", "The body has another type", "Send JSON, with Content-Type: application/json."),
 }
 _ON_PAGES = {
-    400: "Go back, and send it again. If this stays, tell your course's staff what you tried to do.",
-    404: "The address is wrong, or what it showed is gone. The start page lists your courses.",
-    405: "This address only takes what a form sends; there is no page to look at.",
-    413: "Nothing was stored. A submission is one source of at most 64 KiB: go back, and choose another file.",
-    415: "Go back, and send it again. If this stays, tell your course's staff what you tried to do.",
+    400: "Go back and send it again. If this happens again, tell your course staff what you did.",
+    404: "The address is incorrect, or its page was removed. The start page lists your courses.",
+    405: "This address only accepts forms. Open the page with the form instead.",
+    413: "Nothing was stored. The limit for a submission is 64 KiB. Go back and choose another file.",
+    415: "Go back and send it again. If this happens again, tell your course staff what you did.",
 }
 _LONGEST_TYPED = 2**18
 
@@ -98,7 +98,7 @@ def once_more() -> str:
     """What somebody at a page does about what passes by itself."""
     if request.method in {"GET", "HEAD"}:
         return "Load this page again in a few seconds."
-    return "Nothing was stored. Go back in a few seconds, and press again."
+    return "Nothing was stored. Go back in a few seconds and try again."
 
 
 def database_away() -> Refused:
@@ -187,8 +187,8 @@ def _changed_meanwhile(error: Exception) -> Response:
             409, "changed_meanwhile", "This was changed at the same moment",
             "By somebody else, or by the same request sent twice. Read it as it is now, and send this again if it is "
             "still needed.", {},
-            "Somebody else changed it, or you pressed twice. Go back, look at it as it is now, and send it again if it "
-            "is still needed.",
+            "It changed meanwhile, or the request was sent twice. Go back, reload the page, and send it again if "
+            "needed.",
         )
     )  # fmt: skip
 
