@@ -66,7 +66,7 @@ def test_an_instructor_brings_it_up_to_date_once_it_was_told_what_that_changes(
     assert "notice" not in ina.post_form(UPDATE).headers["Location"]
     monkeypatch.setattr(schema, "JUDGE_VERSION", JUDGE_VERSION + 1)
     page = ina.page(UPDATE)
-    assert "1 submission still waiting for a worker" in page
+    assert 'data-waiting="1"' in page
     assert "1 entry returns after regrading" in page
     shown = page.partition('name="now" value="')[2].partition('"')[0]
     for other in ({}, {"now": "f" * 64}):

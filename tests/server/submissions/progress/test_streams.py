@@ -165,7 +165,7 @@ def test_hints_of_workers_are_told_and_redis_may_come_later(portal, redis_url):
         found = read_statuses(session, [number], datetime.now(UTC))[number]
     watch = hub.watch(number, 1, found)
     try:
-        assert watch.next(written, 1) == ("A worker compiles and checks it.", False)
+        assert watch.next(written, 1) == ("A worker is compiling and checking it.", False)
         hint = {"step": "check", "attempt": 1, "at": 5.0, "what": "checking 3 of 14: Width=17 real"}
         until = time.monotonic() + LONG
         told = None
