@@ -29,6 +29,8 @@ from tests.services.redis_server import free_port
 from worker.contract.messages import encode
 
 _LOOK_SECONDS = 0.004
+STUDENTS = 50
+"""The portal answers each of them 60 times a minute at most."""
 SOURCE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {{}}\n// {number}\n"
 
 
@@ -37,7 +39,7 @@ class Portal:
     """The portal over HTTP, a connection for each request, as a client makes them."""
 
     port: int
-    token: str
+    tokens: tuple[str, ...]
 
     def hand_in(self, number: int) -> str:
         """Hand in one source that nobody handed in before; returns the submission's id."""
@@ -46,7 +48,10 @@ class Portal:
             "source": SOURCE.format(number=number),
             "mode": "check",
         }
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        headers = {
+            "Authorization": f"Bearer {self.tokens[number % len(self.tokens)]}",
+            "Content-Type": "application/json",
+        }
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
             connection.request("POST", "/api/v1/submissions", json.dumps(body), headers)
             answer = connection.getresponse()
@@ -92,7 +97,7 @@ class Backlog:
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
     """Figures, and the same as text."""
     singles, jobs = (20, 60) if quick else (150, 400)
-    with Ground(folder) as ground:
+    with Ground(folder, students=STUDENTS) as ground:
         port = free_port()
         web = ["-m", "worker.commands", "serve", "web", "--port", str(port), "--processes", "1"]
         ground.start("portal", web, DATABASE_URL=ground.database_url, TILELAB_UNDER_WAY=str(10 * jobs))
@@ -134,8 +139,10 @@ def _say(text: str) -> None:
 
 def _portal(ground: Ground, port: int) -> Portal:
     with ground.sessions.begin() as session:
-        token = create_token(session, session.get_one(Person, ground.people[0]), "bench")
-    portal = Portal(port, token)
+        tokens = tuple(
+            create_token(session, session.get_one(Person, person), "bench") for person in ground.people
+        )
+    portal = Portal(port, tokens)
     ground.wait_for(portal.answers, "the portal")
     return portal
 
