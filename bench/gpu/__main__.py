@@ -29,22 +29,24 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "build" / "bench-gpu"
 
 SECTIONS = {
-    "reference": Section("Known kernels beside the reference", 240, reference.run),
-    "events": Section("Events beside Nsight Compute", 540, events.run),
+    "reference": Section("Known kernels, compared with a reference", 240, reference.run),
+    "events": Section("Events, compared with Nsight Compute", 540, events.run),
     "repeatability": Section("Repeatability", 540, repeatability.run),
     "seconds": Section("How long one grade takes", 240, seconds.run),
     "backlog": Section("A backlog", 540, throughput.run),
     "cheats": Section("Cheats", 540, cheats.run),
-    "hostile": Section("After a row of hostile kernels", 560, hostile.run),
+    "hostile": Section("After hostile kernels", 560, hostile.run),
     "agreement": Section("What a GPU alone would accept", 540, agreement.run),
 }
 NAME = "gpu-measurements.md"
 
 _HEAD = """\
-# What Tilelab measures on a GPU, and how well
+# How well Tilelab measures on a GPU
 
-`make bench-gpu` makes all figures of this page and writes it; `python -m bench.gpu SECTION` makes one section anew. The
-figures behind the tables are kept beside it, as JSON, in `build/bench-gpu`.
+This page shows how far to trust a GPU's speeds and verdicts, and how long a grade takes.
+
+`make bench-gpu` measures all figures and writes this page. `python -m bench.gpu SECTION` repeats one section. The
+folder `build/bench-gpu` has the data of each table, as JSON.
 """
 
 

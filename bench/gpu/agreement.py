@@ -9,9 +9,9 @@ from bench.gpu.section import Data, Run, table
 from bench.gpu.subjects import corpus
 
 _TEXT = """\
-Every kernel of `tests/corpus`, wrong and right, judged by the GPU alone: its guard zones, poison and exact inputs, at
-every size of the exercise and at the ranking size. Beside it stands the verdict of the CPU device, which the tests hold
-it to. A grade needs both: what only one of them finds wrong is wrong."""
+The GPU alone judges every kernel of `tests/corpus`, correct or not. The sizes are the exercise's and the ranking size.
+The GPU's judge uses guard zones, poison and exact inputs. The table compares its verdicts with the CPU device's, which
+the tests enforce. A grade needs both devices: either one can fail a kernel."""
 
 
 def run(section: Run) -> None:
@@ -43,26 +43,24 @@ def _text(data: Data) -> list[str]:
     rows = sorted(data["rows"], key=lambda row: row["name"])
     ran = [row for row in rows if row["reached"]]
     verdicts = sorted({row["cpu"] for row in ran})
-    head = ["the CPU device says", "kernels", "the GPU the same", "the GPU something else", "the GPU accepts"]
+    head = ["CPU device", "kernels", "GPU: the same", "GPU: another verdict", "GPU: accepted"]
     cells = [[verdict, *_counts([row for row in ran if row["cpu"] == verdict])] for verdict in verdicts]
     cells.append(["**all**", *_counts(ran)])
     alone = [row for row in ran if row["cpu"] != "accepted" and row["gpu"] == "accepted"]
     refused = [row for row in ran if row["cpu"] == "accepted" and row["gpu"] != "accepted"]
     lines = [_TEXT, "", *table(head, cells), ""]
     lines.append(
-        f"{len(rows) - len(ran)} kernels never reach a device: they are refused, or do not compile."
-        f" **{len(alone)} wrong kernels would have been accepted by the GPU alone**"
-        f"{_sorted_by_kind(alone)}. {len(refused)} right kernels are refused by the GPU."
+        f"{len(rows) - len(ran)} kernels never reach a device: they are rejected, or don't compile."
+        f" **The GPU alone would accept {len(alone)} incorrect kernels**{_sorted_by_kind(alone)}."
+        f" It fails {len(refused)} correct kernels."
     )
     if alone:
         lines += ["", "Accepted by the GPU alone:", ""]
-        lines += table(
-            ["kernel", "what is wrong with it"], [[f"`{row['name']}`", row["cpu"]] for row in alone]
-        )
+        lines += table(["kernel", "mistake"], [[f"`{row['name']}`", row["cpu"]] for row in alone])
     if refused:
-        lines += ["", "Right, and refused by the GPU:", ""]
-        said = [[f"`{row['name']}`", f"{row['gpu']}: {row['message']}"] for row in refused]
-        lines += table(["kernel", "the GPU says"], said)
+        lines += ["", "Correct kernels that the GPU fails:", ""]
+        said = [[f"`{row['name']}`", f"{row['gpu']}: `{row['message']}`"] for row in refused]
+        lines += table(["kernel", "verdict and message of the GPU"], said)
     return lines
 
 

@@ -10,9 +10,9 @@ from bench.gpu.subjects import Cheat, cheats
 from worker.bench.backlog import Graded, work_off
 
 _TEXT = """\
-`tests/cheats` holds kernels that try to get an answer accepted which they did not compute, to reach the judge, or to
-harm the machine; and tricks, which are right, and must be no faster for it. Each is graded as a submission is, and once
-more by the GPU alone, without the check on the CPU device that comes before it."""
+`tests/cheats` has two kinds of kernels. A cheat tries to get a result accepted without computing it, to reach the
+judge, or to cause damage. A trick is correct, and must not be faster than honest work. Each kernel is graded twice:
+like a submission, and by the GPU alone, without the CPU device's check."""
 
 
 def run(section: Run) -> None:
@@ -86,8 +86,7 @@ def _sums(rows: dict[str, Data]) -> list[str]:
     sums = (
         f"Of {len(cheating)} cheats, the whole grade accepts {len(accepted)}{_named(accepted)}; the GPU alone would"
         f" accept {len(slipped)}{_named(slipped)}. {as_said[0]} of {len(whole)} verdicts of the whole grade and"
-        f" {as_said[1]} of {len(alone)} of the GPU alone are as written beside the kernel; {faults} ended in a fault"
-        " of ours."
+        f" {as_said[1]} of {len(alone)} of the GPU alone are as expected. System errors: {faults}."
     )
     return [sums]
 

@@ -31,8 +31,9 @@ _UNITS = {
 }
 
 _TEXT = """\
-`ncu --clock-control none --metrics gpu__time_duration.sum` runs the same machine code in a process of its own; it, too,
-empties the caches before each launch. Medians of {launches} launches there, and of the repeats of a grade here."""
+`ncu --clock-control none --metrics gpu__time_duration.sum` runs the same machine code in a separate process. It also
+empties the caches before each launch. The table compares its median of {launches} launches with the median of a grade's
+repeats."""
 
 
 def run(section: Run) -> None:

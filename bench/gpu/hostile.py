@@ -23,9 +23,9 @@ MEASUREMENTS = 5
 MOST_CHANGE = 0.005
 
 _TEXT = """\
-The kernels of `tests/cheats`, one after the other and again from the start, straight to the GPU: nothing was checked
-before. Before them and after them, a right kernel (`tiled`, 32x32) is measured {measurements} times on the same worker;
-what is left is counted before the worker starts and after it has ended."""
+The GPU runs the kernels of `tests/cheats` in a row, again and again, without the CPU device's check. Before and after
+them, the same worker measures a correct kernel (`tiled`, 32x32) {measurements} times. The last table counts what is
+left on the machine, before the worker starts and after it has ended."""
 
 
 def run(section: Run) -> None:
@@ -113,13 +113,13 @@ def _text(data: Data) -> list[str]:
     if data.get("before") and data.get("after"):
         before, after = median(data["before"]), median(data["after"])
         lines.append(
-            f"The right kernel took {before:.4f} ms before and {after:.4f} ms after: {after / before - 1:+.2%}; at most"
-            f" {percent(MOST_CHANGE)} is the goal."
+            f"The correct kernel took {before:.4f} ms before and {after:.4f} ms after: {after / before - 1:+.2%}."
+            f" The goal is at most {percent(MOST_CHANGE)}."
         )
     if "left after" in data:
         names = list(data["left before"])
         rows = [
             [name, f"{data['left before'][name]:,}", f"{data['left after'].get(name, 0):,}"] for name in names
         ]
-        lines += ["", *table(["what is there", "before", "after"], rows)]
+        lines += ["", *table(["what is left", "before", "after"], rows)]
     return lines

@@ -15,9 +15,9 @@ WITHIN = 0.02
 OF_CUBLAS = 0.9
 
 _TEXT = """\
-`bench/gpu/reference.toml` holds what a program that shares nothing with this one measured on an H200. Each kernel is
-graded here as a submission is, once ranked at each size. The last row's kernel is the ladder's own, of the same shape
-as the reference's."""
+`bench/gpu/reference.toml` has the speeds that an independent program measured on an H200. Here each kernel is graded
+like a submission, once for each ranking size. The last row's kernel is the ladder's own, with the same shape as the
+reference's."""
 
 
 def run(section: Run) -> None:

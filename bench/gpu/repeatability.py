@@ -24,10 +24,10 @@ MOST_SPREAD = 0.003
 Times = dict[str, dict[int, list[float]]]
 
 _TEXT = """\
-Each rung of the ladder is compiled and checked once and then measured {rounds} times, round by round, each time in a
-new process, with a new context and new inputs: first with nothing else on the machine, then with the next processes
-getting ready beside it, as in a worker that is never idle. cv is the standard deviation over the mean of the {rounds}
-medians."""
+Each rung of the ladder is compiled and checked once. Then it is measured {rounds} times, round by round. Each time has
+a new process, a new context and new inputs. **Quiet** means that nothing else runs on the machine. **Busy** means that
+the next processes start at the same time, as in a busy worker. The coefficient of variation, cv, is the standard
+deviation of the {rounds} medians divided by their mean."""
 
 
 def run(section: Run) -> None:
@@ -124,7 +124,7 @@ def _text(data: Data) -> list[str]:
         for width in widths:
             swaps = _swaps(times, width)
             said = "the same in every round" if not swaps else f"changes between {'; '.join(swaps)}"
-            lines.append(f"Order at {width}: {said} ({_orders(times, width)} over all rounds).")
+            lines.append(f"Order at {width}: {said} (orders in all rounds: {_orders(times, width)}).")
     return lines
 
 

@@ -24,11 +24,14 @@ _STEPS = ("read", "compile", "check", "measure", "count")
 _COMMAND = "import sys; from worker.commands import main; sys.exit(main())"
 
 _TEXT = """\
-Source in, verdict with all checks, ranking measurement and curve out; medians of {rounds} grades, in seconds. **Warm**:
-the processes that compile, check and measure were started before. With evidence, the counts of the CPU device are made
-beside the measurement. **Cold**: `tilelab grade FILE --device cuda:0`, from the start of the command to its end.
-"slowest" is the longest total: of the cold ones the first, which also compiles the judge's own kernels, kept from then
-on. "busy" is the time for which the GPU ran required kernels."""
+A grade reads the source, and returns the verdict with all checks, the ranking measurement and the curve. The table has
+medians of {rounds} grades, in seconds.
+
+- **Warm**: the processes that compile, check and measure are already running.
+- **With evidence**: the CPU device also makes its counts, during the measurement.
+- **Cold**: `tilelab grade FILE --device cuda:0`, from the start of the command to its end.
+- **slowest** is the longest total. The first cold grade also compiles the judge's kernels, which later grades reuse.
+- **busy** is the time in which the GPU ran required kernels."""
 
 
 def run(section: Run) -> None:
@@ -105,7 +108,7 @@ def _text(data: Data) -> list[str]:
         [f"{row['name']}, {row['kind']}", *(f"{row[key]:.3f}" if key in row else "-" for key in keys)]
         for row in data["rows"]
     ]
-    asked = "The goal: at most {warm} s warm, of it {measure} s for measuring, and {cold} s cold.".format(
+    asked = "The goal: at most {warm} s warm, including {measure} s for measuring, and {cold} s cold.".format(
         **MOST
     )
     return [_TEXT.format(rounds=data["rounds"]), "", *table(["kernel", *keys], rows), "", asked]

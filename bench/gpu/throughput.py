@@ -18,20 +18,22 @@ LEAST_A_MINUTE, LEAST_BUSY = 180, 0.5
 
 _STEPS: Mapping[str, str] = {
     "compile": "compiling",
-    "run": "checking, and counting where asked for",
-    "other": "measuring, starting processes for it, and this process",
+    "run": "checking, and counting with evidence",
+    "other": "measuring, starting its processes, and the benchmark",
 }
 
 _SHARES: Mapping[str, str] = {
     "busy": "required kernels ran",
-    "handling": "in a process's hands",
+    "handling": "a process prepared or judged",
     "waiting": "waited for a process",
     "idle": "no kernel",
 }
 
 _TEXT = """\
-{number} submissions, no two with the same text, in a mixed order: {mixture}. Each is compiled, checked and measured in
-processes of its own, at the workplaces of a worker's slots, where those for the next one are kept warm."""
+{number} submissions in mixed order, each with a different text. Each is compiled, checked and measured in its own
+processes, at the workplaces of a worker's slots. A workplace keeps the processes for the next submission warm.
+
+{mixture}"""
 
 
 def run(section: Run) -> None:
@@ -88,12 +90,12 @@ def _figures(subjects: list[Subject], done: Backlog) -> Data:
 
 
 def _text(data: Data) -> list[str]:
-    mixture = ", ".join(f"{share:.0%} {kind}" for kind, share in MIXTURE.items())
+    mixture = "\n".join(f"- {share:.0%} {kind}" for kind, share in MIXTURE.items())
     lines = [_TEXT.format(number=data["number"], mixture=mixture)]
     for name in ("without evidence", "with evidence"):
         if name in data:
             lines += ["", f"**{name.capitalize()}**", "", *_one(data[name]), *_times(data, name)]
-    asked = f"{LEAST_A_MINUTE} verdicts a minute and a GPU that is busy for {LEAST_BUSY:.0%} of the time"
+    asked = f"{LEAST_A_MINUTE} verdicts a minute, and the GPU busy for {LEAST_BUSY:.0%} of the time"
     return [*lines, "", f"The goal: {asked}."]
 
 
@@ -129,7 +131,7 @@ def _one(found: Data) -> list[str]:
         for step, seconds in found["cpu_seconds"].items()
     ]
     speed = f"**{found['per_minute']:.0f} verdicts a minute** ({number} in {found['seconds']:.1f} s)."
-    middle = f"The submission in the middle took {found['latency']:.2f} s from its begin to its end."
+    middle = f"The median submission took {found['latency']:.2f} s from start to end."
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found["verdicts"].items()))
     cores = f"The {found['cores']} cores were in use for {percent(found['cores_busy'], 0)} of the time."
     unexpected = "; ".join(found["unexpected"][:10])
@@ -141,5 +143,5 @@ def _one(found: Data) -> list[str]:
         *table(["processor time", "s", "share", "s a submission"], steps),
         "",
         f"{cores} Verdicts: {verdicts}.",
-        f"Not as expected: {unexpected}." if unexpected else "Every verdict is the expected one.",
+        f"Not as expected: {unexpected}." if unexpected else "Every verdict is as expected.",
     ]

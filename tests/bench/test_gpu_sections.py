@@ -50,7 +50,7 @@ def test_sections_stand_on_the_page_in_their_order_with_two_gpus_apart(tmp_path)
     page = write_page(tmp_path, tmp_path, SECTIONS).read_text()
     titles = [line for line in page.splitlines() if line.startswith("## ")]
     assert titles == [
-        "## Known kernels beside the reference",
+        "## Known kernels, compared with a reference",
         "## A backlog, with 2 GPUs",
         "## A backlog",
         "## Cheats",
@@ -130,7 +130,7 @@ def test_what_only_the_gpu_would_accept_is_listed():
         row("right", "accepted", "accepted"),
     ]
     text = "\n".join(agreement._text({"rows": rows}))
-    assert "**1 wrong kernels would have been accepted by the GPU alone** (1 data_race)" in text
+    assert "**The GPU alone would accept 1 incorrect kernels** (1 data_race)" in text
     assert "| `racy` | data_race |" in text
     assert "1 kernels never reach a device" in text
     assert "| **all** | 3 | 2 | 0 | 2 |" in text

@@ -173,19 +173,24 @@ def page(found: Sequence[Row], machine: Machine, day: dt.date) -> str:
         f"- `{name}`: {reasons.get(name, 'not known')}"
         for name in dict.fromkeys(row.name for row in different)
     ]
-    explained = ["", "## Where they differ, and why", "", *why] if why else []
+    explained = ["", "## Differences and their reasons", "", *why] if why else []
     head = _INTRODUCTION.format(made_on=machine.made_on(day), summary=summary(found))
     return "\n".join([head, *table(found), *explained, ""])
 
 
 _INTRODUCTION = """\
-# The counts of an analysis beside a GPU's counters
+# The counts of an analysis, compared with a GPU's counters
 
-Every right kernel of `tests/corpus` and every exercise's solution, at two sizes: what `tilelab analyze` counts, and
-what Nsight Compute reads from the hardware for the same machine code. Requests and sectors of global memory must be
-equal; conflicts of shared loads within 0.5 % of their wavefronts, because the hardware counts some where accesses of
-different warps meet by chance. Conflicts of shared stores are shown and not judged: there such chance is larger. A
-cell with two numbers holds ours and, behind the stroke, the GPU's.
+This page shows how far `tilelab analyze` counts what the hardware counts.
+
+The table compares its counts with Nsight Compute's for the same machine code.
+The kernels are all correct kernels of `tests/corpus` and every exercise's solution, at two sizes.
+
+- Requests and sectors of global memory must be equal.
+- Conflicts of shared loads must agree within 0.5 % of their wavefronts. The hardware also counts conflicts when
+  accesses of different warps meet by chance.
+- Conflicts of shared stores are shown but not judged, because there the share of chance is larger.
+- In a cell with two numbers, the first is Tilelab's and the second the GPU's.
 
 `make test-gpu` makes this comparison and writes this page.
 

@@ -72,11 +72,13 @@ def _answers(folder: Path, gpu: GPU, kernel: Prepared, limits: Limits) -> list[A
 _WITHOUT_OPT_IN = 49_152
 _MOST_SHOWN = 20
 _INTRODUCTION = """\
-# The occupancy calculation beside a driver
+# The occupancy calculation, compared with a driver
 
-Every right kernel of `tests/corpus` and every exercise's solution with every tile, block sizes from 1 to 1,024 threads,
-and several amounts of dynamic shared memory: how many blocks a multiprocessor holds, by Tilelab's own table and by the
-driver.
+This page shows how far `tilelab occupancy` agrees with the driver.
+
+Both compute how many blocks fit on a multiprocessor. The kernels are all correct kernels of `tests/corpus` and every
+exercise's solution, with every tile. Each has block sizes from 1 to 1,024 threads and several amounts of dynamic shared
+memory.
 
 `make test-gpu` makes this comparison and writes this page.
 

@@ -30,7 +30,7 @@ def summary(rows: Sequence[Row]) -> str:
     kernels = len({row.name for row in rows})
     return (
         f"{good} of {len(rows)} compilations of {kernels} kernels agree; "
-        f"{elements:,} elements compared, {differing:,} differ that must not"
+        f"{elements:,} elements compared, {differing:,} differ although they must agree"
     )
 
 
@@ -52,7 +52,7 @@ def problems(rows: Sequence[Row]) -> list[str]:
 def page(rows: Sequence[Row], machine: Machine, day: dt.date) -> str:
     """The whole page."""
     found = problems(rows)
-    differences = ["## What differs", "", *(f"- {line}" for line in found), ""] if found else []
+    differences = ["## Differences", "", *(f"- {line}" for line in found), ""] if found else []
     kinds = "\n".join(f"- {kind}: {text}" for kind, text in _KINDS.items())
     text = _INTRODUCTION.format(made_on=machine.made_on(day), kinds=kinds, summary=summary(rows))
     return "\n".join([text, *table(rows), "", *differences])
@@ -79,7 +79,7 @@ def _answer(rows: Sequence[Row]) -> str:
         return f"**no**: {sum(row.differing for row in rows):,} differ"
     excused = sum(row.excused for row in rows)
     if any(row.order or row.approximate for row in rows):
-        return f"where it must be; {excused:,} others differ"
+        return f"all that must be; {excused:,} others differ"
     return "yes"
 
 
@@ -96,22 +96,29 @@ def _number(bits: int) -> str:
 
 _KINDS = {
     Kind.ORDINARY: "normally distributed",
-    Kind.WIDE: "the same times powers of two from -60 to 60, so that terms cancel, overflow or are absorbed",
-    Kind.TINY: "products below the smallest normal number: subnormal inputs, products and sums, and some that vanish",
-    Kind.EDGES: "ordinary with zeros of both signs, infinities, NaN, the largest and the smallest numbers among them",
+    Kind.WIDE: "the same, times powers of two from -60 to 60, so that terms cancel, overflow or vanish",
+    Kind.TINY: "products below the smallest normal number: subnormal inputs, products and sums, and some zeros",
+    Kind.EDGES: "ordinary, and also zeros of both signs, infinities, NaN, the largest and the smallest numbers",
     Kind.WHOLE: "small integers, whose sums are exact in any order",
 }
 
 
 _INTRODUCTION = """\
-# The CPU device beside a GPU
+# The CPU device compared with a GPU: results
 
-Every right kernel of `tests/corpus`, every exercise's solution and a few probes of single operations, compiled once
-per tile: a GPU runs the machine code, the CPU device the PTX of the same compilation. Both get the same real-valued
-inputs, at every size that the exercise tries, and outputs that hold NaN. Elements are compared by their bits: +0 is
-not -0, a subnormal number is not zero; only all NaN count as one. A kernel with approximate instructions, for which
-PTX promises a bound and no bits, is listed with them and not held to this; one whose sums depend on the order in which
-threads arrive (`tests/gpu/order.toml`) is held to it with whole numbers only.
+This page shows how far the CPU device computes the same bits as a GPU.
+
+A GPU runs the machine code of a compilation, and the CPU device runs its PTX. The kernels are all correct kernels of
+`tests/corpus`, every exercise's solution and some probes of single operations. Each is compiled once per tile. Both
+devices get the same real-valued inputs, at every size of the exercise, and outputs filled with NaN. Elements are
+compared by their bits: +0 is not -0, and a subnormal number is not zero. All NaN count as equal.
+
+Two groups of kernels are exceptions:
+
+- For approximate instructions, PTX guarantees a bound but no bits. A kernel with such instructions is listed with them,
+  and may differ.
+- Some sums depend on the order in which threads arrive (`tests/gpu/order.toml`). These kernels must agree for whole
+  numbers only.
 
 `make test-gpu` makes this comparison and writes this page.
 

@@ -153,7 +153,7 @@ def _expected() -> dict[str, str]:
 def page(found: Sequence[Row], reasons: Mapping[str, str]) -> list[str]:
     """Two tables: sums by expected verdict, and every disagreement with its reason."""
     lines = [
-        "| expected verdict | kernels | both find a race | neither does | they differ | racecheck came to no end |",
+        "| expected verdict | kernels | both find a race | neither does | they differ | racecheck did not finish |",
         "|---|---|---|---|---|---|",
         *(_sum(verdict, [row for row in found if row.expected == verdict]) for verdict in _verdicts(found)),
         _sum("**all**", found),
@@ -199,12 +199,14 @@ def compare(folder: Path, machine: Machine, day: dt.date) -> Result:
 
 
 _INTRODUCTION = """\
-# Races that the CPU device finds, beside racecheck
+# Data races on the CPU device, compared with racecheck
 
-Every kernel of `tests/corpus` that compiles, right and wrong, at one size: races in shared memory that the CPU device
-finds, and hazards that compute-sanitizer's racecheck finds on a GPU. Racecheck looks at shared memory only, so races
-in global memory count for neither. It comes to no end where a kernel faults or hangs on the GPU. Kernels that run
-forever are left out, and so are those with instructions that the CPU device does not know.
+This page shows how far the CPU device and NVIDIA's racecheck find the same data races in shared memory.
+
+Racecheck is a tool of compute-sanitizer, and runs on a GPU. The kernels are all of `tests/corpus` that compile, correct
+or not, each at one size. Racecheck examines shared memory only, so races in global memory don't count here. It doesn't
+finish if a kernel fails or hangs on the GPU. The comparison leaves out kernels that run forever. It also leaves out
+kernels with instructions that the CPU device doesn't know.
 
 `make test-gpu` makes this comparison and writes this page.
 
