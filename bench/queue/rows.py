@@ -13,7 +13,7 @@ from server.database.engine import Sessions, connect, sessions
 from server.database.schema import upgrade
 from server.grading.models import Priority
 from server.grading.reports import pack
-from server.standings.places import recount
+from server.standings.ranks import recount
 
 _SOURCES = 1_000
 

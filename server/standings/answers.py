@@ -14,8 +14,8 @@ from server.courses.service import is_staff, visible_assignment
 from server.grading.metric import metric_of
 from server.http.operation import Moment, Range, Text
 from server.standings.board_query import MARK, mark_of, position_at
-from server.standings.places import class_of
 from server.standings.queries import Ranked
+from server.standings.ranks import class_of
 from server.standings.service import board
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.standings.models import Standing
-from server.standings.places import BEST_FIRST, BEST_LAST, BoardKey, Level, Places, before
+from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, Level, Ranks, before
 
 WHOLE = 2_000
 """Of a board with at most so many lines all are looked at."""
@@ -29,9 +29,7 @@ class _Stand:
     high: float
 
 
-def levels(
-    session: Session, board: BoardKey, places: Places, shown: Sequence[Standing]
-) -> Mapping[int, Level]:
+def levels(session: Session, board: BoardKey, ranks: Ranks, shown: Sequence[Standing]) -> Mapping[int, Level]:
     """The group of each of these standings, by person.
 
     shown: of a long board, lines that follow each other; of one that was put into another order, none can be told
@@ -39,14 +37,14 @@ def levels(
     if not shown or not board.device_class:
         return {}
     query = select(Standing.person_id, Standing.low, Standing.high).where(board.lines)
-    if places.total <= WHOLE:
-        if places.levels is None:
+    if ranks.total <= WHOLE:
+        if ranks.levels is None:
             everybody = session.execute(query.order_by(*BEST_FIRST))
-            places.levels = _grouped((_Stand(*row) for row in everybody), 1)
-        return places.levels
+            ranks.levels = _grouped((_Stand(*row) for row in everybody), 1)
+        return ranks.levels
     first, last = shown[0], shown[-1]
-    place = places.of(first.score, first.reached_at, first.lot)
-    if places.of(last.score, last.reached_at, last.lot) != place + len(shown) - 1:
+    place = ranks.of(first.score, first.reached_at, first.lot)
+    if ranks.of(last.score, last.reached_at, last.lot) != place + len(shown) - 1:
         return {}
     above = query.where(before(first.score, first.reached_at, first.lot)).order_by(*BEST_LAST)
     context = [_Stand(*row) for row in session.execute(above.limit(_CONTEXT))][::-1]

@@ -61,7 +61,7 @@ class Standing(Base):
 class StandingCount(Base):
     """How many stand on a board with about the same score: a place is the sum of those above, however many they are.
 
-    bucket: see server.standings.places
+    bucket: see server.standings.ranks
     """
 
     __tablename__ = "standing_counts"

@@ -15,7 +15,6 @@ from server.courses.access import Reader
 from server.courses.models import Assignment
 from server.grading.metric import UNITS, metric_of
 from server.standings.board_query import Query, mark_of, position_at
-from server.standings.places import CPU, BoardKey, Places, class_of, classes
 from server.standings.queries import (
     PAGE,
     Asked,
@@ -26,6 +25,7 @@ from server.standings.queries import (
     read_own,
     read_part,
 )
+from server.standings.ranks import CPU, BoardKey, Ranks, class_of, classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +123,10 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
     frozen = frozen_at is not None and frozen_at <= now
     frozen_view = frozen and (query.frozen or not reader.course.is_staff)
     key = BoardKey(assignment.id, device_class, before_freeze=frozen_view)
-    places = Places(session, key)
-    own = read_own(session, key, reader.viewer.id, places)
+    ranks = Ranks(session, key)
+    own = read_own(session, key, reader.viewer.id, ranks)
     asked = _asked(session, reader, key, query, own)
-    part = read_part(session, key, asked, places)
+    part = read_part(session, key, asked, ranks)
     metric = metric_of(assignment.exercise)
     path = f"/courses/{reader.course.slug}/{assignment.slug}/board/"
     shown = {row.person_id for row in part.rows}

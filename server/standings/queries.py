@@ -16,7 +16,7 @@ from server.accounts.pseudonyms import BOARD_NAME, board_name
 from server.grading.models import Job
 from server.standings.levels import levels
 from server.standings.models import Standing
-from server.standings.places import BEST_FIRST, BEST_LAST, BoardKey, Places, before, behind
+from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, Ranks, before, behind
 from server.submissions.models import Submission
 
 PAGE = 50
@@ -122,25 +122,25 @@ class Part:
     unseen: bool = False
 
 
-def read_part(session: Session, board: BoardKey, asked: Asked, places: Places | None = None) -> Part:
+def read_part(session: Session, board: BoardKey, asked: Asked, ranks: Ranks | None = None) -> Part:
     """The lines asked for, each with its place."""
-    places = places or Places(session, board)
+    ranks = ranks or Ranks(session, board)
     backwards = asked.before is not None
     start = asked.before or asked.after
     found, gave_up = _found(session, board, asked, start, backwards=backwards)
     more = len(found) > asked.limit
     found = found[: asked.limit]
-    rows = _ranked(session, board, places, found[::-1] if backwards else found, asked)
+    rows = _ranked(session, board, ranks, found[::-1] if backwards else found, asked)
     earlier, later = (more, True) if backwards else (start is not None, more)
-    return Part(rows, places.total, earlier, later, unseen=gave_up)
+    return Part(rows, ranks.total, earlier, later, unseen=gave_up)
 
 
-def read_own(session: Session, board: BoardKey, person: int, places: Places | None = None) -> Ranked | None:
+def read_own(session: Session, board: BoardKey, person: int, ranks: Ranks | None = None) -> Ranked | None:
     """The line of one person."""
     found = session.execute(_lines(board).where(Standing.person_id == person)).one_or_none()
     if found is None:
         return None
-    return _ranked(session, board, places or Places(session, board), [found], Asked())[0]
+    return _ranked(session, board, ranks or Ranks(session, board), [found], Asked())[0]
 
 
 def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> tuple[Ranked, ...]:
@@ -149,7 +149,7 @@ def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> t
     above = session.execute(_lines(board).where(before(*here)).order_by(*BEST_LAST).limit(count)).all()
     below = session.execute(_lines(board).where(behind(*here)).order_by(*BEST_FIRST).limit(count)).all()
     self = session.execute(_lines(board).where(Standing.person_id == own.person_id)).all()
-    return _ranked(session, board, Places(session, board), [*above[::-1], *self, *below], Asked())
+    return _ranked(session, board, Ranks(session, board), [*above[::-1], *self, *below], Asked())
 
 
 def position_of(row: Ranked, order: Order = Order.RANK) -> Position:
@@ -228,10 +228,10 @@ def _named(session: Session, names: Select[int, str, str, str], asked: Asked) ->
 
 
 def _ranked(
-    session: Session, board: BoardKey, places: Places, found: Sequence[Any], asked: Asked
+    session: Session, board: BoardKey, ranks: Ranks, found: Sequence[Any], asked: Asked
 ) -> tuple[Ranked, ...]:
     standings = [row[0] for row in found]
-    groups = levels(session, board, places, standings)
+    groups = levels(session, board, ranks, standings)
     in_a_row = asked.order is Order.RANK and not asked.turned and not asked.text
     rows: list[Ranked] = []
     for standing, person, submission in found:
@@ -241,7 +241,7 @@ def _ranked(
         elif rows and in_a_row:
             place = rows[-1].rank + 1
         else:
-            place = places.of(standing.score, standing.reached_at, standing.lot)
+            place = ranks.of(standing.score, standing.reached_at, standing.lot)
         row = _row(standing, person, submission, place)
         rows.append(row if group is None else replace(row, level=group.rank, tied=group.tied))
     return tuple(rows)

@@ -22,7 +22,6 @@ from server.grading.figures import complete
 from server.grading.metric import interval_of, metric_of, score_of
 from server.grading.models import Job, JobKind, Result, judged_alike
 from server.standings.models import Standing, StandingCount
-from server.standings.places import BoardKey, bucket, change, recount
 from server.standings.queries import (
     Asked,
     Part,
@@ -31,6 +30,7 @@ from server.standings.queries import (
     read_own,
     read_part,
 )
+from server.standings.ranks import BoardKey, bucket, change, recount
 from server.submissions.models import Mode, Submission
 
 __all__ = ["Board", "Ranked", "board", "forget", "freeze", "rebuild", "restand", "score_of", "stand"]

@@ -23,7 +23,7 @@ from server.database.schema import upgrade
 from server.grading.models import Job
 from server.recording.record import record
 from server.standings.models import Standing
-from server.standings.places import recount
+from server.standings.ranks import recount
 from server.submissions.models import Mode, Submission
 from server.web.app import create_app
 from tests.browser.states import bare_course, brought

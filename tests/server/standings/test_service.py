@@ -16,8 +16,8 @@ from server.dispatching.dispatch import take
 from server.grading.models import Job
 from server.recording.record import Recorded, record
 from server.standings.models import Standing
-from server.standings.places import BoardKey, recount
 from server.standings.queries import position_of, read_around
+from server.standings.ranks import BoardKey, recount
 from server.standings.service import Board, board, rebuild, score_of
 from server.submissions.changes import retry
 from server.submissions.models import Mode, Submission

@@ -1,4 +1,4 @@
-"""Places on a board, without counting everybody above: how many stand there with about each score is kept.
+"""Ranks on a board, without counting everybody above: how many stand there with about each score is kept.
 
 Scores fall into buckets by the first bits of their number, 64 of them for each doubling. The place of a line is the sum
 of the buckets above its own, and how many are before it within that: a board of a million lines takes as long as one of
@@ -124,8 +124,8 @@ class Level:
     tied: bool
 
 
-class Places:
-    """The places on one board, as they are in this transaction.
+class Ranks:
+    """The ranks on one board, as they are in this transaction.
 
     levels: of a board that was read as a whole, each person's
     """
