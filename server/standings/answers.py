@@ -137,7 +137,7 @@ def _ranked(ranked: Ranked, metric: Metric, *, you: bool, staff: bool) -> LineAn
     return replace(
         _checked(ranked, metric, you=you, staff=staff),
         rank=ranked.rank,
-        shared_rank=ranked.level or ranked.rank,
+        shared_rank=ranked.shared_rank or ranked.rank,
         tied=ranked.tied,
         value=_value(ranked.score, metric),
         interval=(low, high),

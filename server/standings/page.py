@@ -232,7 +232,7 @@ def _line(row: Ranked, metric: Metric, reader: Reader) -> Line:
     measured = row.score != 0.0
     score = _value(row.score, metric) if measured else _value(row.bound, metric) if row.bound else "–"
     return Line(
-        rank=f"{row.level or row.rank:,}",
+        rank=f"{row.shared_rank or row.rank:,}",
         tied=row.tied,
         name=row.shown,
         real=f"{row.name} · {row.email}" if reader.course.is_staff else "",

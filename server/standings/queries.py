@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from server.accounts.models import Person
 from server.accounts.pseudonyms import BOARD_NAME, board_name
 from server.grading.models import Job
-from server.standings.levels import levels
 from server.standings.models import Standing
 from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, Ranks, before, behind
+from server.standings.tied_groups import group_ranks
 from server.submissions.models import Submission
 
 PAGE = 50
@@ -47,8 +47,8 @@ class Ranked:
     """One line of a board.
 
     rank: its place, however close it is to the one above
-    level: the place of the first that it is statistically level with; tied: whether it is with any. None and False
-        where that was not looked at
+    shared_rank: the place of the first that it is statistically level with;
+        tied: whether it is with any. None and False where that was not looked at
     name: for staff; shown: what others read
     score, low, high: by the exercise's metric, turned so that more is better; a time in ms stands there below 0
     lot: which of two that are equal otherwise stands first
@@ -72,7 +72,7 @@ class Ranked:
     tile: int
     launch: str
     bound: float
-    level: int | None = None
+    shared_rank: int | None = None
     tied: bool = False
 
 
@@ -231,25 +231,25 @@ def _ranked(
     session: Session, board: BoardKey, ranks: Ranks, found: Sequence[Any], asked: Asked
 ) -> tuple[Ranked, ...]:
     standings = [row[0] for row in found]
-    groups = levels(session, board, ranks, standings)
+    groups = group_ranks(session, board, ranks, standings)
     in_a_row = asked.order is Order.RANK and not asked.turned and not asked.text
     rows: list[Ranked] = []
     for standing, person, submission in found:
         group = groups.get(standing.person_id)
         if group is not None:
-            place = group.place
+            rank = group.rank
         elif rows and in_a_row:
-            place = rows[-1].rank + 1
+            rank = rows[-1].rank + 1
         else:
-            place = ranks.of(standing.score, standing.reached_at, standing.lot)
-        row = _row(standing, person, submission, place)
-        rows.append(row if group is None else replace(row, level=group.rank, tied=group.tied))
+            rank = ranks.of(standing.score, standing.reached_at, standing.lot)
+        row = _row(standing, person, submission, rank)
+        rows.append(row if group is None else replace(row, shared_rank=group.shared_rank, tied=group.tied))
     return tuple(rows)
 
 
-def _row(standing: Standing, person: Person, submission: str, place: int) -> Ranked:
+def _row(standing: Standing, person: Person, submission: str, rank: int) -> Ranked:
     return Ranked(
-        rank=place,
+        rank=rank,
         person_id=standing.person_id,
         name=person.name,
         shown=board_name(person),

@@ -116,11 +116,11 @@ def classes(session: Session, assignment: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class GroupRank:
     """A line's own place, that of the first of its group, and whether there are others in it."""
 
-    place: int
     rank: int
+    shared_rank: int
     tied: bool
 
 
@@ -130,7 +130,7 @@ class Ranks:
     levels: of a board that was read as a whole, each person's
     """
 
-    levels: Mapping[int, Level] | None = None
+    groups: Mapping[int, GroupRank] | None = None
 
     def __init__(self, session: Session, board: BoardKey) -> None:
         query = select(StandingCount.bucket, StandingCount.count).where(board.counts)

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.standings.models import Standing
-from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, Level, Ranks, before
+from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, GroupRank, Ranks, before
 
 WHOLE = 2_000
 """Of a board with at most so many lines all are looked at."""
@@ -29,7 +29,9 @@ class _Stand:
     high: float
 
 
-def levels(session: Session, board: BoardKey, ranks: Ranks, shown: Sequence[Standing]) -> Mapping[int, Level]:
+def group_ranks(
+    session: Session, board: BoardKey, ranks: Ranks, shown: Sequence[Standing]
+) -> Mapping[int, GroupRank]:
     """The group of each of these standings, by person.
 
     shown: of a long board, lines that follow each other; of one that was put into another order, none can be told
@@ -38,31 +40,31 @@ def levels(session: Session, board: BoardKey, ranks: Ranks, shown: Sequence[Stan
         return {}
     query = select(Standing.person_id, Standing.low, Standing.high).where(board.lines)
     if ranks.total <= WHOLE:
-        if ranks.levels is None:
+        if ranks.groups is None:
             everybody = session.execute(query.order_by(*BEST_FIRST))
-            ranks.levels = _grouped((_Stand(*row) for row in everybody), 1)
-        return ranks.levels
+            ranks.groups = _grouped((_Stand(*row) for row in everybody), 1)
+        return ranks.groups
     first, last = shown[0], shown[-1]
-    place = ranks.of(first.score, first.reached_at, first.lot)
-    if ranks.of(last.score, last.reached_at, last.lot) != place + len(shown) - 1:
+    first_rank = ranks.of(first.score, first.reached_at, first.lot)
+    if ranks.of(last.score, last.reached_at, last.lot) != first_rank + len(shown) - 1:
         return {}
     above = query.where(before(first.score, first.reached_at, first.lot)).order_by(*BEST_LAST)
     context = [_Stand(*row) for row in session.execute(above.limit(_CONTEXT))][::-1]
     lines = [*context, *(_Stand(each.person_id, each.low, each.high) for each in shown)]
-    return _grouped(lines, place - len(context))
+    return _grouped(lines, first_rank - len(context))
 
 
-def _grouped(lines: Iterable[_Stand], place: int) -> Mapping[int, Level]:
-    found: dict[int, Level] = {}
+def _grouped(lines: Iterable[_Stand], first_rank: int) -> Mapping[int, GroupRank]:
+    found: dict[int, GroupRank] = {}
     group: list[int] = []
-    rank, least = place, 0.0
-    for number, line in enumerate(lines, place):
+    rank, least = first_rank, 0.0
+    for number, line in enumerate(lines, first_rank):
         if not group or line.high < least:
-            found |= _told(group, rank)
+            found |= _tied(group, rank)
             group, rank, least = [], number, line.low
         group.append(line.person)
-    return found | _told(group, rank)
+    return found | _tied(group, rank)
 
 
-def _told(group: Sequence[int], rank: int) -> dict[int, Level]:
-    return {person: Level(rank + i, rank, tied=len(group) > 1) for i, person in enumerate(group)}
+def _tied(group: Sequence[int], rank: int) -> dict[int, GroupRank]:
+    return {person: GroupRank(rank + i, rank, tied=len(group) > 1) for i, person in enumerate(group)}
