@@ -20,8 +20,8 @@ from bench.table import table
 from kernels.report import Report
 from kernels.verdict import Verdict
 from server.database.engine import readers
+from server.dispatching.connections import connections_to
 from server.dispatching.dispatcher import Dispatcher
-from server.dispatching.wires import wires_to
 from server.grading.attempts import ticket_of
 from server.grading.models import Step
 from server.grading.turns import IN_FLIGHT
@@ -144,7 +144,7 @@ def _side(ground: Ground, size: int) -> Side:
     queue(full, size)
     settings = Settings(url, ground.redis.url)
     recorder = Recorder(full.engine, RedisClaims(ground.client), Heartbeat(None))
-    return Side(full, Dispatcher(full.engine, wires_to(ground.redis.url), settings), recorder)
+    return Side(full, Dispatcher(full.engine, connections_to(ground.redis.url), settings), recorder)
 
 
 # -- boards ------------------------------------------------------------------------------------------------------------

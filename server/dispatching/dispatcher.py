@@ -18,9 +18,9 @@ from sqlalchemy.orm import joinedload
 
 from server.database.engine import Sessions, readers, sessions
 from server.database.faults import explained
+from server.dispatching.connections import Connections
 from server.dispatching.dispatch import Unsendable, message_of, room, take
 from server.dispatching.reap import UnderWay, Watch
-from server.dispatching.wires import Wires
 from server.fleet.service import copy_workers, live, slots
 from server.grading.attempts import claimed, locked_current
 from server.grading.models import AttemptOutcome, Job, Step, StepState
@@ -48,7 +48,7 @@ class Dispatcher:
     """One dispatcher; `tick` is one round."""
 
     engine: Engine
-    wires: Wires
+    connections: Connections
     settings: Settings
     watch: Watch = field(init=False)
     _write: Sessions = field(init=False)
@@ -80,8 +80,8 @@ class Dispatcher:
         # The rows first: what is settled after they were read is only not known yet.
         under_way, queues = self._rows()
         sent = [each for each in under_way if not each.running]
-        claims = self.wires.claims.look([each.ticket for each in under_way])
-        run, lengths = self.wires.broker.state(sorted({each.queue for each in sent}))
+        claims = self.connections.claims.look([each.ticket for each in under_way])
+        run, lengths = self.connections.broker.state(sorted({each.queue for each in sent}))
         if run != self._run:
             self._run = run
             self.watch.begin_anew()
@@ -113,7 +113,7 @@ class Dispatcher:
     def _look_at_fleet(self, now: float) -> None:
         if self._fleet_read is not None and now - self._fleet_read < FLEET_SECONDS:
             return
-        records, clock = self.wires.fleet.workers(), self.wires.fleet.now()
+        records, clock = self.connections.fleet.workers(), self.connections.fleet.now()
         self._slots = slots(live(records, clock))
         self._fleet_read = now
         if self._fleet_copied is None or now - self._fleet_copied >= COPY_SECONDS:
@@ -142,7 +142,7 @@ class Dispatcher:
         with about(job=each.ticket.job, step=each.ticket.kind.value, attempt=attempt):
             logger.warning("%s; %s", fault, "the job is given up" if over else "it is queued again")
         with suppress(ConnectionError):
-            self.wires.claims.revoke(each.ticket)
+            self.connections.claims.revoke(each.ticket)
 
     def _take(self, queue: str) -> list[int]:
         with self._write.begin() as session:
@@ -166,7 +166,7 @@ class Dispatcher:
             if found is None:
                 return
             queue, message = found
-            self.wires.sender.send(queue, message)
+            self.connections.sender.send(queue, message)
         except (Unsendable, MessageError) as error:
             self._give_up(number, f"it cannot be sent: {error}")
             return

@@ -32,9 +32,9 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     Example:
       tilelab serve dispatcher --heartbeat /run/tilelab/dispatcher
     """  # noqa: D301 - click reads the escape
+    from server.dispatching.connections import connections_to
     from server.dispatching.dispatcher import Dispatcher
     from server.dispatching.running import CannotGoOn, Rounds, on_signals
-    from server.dispatching.wires import wires_to
     from server.operations.presence import Presence
     from worker.contract.broker import connect_redis
     from worker.supervision.heartbeat import Heartbeat
@@ -43,7 +43,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     address = redis_address(settings)
     presence = Presence(connect_redis(address), "dispatcher")
     beat = Heartbeat(heartbeat, presence.tell, tell)
-    rounds = Rounds(Dispatcher(engine, wires_to(address), settings), beat)
+    rounds = Rounds(Dispatcher(engine, connections_to(address), settings), beat)
     on_signals(rounds.stop)
     logger.info("dispatching")
     try:

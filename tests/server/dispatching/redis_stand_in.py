@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from server.dispatching.wires import Wires
+from server.dispatching.connections import Connections
 from worker.contract.claims import Claim, Stand
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE, StepMessage, Ticket, encode
@@ -26,8 +26,8 @@ class StandIn:
     sends_left: int | None = None
 
     @property
-    def wires(self) -> Wires:
-        return Wires(self, self, self, self)
+    def connections(self) -> Connections:
+        return Connections(self, self, self, self)
 
     def restart(self) -> None:
         """Redis is new, and knows nothing."""

@@ -46,7 +46,7 @@ class Scene:
 
     def another(self) -> Dispatcher:
         settings = Settings("", "", lease_seconds=LEASE, republish_seconds=10.0)
-        return Dispatcher(self.engine, self.redis.wires, settings)
+        return Dispatcher(self.engine, self.redis.connections, settings)
 
     def tick(self, after: float = 0.0) -> None:
         self.redis.time += after

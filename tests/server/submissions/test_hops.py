@@ -133,7 +133,7 @@ def test_a_submission_takes_them_in_their_order(
     redis, trace = Redis(), Trace(hops())
     with trace.followed():
         assert ada.post_form(FORM, source=source, mode="rank", key="").status_code == 303
-        Dispatcher(engine, redis.wires, Settings("", "")).tick(0.0)
+        Dispatcher(engine, redis.connections, Settings("", "")).tick(0.0)
         result = _work(redis, tmp_path)
         assert Recorder(engine, redis, Heartbeat(None)).run(result)
     with portal.course.sessions.begin() as session:

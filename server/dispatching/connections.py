@@ -31,7 +31,7 @@ class Broker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wires:
+class Connections:
     """All that a dispatcher has to do with Redis."""
 
     claims: Claims
@@ -56,8 +56,8 @@ class RedisBroker:
         return str(server["run_id"]), dict(zip(queues, lengths, strict=True))
 
 
-def wires_to(redis_url: str) -> Wires:
+def connections_to(redis_url: str) -> Connections:
     """All of it at that address. Connects to nothing yet; raises BrokerUrlError for an address that is none."""
     client = connect_redis(redis_url)
     app: Celery = celery_app(redis_url)
-    return Wires(RedisClaims(client), RedisFleet(client), RedisBroker(client), StepSender(app))
+    return Connections(RedisClaims(client), RedisFleet(client), RedisBroker(client), StepSender(app))
