@@ -22,7 +22,7 @@ from bench.table import table
 from server.accounts.models import Person
 from server.accounts.service import create_token
 from server.dispatching.dispatch import message_of
-from server.dispatching.running import TICK_SECONDS
+from server.dispatching.process_loop import TICK_SECONDS
 from server.grading.models import Job, Result, Step
 from server.submissions.models import Submission
 from tests.services.redis_server import free_port

@@ -1,7 +1,7 @@
 """Give queued steps out: first in the database, then to the broker.
 
 An attempt is in the database, with its token, before anybody hears of it. What is killed in between has sent nothing,
-and the message is sent anew later, with the same token: see server.dispatching.reap.
+and the message is sent anew later, with the same token: see server.dispatching.attempt_watch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from server.dispatching.choosing import choose
+from server.dispatching.step_choice import choose
 from server.grading.attempts import begin, ticket_of
 from server.grading.models import Step, StepState
 from server.grading.turns import IN_FLIGHT, QUEUED, advance

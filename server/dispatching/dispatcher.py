@@ -18,9 +18,9 @@ from sqlalchemy.orm import joinedload
 
 from server.database.engine import Sessions, readers, sessions
 from server.database.faults import explained
+from server.dispatching.attempt_watch import UnderWay, Watch
 from server.dispatching.connections import Connections
 from server.dispatching.dispatch import Unsendable, message_of, room, take
-from server.dispatching.reap import UnderWay, Watch
 from server.fleet.service import copy_workers, live, slots
 from server.grading.attempts import claimed, locked_current
 from server.grading.models import AttemptOutcome, Job, Step, StepState

@@ -22,7 +22,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from server.database.engine import DatabaseUnavailable, Sessions, sessions
 from server.database.faults import Outlook, explained, outlook
-from server.dispatching.running import Outage, hope_of, named
+from server.dispatching.process_loop import Outage, hope_of, named
 from server.recording.record import Recorded, Unread, give_back, read_result, record, record_fault
 from worker.contract.broker import RECORD_TASK
 from worker.contract.claims import Claims

@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session
 import server.submissions.api
 import server.submissions.service
 from server.database.engine import Sessions
+from server.dispatching.attempt_watch import Watch
 from server.dispatching.dispatch import message_of
-from server.dispatching.reap import Watch
 from server.grading import attempts
 from server.grading.models import Job, Step
 from server.grading.service import Work, queue_job

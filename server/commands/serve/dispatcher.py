@@ -34,7 +34,7 @@ def dispatcher(heartbeat: Path | None, tell: int | None) -> None:
     """  # noqa: D301 - click reads the escape
     from server.dispatching.connections import connections_to
     from server.dispatching.dispatcher import Dispatcher
-    from server.dispatching.running import CannotGoOn, Rounds, on_signals
+    from server.dispatching.process_loop import CannotGoOn, Rounds, on_signals
     from server.operations.presence import Presence
     from worker.contract.broker import connect_redis
     from worker.supervision.heartbeat import Heartbeat

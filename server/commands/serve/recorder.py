@@ -36,7 +36,7 @@ def recorder(heartbeat: Path | None, tell: int | None) -> None:
     Example:
       tilelab serve recorder --heartbeat /run/tilelab/recorder
     """  # noqa: D301 - click reads the escape
-    from server.dispatching.running import wait_for_database
+    from server.dispatching.process_loop import wait_for_database
     from server.operations.presence import Presence
     from server.recording.recorder import Recorder
     from worker.contract.broker import celery_app, connect_redis

@@ -13,7 +13,7 @@ from kernels.verdict import Verdict
 from server.database.engine import DatabaseUnavailable, Sessions, connect
 from server.dispatching.dispatch import take
 from server.dispatching.dispatcher import Dispatcher
-from server.dispatching.running import CannotGoOn, Rounds
+from server.dispatching.process_loop import CannotGoOn, Rounds
 from server.fleet.models import Worker
 from server.grading.attempts import locked_current
 from server.grading.models import Attempt, AttemptOutcome, Job, JobState, Step, StepState
@@ -345,7 +345,7 @@ def test_what_the_database_refuses_for_good_ends_the_process_in_a_line(sqlite_ur
     engine.dispose()
     monkeypatch.setenv("DATABASE_URL", sqlite_url)
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr("server.dispatching.running.on_signals", lambda _: None)
+    monkeypatch.setattr("server.dispatching.process_loop.on_signals", lambda _: None)
     ended = CliRunner().invoke(tilelab, ["serve", "dispatcher"])
     assert ended.exit_code == 3
     assert ended.stderr.splitlines()[-1] == (

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine, insert, select, text
 
 from server.database.engine import Sessions, sessions
-from server.dispatching.choosing import PAGE, Choice, Waiting, choose
 from server.dispatching.dispatch import room, take
+from server.dispatching.step_choice import PAGE, Choice, Waiting, choose
 from server.grading.models import Job, JobKind, Priority, Source, Step
 from server.grading.turns import Turns, advance, queues_waiting
 from server.submissions.models import Submission
