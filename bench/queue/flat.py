@@ -24,7 +24,7 @@ from server.dispatching.connections import connections_to
 from server.dispatching.dispatcher import Dispatcher
 from server.grading.attempts import ticket_of
 from server.grading.models import Step
-from server.grading.turns import IN_FLIGHT
+from server.grading.queue_order import IN_FLIGHT
 from server.recording.recorder import Recorder
 from server.settings import Settings
 from server.standings.service import board

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from server.dispatching.step_choice import choose
 from server.grading.attempts import begin, ticket_of
 from server.grading.models import Step, StepState
-from server.grading.turns import IN_FLIGHT, QUEUED, advance
+from server.grading.queue_order import IN_FLIGHT, QUEUED, advance
 from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage
 
 WITHOUT_WORKERS = 2

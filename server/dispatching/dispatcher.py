@@ -24,7 +24,7 @@ from server.dispatching.dispatch import Unsendable, message_of, room, take
 from server.fleet.service import copy_workers, live, slots
 from server.grading.attempts import claimed, locked_current
 from server.grading.models import AttemptOutcome, Job, Step, StepState
-from server.grading.turns import IN_FLIGHT, queues_waiting
+from server.grading.queue_order import IN_FLIGHT, queues_waiting
 from server.settings import Settings
 from server.submissions.verdicts import failed, hopeless
 from worker.contract.logging import about

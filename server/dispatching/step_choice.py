@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from server.grading.models import Step
-from server.grading.turns import IN_FLIGHT, QUEUED
+from server.grading.queue_order import IN_FLIGHT, QUEUED
 
 PAGE = 200
 """How much of the head of a queue is read in one look."""

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from server.fleet.models import Worker
 from server.fleet.service import GONE, known_workers, slots
 from server.grading.models import Job, Step, StepState
-from server.grading.turns import IN_FLIGHT, QUEUED
+from server.grading.queue_order import IN_FLIGHT, QUEUED
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, connect_redis
 from worker.contract.fleet import SlotRecord, Wanted, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE

@@ -145,7 +145,7 @@ def judged_alike(exercise: Exercise) -> ColumnElement[bool]:
 class Step(Base):
     """One step of a job: what is queued, sent and claimed.
 
-    queue: the broker's; person_id, priority, turn: the place in it, see server.grading.turns
+    queue: the broker's; person_id, priority, turn: the place in it, see server.grading.queue_order
     attempt: how often it was given to a worker with a token of its own; a message sent anew with the same token
         counts once
     token: of the present attempt; a result with another is dropped
@@ -255,7 +255,7 @@ class Result(Base):
 
 
 class QueueClock(Base):
-    """How far the turns of a queue have come, see server.grading.turns."""
+    """How far the turns of a queue have come, see server.grading.queue_order."""
 
     __tablename__ = "queue_clocks"
 

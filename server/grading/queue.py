@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from server.fleet.service import known_slots
 from server.grading.models import Job, Step, StepState
-from server.grading.turns import IN_FLIGHT, QUEUED, in_state
+from server.grading.queue_order import IN_FLIGHT, QUEUED, in_state
 from worker.contract.messages import CPU_QUEUE
 
 COUNTED = 1_000

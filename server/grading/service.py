@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from server.database.upsert import insert_into
 from server.grading.models import Job, JobKind, Priority, Source, Step
-from server.grading.turns import Turns
+from server.grading.queue_order import QueueOrder
 from worker.contract.messages import CPU_QUEUE, StepKind
 
 DEADLINE_NEAR = timedelta(hours=2)
@@ -40,13 +40,13 @@ class Work:
 
 def queue_job(session: Session, work: Work, now: datetime) -> Job:
     """A new job with its check step, queued."""
-    turn = Turns(session, CPU_QUEUE, work.priority).next(work.person)
+    turn = QueueOrder(session, CPU_QUEUE, work.priority).next(work.person)
     job = Job(**_job(work, now), steps=[Step(**_check(work, turn, now))])
     session.add(job)
     return job
 
 
-def queue_jobs(session: Session, works: Sequence[Work], now: datetime, turns: Turns) -> list[int]:
+def queue_jobs(session: Session, works: Sequence[Work], now: datetime, turns: QueueOrder) -> list[int]:
     """The same for many at once, in a few statements; returns the numbers of the jobs, which count up as they come.
 
     turns: of the queue for check steps, and of the priority that all of them have

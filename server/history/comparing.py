@@ -16,8 +16,8 @@ from kernels.report import Report
 from kernels.verdict import Severity
 from server.grading.metric import UNITS, interval_of, score_of
 from server.grading.models import Result
-from server.grading.report_reading import read_report
 from server.grading.reports import ReportError, unpack
+from server.grading.stored_report import read_report
 from server.history.queries import Attempt, interval_text, number_text, percent_text
 from server.submissions.models import Submission
 

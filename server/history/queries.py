@@ -15,9 +15,9 @@ from kernels.rendering.measured_numbers import ms_text, speed_text
 from kernels.rendering.page import numbers
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Counts, Exercise, Extension
-from server.grading.figures import NOT_RELIED_ON
 from server.grading.metric import UNITS, interval_of, metric_of, score_of
 from server.grading.models import Job, Result
+from server.grading.result_columns import NOT_RELIED_ON
 from server.standings.models import Standing
 from server.submissions.counting import Counted, Deadlines, Entry, counted, due_for, late_days
 from server.submissions.entries import entries_of

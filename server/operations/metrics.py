@@ -28,7 +28,7 @@ from server.database.faults import explained
 from server.database.storage import free_bytes
 from server.fleet.service import known_workers, slots
 from server.grading.models import AttemptOutcome, Job, Step, StepState
-from server.grading.turns import IN_FLIGHT, QUEUED
+from server.grading.queue_order import IN_FLIGHT, QUEUED
 from server.operations.presence import InRedis
 from server.operations.totals import BUCKETS, Total, failures, step_seconds, verdicts
 from server.settings import FREE_MB

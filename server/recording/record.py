@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from server.database.engine import Sessions
 from server.grading.attempts import completed, given_back, kept, locked_current, locked_job
 from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
-from server.grading.turns import Turns
+from server.grading.queue_order import QueueOrder
 from server.recording.refusal import Refusal, check_result
 from server.standings.service import stand
 from server.submissions.verdicts import failed, finish, hopeless
@@ -137,7 +137,7 @@ def _queue_measure(session: Session, job: Job, work: PackedWork, now: datetime) 
         queue=queue,
         person_id=job.person_id,
         priority=job.priority,
-        turn=Turns(session, queue, job.priority).next(job.person_id),
+        turn=QueueOrder(session, queue, job.priority).next(job.person_id),
         work=work.packed.encode(),
         digests=" ".join(work.digests),
         queued_at=now,

@@ -17,7 +17,7 @@ from server.courses.service import assignments_for
 from server.fleet.service import known_workers
 from server.grading.fleet_state import QueueSeen, queues_known
 from server.grading.models import Job, Result, Step
-from server.grading.turns import IN_FLIGHT, QUEUED
+from server.grading.queue_order import IN_FLIGHT, QUEUED
 from server.staff.assignments.updating import is_judged
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import latest_job_id

@@ -18,9 +18,9 @@ from sqlalchemy.orm import Session, undefer
 from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment
-from server.grading.figures import complete
 from server.grading.metric import interval_of, metric_of, score_of
 from server.grading.models import Job, JobKind, Result, judged_alike
+from server.grading.result_columns import complete
 from server.standings.models import Standing, StandingCount
 from server.standings.queries import (
     Asked,

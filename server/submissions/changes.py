@@ -17,8 +17,8 @@ from server.courses.models import Assignment
 from server.courses.service import hold_course
 from server.grading.attempts import cancelled, locked_job, locked_step
 from server.grading.models import Job, JobKind, JobState, Priority, Step, StepState, judged_alike
+from server.grading.queue_order import QueueOrder, in_state
 from server.grading.service import Work, queue_job, queue_jobs
-from server.grading.turns import Turns, in_state
 from server.submissions.models import Submission
 from server.submissions.service import latest_job
 from server.submissions.verdicts import latest_job_id
@@ -106,7 +106,7 @@ def regrade(
     moment = now or datetime.now(UTC)
     hold_course(session, assignment.course_id)
     session.refresh(assignment)  # whoever held the course may have changed it
-    turns = Turns(session, CPU_QUEUE, Priority.REGRADE)
+    turns = QueueOrder(session, CPU_QUEUE, Priority.REGRADE)
     found = _to_grade(session, assignment, only)
     turns.know({one.person for one in found})
     made = queue_jobs(session, [_again(assignment, one) for one in found], moment, turns)

@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from server.grading.attempts import close, kept, locked_job
-from server.grading.figures import figures
 from server.grading.models import MAX_ATTEMPTS, AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.grading.reports import pack
+from server.grading.result_columns import figures
 from server.submissions.models import Submission
 
 AGAIN_AFTER = (timedelta(seconds=5), timedelta(seconds=20))

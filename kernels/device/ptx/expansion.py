@@ -1,4 +1,4 @@
-"""Turns a module into one flat program: calls expanded, registers numbered, basic blocks found."""
+"""QueueOrder a module into one flat program: calls expanded, registers numbered, basic blocks found."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from server.courses.models import Assignment, Exercise
 from server.courses.service import CourseError, hold_course
 from server.grading.attempts import given_back
 from server.grading.models import Job, Step, StepState, judged_alike
-from server.grading.turns import in_state
+from server.grading.queue_order import in_state
 from server.standings.models import Standing
 from server.standings.service import rebuild
 from server.submissions.models import Submission

@@ -26,8 +26,8 @@ from kernels.verdict import Verdict
 from server.accounts.models import Person
 from server.courses.models import Assignment, Exercise, Extension, Membership, Role
 from server.courses.service import assignments_for
-from server.grading.figures import NOT_RELIED_ON
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
+from server.grading.result_columns import NOT_RELIED_ON
 from server.staff.roster.service import is_called
 from server.submissions.counting import due_for
 from server.submissions.models import Mode, Submission

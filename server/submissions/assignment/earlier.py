@@ -13,8 +13,8 @@ from kernels.rendering.page.listing.marks import marks, title_of
 from kernels.report import Report
 from kernels.verdict import Finding, Verdict
 from server.grading.models import Result, Source
-from server.grading.report_reading import read_report
 from server.grading.reports import ReportError, unpack
+from server.grading.stored_report import read_report
 from server.submissions.models import Submission
 
 _MOST_TOLD = 8

@@ -16,8 +16,8 @@ from kernels.ladder import Ladder, LadderError, read_ladder
 from kernels.rendering.page.report_page import Around, render_report, render_sections
 from kernels.report import Report
 from kernels.verdict import Verdict
-from server.grading.report_reading import read_report
 from server.grading.reports import ReportError, unpack
+from server.grading.stored_report import read_report
 
 T = TypeVar("T")
 

@@ -14,9 +14,9 @@ from kernels.evidence import Evidence, Extent, Light
 from kernels.launch import Launch
 from kernels.report import Report, to_json
 from kernels.verdict import Finding, Severity, Verdict
-from server.grading.figures import figures
-from server.grading.report_reading import read_report
 from server.grading.reports import ReportError, pack, unpack
+from server.grading.result_columns import figures
+from server.grading.stored_report import read_report
 
 PLAIN = Report(Verdict.DATA_RACE, "Two threads.", "tiled", "cpu", "sm_90", 16, seed="5eed")
 

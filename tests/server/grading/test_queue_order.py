@@ -1,4 +1,4 @@
-"""Turns: who waits is served in rounds, however much another has handed in."""
+"""QueueOrder: who waits is served in rounds, however much another has handed in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.database.engine import Sessions, sessions
 from server.dispatching.dispatch import room, take
 from server.dispatching.step_choice import PAGE, Choice, Waiting, choose
 from server.grading.models import Job, JobKind, Priority, Source, Step
-from server.grading.turns import Turns, advance, queues_waiting
+from server.grading.queue_order import QueueOrder, advance, queues_waiting
 from server.submissions.models import Submission
 from tests.server.course import NOW, ACourse
 from tests.server.databases import ON_BOTH
@@ -26,7 +26,7 @@ def queued(made: Sessions, person: int, count: int, priority: Priority = Priorit
     """So many jobs of that person in the queue, written as the portal would."""
     course = _courses[made]
     with made.begin() as session:
-        turns = Turns(session, CPU_QUEUE, priority)
+        turns = QueueOrder(session, CPU_QUEUE, priority)
         first_job = (session.scalar(select(Job.id).order_by(Job.id.desc())) or 0) + 1
         submission = session.scalar(select(Submission.id).order_by(Submission.id.desc()))
         jobs, steps = [], []
@@ -267,8 +267,8 @@ def explained(engine: Engine, made: Sessions) -> list[tuple[str, str]]:
     with made.begin() as session:
         # the head of the queue is full of two people, so that all is asked for that there is to ask
         choose(session, CPU_QUEUE, cap=1, room=8, now=NOW)
-        Turns(session, CPU_QUEUE, Priority.NORMAL).next(1)
-        Turns(session, CPU_QUEUE, Priority.NORMAL).next(2)
+        QueueOrder(session, CPU_QUEUE, Priority.NORMAL).next(1)
+        QueueOrder(session, CPU_QUEUE, Priority.NORMAL).next(2)
         queues_waiting(session)
     event.remove(engine, "before_cursor_execute", listen)
     with engine.connect() as connection:

@@ -32,7 +32,7 @@ QUEUED = in_state(StepState.QUEUED)
 IN_FLIGHT = in_state(StepState.SENT, StepState.RUNNING)
 
 
-class Turns:
+class QueueOrder:
     """The turns that are given out in one queue and priority, within one transaction."""
 
     def __init__(self, session: Session, queue: str, priority: int) -> None:
