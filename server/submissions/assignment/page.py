@@ -17,7 +17,7 @@ from server.courses.exercises import Material, material_of
 from server.courses.handouts import render
 from server.courses.models import Assignment, Counts
 from server.submissions.allowance import Allowance, allowance
-from server.submissions.assignment.earlier import Earlier, earlier
+from server.submissions.assignment.earlier_submission import Earlier, earlier
 from server.submissions.assignment.form import Sent, new_key
 from server.submissions.assignment.tasks import Task, task_of
 from server.submissions.counting import Counted, Entry, late_days, points_for
