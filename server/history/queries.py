@@ -19,7 +19,7 @@ from server.grading.metric import UNITS, interval_of, metric_of, score_of
 from server.grading.models import Job, Result
 from server.grading.result_columns import NOT_RELIED_ON
 from server.standings.models import Standing
-from server.submissions.counting import Counted, Deadlines, Entry, counted, due_for, late_days
+from server.submissions.counted_submission import Counted, Deadlines, Entry, counted, due_for, late_days
 from server.submissions.entries import entries_of
 from server.submissions.models import Mode, Submission
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from server.audit.service import note
 from server.courses.models import Counts, Extension
 from server.courses.service import role_in
-from server.submissions.counting import due_for
+from server.submissions.counted_submission import due_for
 from server.submissions.entries import entries_of
 from server.submissions.models import Mode, Submission
 

@@ -15,7 +15,7 @@ from kernels.wording import plural
 from server.accounts.limits import Limit
 from server.courses.models import Assignment, Extension
 from server.grading.models import Job, JobKind, JobState, Step
-from server.submissions.counting import Deadlines, attempts_for, due_for
+from server.submissions.counted_submission import Deadlines, attempts_for, due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NotAccepted, TooOften
 

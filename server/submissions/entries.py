@@ -16,7 +16,7 @@ from kernels.verdict import Verdict
 from server.courses.models import Assignment
 from server.grading.metric import metric_of, score_of
 from server.grading.models import Job, JobState, Result
-from server.submissions.counting import Entry
+from server.submissions.counted_submission import Entry
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import latest_job_id
 

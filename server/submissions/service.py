@@ -25,7 +25,7 @@ from server.grading.models import Job, JobKind
 from server.grading.queue import Place, place_of
 from server.grading.service import Work, keep_source, priority_of, queue_job
 from server.submissions.allowance import allowance, too_many_kept
-from server.submissions.counting import due_for
+from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import (
     IdempotencyConflict,

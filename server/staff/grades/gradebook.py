@@ -1,4 +1,4 @@
-"""The gradebook: a row for each student, a column for each assignment, by the rules of server.submissions.counting."""
+"""The gradebook: a row for each student, a column for each assignment, by the rules of server.submissions.counted_submission."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.staff.cells import written
 from server.staff.roster.service import Member, Wanted, roster
-from server.submissions.counting import Counted, counted, due_for
+from server.submissions.counted_submission import Counted, counted, due_for
 from server.submissions.entries import ranked_entries
 from server.submissions.models import Submission
 

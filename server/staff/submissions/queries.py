@@ -29,7 +29,7 @@ from server.courses.service import assignments_for
 from server.grading.models import Attempt, AttemptOutcome, Job, JobKind, JobState, Result, Step
 from server.grading.result_columns import NOT_RELIED_ON
 from server.staff.roster.service import is_called
-from server.submissions.counting import due_for
+from server.submissions.counted_submission import due_for
 from server.submissions.models import Mode, Submission
 from server.submissions.service import CPU
 from server.submissions.verdicts import latest_job_id
@@ -236,7 +236,7 @@ def _by_lateness(
     usual = literal(assignment.due_at, Assignment.due_at.type)
     due = case(
         (Extension.due_at > usual, Extension.due_at), else_=usual
-    )  # as server.submissions.counting.due_for
+    )  # as server.submissions.counted_submission.due_for
     joined = query.outerjoin(Extension, own)
     if late:
         return joined.where(Submission.created_at > due)

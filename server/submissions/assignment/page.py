@@ -20,7 +20,7 @@ from server.submissions.allowance import Allowance, allowance
 from server.submissions.assignment.earlier_submission import Earlier, earlier
 from server.submissions.assignment.form import Sent, new_key
 from server.submissions.assignment.tasks import Task, task_of
-from server.submissions.counting import Counted, Entry, late_days, points_for
+from server.submissions.counted_submission import Counted, Entry, late_days, points_for
 from server.submissions.models import Mode
 from server.submissions.refusals import NotAccepted
 

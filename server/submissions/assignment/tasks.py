@@ -14,7 +14,7 @@ from server.courses.queries import attended
 from server.courses.service import assignments_for, visible_assignments
 from server.grading.metric import metric_of
 from server.submissions.allowance import extensions_of
-from server.submissions.counting import Counted, Deadlines, Entry, best, counted, due_for
+from server.submissions.counted_submission import Counted, Deadlines, Entry, best, counted, due_for
 from server.submissions.entries import own_entries
 from server.submissions.models import Mode
 

@@ -14,7 +14,7 @@ from server.accounts.models import Person
 from server.courses.models import Assignment, Counts
 from server.grading.models import Job, JobKind, JobState, Priority, Result
 from server.grading.service import Work, queue_job
-from server.submissions.counting import Deadlines, counted
+from server.submissions.counted_submission import Deadlines, counted
 from server.submissions.entries import entries_of, ranked_entries
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import update_judged_job

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from kernels.exercise.model import Metric
 from kernels.verdict import Verdict
 from server.submissions.assignment.tasks import Task, due_next
-from server.submissions.counting import Counted, Deadlines, Entry
+from server.submissions.counted_submission import Counted, Deadlines, Entry
 from server.submissions.models import Mode
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 
 from kernels.verdict import Verdict
 from server.courses.models import Assignment, Counts, Extension
-from server.submissions.counting import (
+from server.submissions.counted_submission import (
     Deadlines,
     Entry,
     attempts_for,
