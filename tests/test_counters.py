@@ -18,7 +18,7 @@ from kernels.rendering.page.totals import Row, groups
 from kernels.report import Report
 from kernels.verdict import Verdict
 from kernels.wire import to_plain
-from server.history.comparing import Compared, figures
+from server.history.comparison import Compared, figures
 
 TOTALS = Totals(thread_instructions=64, warp_instructions=2, warp_efficiency=1.0, flops=12, branches=3)
 FLOPS_EACH = Counter(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kernels.rendering.text_safety import safe_lines
 from server.history import line_pairs
-from server.history.alike import Block, blocks
+from server.history.matching_blocks import Block, blocks
 
 MOST_LINES = 2_000
 """Of either source; a kernel has far fewer, and a page with more is of no use."""

@@ -17,7 +17,7 @@ from server.accounts.models import Person
 from server.courses.access import Reader, assignment_for, reader_of
 from server.courses.models import Assignment
 from server.history.chart import MOST, chart
-from server.history.comparing import Compared, Figure, compared, figures
+from server.history.comparison import Compared, Figure, compared, figures
 from server.history.queries import Attempt, History, history_of, page_of
 from server.history.service import NotChoosable, choose
 from server.history.source_diff import SourceDiff, source_diff

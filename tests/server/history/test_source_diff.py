@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.history import line_pairs
-from server.history.alike import blocks
+from server.history.matching_blocks import blocks
 from server.history.source_diff import MOST_LINES, MOST_MARKED, Row, Side, source_diff
 
 
