@@ -1,4 +1,4 @@
-"""QueueOrder the instructions of a program into steps that a machine can take."""
+"""Turns the instructions of a program into steps that a machine can take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QueueOrder a module into one flat program: calls expanded, registers numbered, basic blocks found."""
+"""Turns a module into one flat program: calls expanded, registers numbered, basic blocks found."""
 
 from __future__ import annotations
 

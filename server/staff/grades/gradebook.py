@@ -1,4 +1,4 @@
-"""The gradebook: a row for each student, a column for each assignment, by the rules of server.submissions.counted_submission."""
+"""The gradebook: a row for each student, a column for each assignment, with the points that count."""
 
 from __future__ import annotations
 
