@@ -1,1 +1,1 @@
-"""Who stands where, by assignment and device class."""
+"""Leaderboards, one for each assignment and device class."""

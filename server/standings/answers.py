@@ -1,4 +1,4 @@
-"""A board, for whoever is in its course."""
+"""A leaderboard as the API returns it to members of the course."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
 
 @dataclass(frozen=True, slots=True)
 class BoardQuery:
-    """Which part of a board.
+    """The part of a leaderboard to return.
 
-    after: only lines behind this place, as the `next` of an answer has it
-    limit: how many lines
+    after: only lines behind this cursor, as in the `next` URL of an answer
+    limit: the number of lines
     """
 
     after: Annotated[str, Text(MARK)] | None = None
@@ -35,20 +35,21 @@ class BoardQuery:
 
 @dataclass(frozen=True, slots=True)
 class LineAnswer:
-    """One line of a board.
+    """One line of a leaderboard.
 
-    rank: its place, counted line by line; shared_rank: of the first that it is statistically level with. None where
-        nothing is measured: nobody is ranked there
-    tied: whether the interval leaves open which of two or more is faster
-    value: by the board's metric, measured; interval: its 95 % interval. None where nothing is measured
-    modelled_bound: how fast the kernel could be at most by the board's metric, modelled; None where it was measured, or
-        the model says nothing
-    cublas_share: measured, 0 to 1; None where there is none
-    occupancy: modelled, 0 to 1; None where there is none
+    rank: counted line by line, ignoring ties; None if nothing is measured
+    shared_rank: the rank of the first line that it is tied with; None if nothing is measured
+    tied: whether intervals leave open which of two or more kernels is faster
+    value: measured, by the leaderboard's metric; None if nothing is measured
+    interval: the 95 % interval of the value; None if nothing is measured
+    modelled_bound: the model's limit for this kernel, by the leaderboard's metric; None if measured or unknown
+    cublas_share: the measured share of cuBLAS's speed, 0 to 1; None if unknown
+    occupancy: modelled, 0 to 1; None if unknown
     launch: tile, grid and block
-    reached_at: when it was handed in; where nothing is measured, when the first right one was
-    name: for staff the real one, for others as `pseudonym`
-    submission: None for other students, to whom a student is nobody's business
+    reached_at: when the kernel was submitted; if nothing is measured, when the first accepted one was
+    you: whether it is your line
+    name: the real name for course staff, the pseudonym for other students
+    submission: for its owner and course staff; None for other students
     """
 
     rank: int | None
@@ -69,13 +70,13 @@ class LineAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BoardAnswer:
-    """A board.
+    """A leaderboard.
 
-    device_class: `cpu` for that of what is checked only
-    metric: "gflops" or "gbps", of which more is better, or "time" in ms
+    device_class: `cpu` for an assignment that no GPU measures
+    metric: "gflops" or "gbps", higher is better, or "time" in ms
     own: your line, wherever it is
-    frozen_at: the board as it stood then is what you see; None where you see it as it is
-    more: whether lines follow; next: the address of the next part, None behind the last line
+    frozen_at: you see submissions until then; None if you see the live leaderboard
+    more: whether lines follow; next: the URL of the next part, None at the end
     """
 
     assignment: str
@@ -89,15 +90,15 @@ class BoardAnswer:
 
 
 class NoSuchPlace(ValueError):
-    """What was asked for begins behind a place that is none."""
+    """`after` is not a valid cursor."""
 
 
 def read_board(
     session: Session, person_id: int, course: str, assignment: str, device_class: str, asked: BoardQuery
 ) -> BoardAnswer | None:
-    """The board as this person may see it; None where there is no such assignment, or none in a course of theirs.
+    """Read the leaderboard as this person may see it; None for no such assignment in their courses.
 
-    raise (NoSuchPlace): where `after` is none
+    raise (NoSuchPlace): `after` is not a valid cursor
     """
     if not all(_NAME.fullmatch(name) for name in (course, assignment, device_class)):
         return None
@@ -146,7 +147,7 @@ def _ranked(ranked: Ranked, metric: Metric, *, you: bool, staff: bool) -> LineAn
 
 
 def _checked(ranked: Ranked, metric: Metric, *, you: bool, staff: bool) -> LineAnswer:
-    """Of one that was not measured: a bound is no speed, and ranks nobody."""
+    """A line without a speed. It has no rank: the modelled bound isn't a speed."""
     tile = f"tile {ranked.tile} · " if ranked.tile else ""
     return LineAnswer(
         rank=None,

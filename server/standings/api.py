@@ -1,4 +1,4 @@
-"""Leaderboards, for programs: the fastest kernels of an assignment on one class of devices."""
+"""The API of leaderboards: the fastest kernels of an assignment on one device class."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _NAME = Annotated[str, Text(r"[a-z0-9][a-z0-9._\-]{0,59}")]
     path={"course": _NAME, "assignment": _NAME, "device_class": _NAME},
     query=BoardQuery,
     refuses={
-        404: "There is no such assignment, or none that you may see; or `after` is no place on a board.",
-        422: "A parameter has a value that it cannot have.",
+        404: "There is no such assignment, or you may not see it; or `after` is not a valid cursor.",
+        422: "A parameter has an invalid value.",
     },
 )
 def show(course: str, assignment: str, device_class: str) -> Response:
-    """The board, for the members of the course, part by part: an empty one where nobody stands on that of the device.
+    """Get a part of a leaderboard, as a member of the course. Without accepted kernels on the device, it is empty.
 
-    The device class `cpu` has who has a right kernel where nothing is measured, the first one first.
+    The device class `cpu` is the leaderboard of an assignment without a GPU: accepted kernels, the earliest first.
     """
     person, asked = person_asking().id, read_query(BoardQuery)
     try:
@@ -40,12 +40,12 @@ def show(course: str, assignment: str, device_class: str) -> Response:
             board = read_board(session, person, course, assignment, device_class, asked)
     except NoSuchPlace as error:
         raise Refused(
-            404, "no_such_place", "There is no such place on a board",
-            "`after` is none. Take the address that `next` of an answer has as it is.",
+            404, "no_such_place", "Invalid cursor",
+            "`after` is not a valid cursor. Use the `next` URL unchanged.",
         ) from error  # fmt: skip
     if board is None:
         raise Refused(
             404, "no_such_assignment", "There is no such assignment",
-            "It has another name, or you are not in its course. Its address is COURSE/ASSIGNMENT, such as demo/tiled.",
+            "Check its name, COURSE/ASSIGNMENT, such as demo/tiled. You may not be in its course.",
         )  # fmt: skip
     return jsonify(asdict(board))

@@ -1,4 +1,4 @@
-"""What the address of a board asks for, and addresses that ask for another part of it."""
+"""Query strings of a leaderboard's pages, read and written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from server.standings.queries import Order, Position, Ranked, position_of
 
 MARK = "[0-9a-f]{48}"
-"""What `mark_of` makes, as a pattern: three numbers of 64 bits."""
+"""The pattern of a mark from `mark_of`: three numbers of 64 bits."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -23,11 +23,12 @@ _LONGEST_TEXT = 80
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The parts of an address.
+    """The parameters of a leaderboard's page.
 
-    after, before: marks of lines, as `mark_of` makes them
-    mine: the part with the reader's own line
-    frozen: for staff, the board as students see it
+    turned: whether the order is reversed
+    after, before: marks of lines, from `mark_of`
+    mine: show the part with the reader's own line
+    frozen: for course staff, show the leaderboard as students see it
     """
 
     order: Order = Order.RANK
@@ -39,7 +40,7 @@ class Query:
     frozen: bool = False
 
     def address(self) -> str:
-        """What stands after the board's path; "" for its first page."""
+        """The query string with its question mark; "" for the first page."""
         given = {
             "sort": "" if self.order is Order.RANK else self.order.value,
             "turned": "yes" if self.turned else "",
@@ -57,7 +58,7 @@ class Query:
 
 
 def read_query(given: Mapping[str, str]) -> Query:
-    """What was asked for; what makes no sense is as if it were not there."""
+    """Read the parameters; invalid values are ignored."""
     sort = given.get("sort", "")
     return Query(
         order=Order(sort) if sort in set(Order) else Order.RANK,
@@ -71,14 +72,14 @@ def read_query(given: Mapping[str, str]) -> Query:
 
 
 def mark_of(row: Ranked, order: Order = Order.RANK) -> str:
-    """A line's place in an order, for an address. It says no more of whose line it is than the board does."""
+    """Encode a line's position in an order for an address. It reveals nothing that the leaderboard doesn't show."""
     at = position_of(row, order)
     value = at.value if isinstance(at.value, float) else 0.0
     return struct.pack(">dqq", value, (at.reached_at - _EPOCH) // _MICROSECOND, at.lot).hex()
 
 
 def position_at(mark: str, order: Order = Order.RANK) -> Position | None:
-    """Where that is, also when the line has gone from there; None for what is no mark."""
+    """Decode a mark, also of a removed line; None for an invalid mark."""
     if _MARK.fullmatch(mark) is None:
         return None
     value, micros, lot = struct.unpack(">dqq", bytes.fromhex(mark))

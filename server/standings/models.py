@@ -1,4 +1,4 @@
-"""Standings: the best result of each person, by assignment and device class."""
+"""Tables of leaderboards: the best result of each person, by assignment and device class."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def _order(*columns: str) -> Index:
 
 
 class Standing(Base):
-    """One person's best on one board, written in the transaction that records the result.
+    """A line of a leaderboard: one person's best result, written in the transaction that records the result.
 
-    What a line of the board shows is copied here from the result: a board is read, and put in order, from one table.
+    The columns that a leaderboard shows are copied from the result, so one table is read and sorted.
 
-    device_class: "" for the board of what is checked only, on which a right kernel stands and no speed
-    before_freeze: two boards are kept: this one as it is, and as it was when the assignment's board was frozen
-    score: by the exercise's metric, turned so that more is better; 0 where nothing is measured
+    device_class: "" for a leaderboard without a GPU: accepted kernels, no speeds
+    before_freeze: whether the line is on the frozen leaderboard, which is stored next to the live one
+    score: by the exercise's metric, higher is better; 0 if nothing is measured
     low, high: the 95 % interval of the score
-    reached_at: when the submission was accepted; of two that are equal the earlier stands first. Where nothing is
-        measured, when the first right one was accepted
-    lot: drawn by chance when the line was made; it decides between lines that are equal. A person's number would tell
-        students who is who: a roster is read in the order of its emails
-    cublas_share, occupancy, tile: 0 where there is none
-    bound: the modelled speed of light, turned as the score is; only where nothing is measured
+    reached_at: when the kernel was submitted; the earlier of two equal lines comes first. If nothing is measured, when
+        the first accepted kernel was submitted
+    lot: a random number that orders equal lines. The person's number would reveal who is who, because rosters are
+        imported in the order of emails
+    cublas_share, occupancy, tile: 0 for none
+    bound: the modelled speed of light, with the sign of a score; only if nothing is measured
     """
 
     __tablename__ = "standings"
@@ -59,9 +59,9 @@ class Standing(Base):
 
 
 class StandingCount(Base):
-    """How many stand on a board with about the same score: a place is the sum of those above, however many they are.
+    """The number of lines with about the same score. A rank is the sum of the counts above.
 
-    bucket: see server.standings.ranks
+    bucket: see `server.standings.ranks`
     """
 
     __tablename__ = "standing_counts"

@@ -1,4 +1,4 @@
-"""The board as a page shows it: who sees which names, what stands in each column, and the ways to its other parts."""
+"""A leaderboard as a page shows it: names, columns, and links to its other parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from server.standings.ranks import CPU, BoardKey, Ranks, class_of, classes
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A board of the assignment. about: what the device is."""
+    """A link to one of the assignment's leaderboards. about: a description of the device."""
 
     title: str
     about: str
@@ -40,10 +40,10 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that the board can be put in order by.
+    """A column that readers can sort by.
 
     sorted: "", "ascending" or "descending"
-    address: in that order, or in that order the other way round
+    address: sorts by this column, or reverses the order if the page is sorted by it
     """
 
     title: str
@@ -54,7 +54,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line. rank: of its group; real: name and address, for staff; value, interval: with their unit."""
+    """A line as text. rank: shared by its group; real: name and email, for course staff."""
 
     rank: str
     tied: bool
@@ -72,13 +72,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class BoardPage:
-    """All that the page shows.
+    """Everything that the page shows.
 
-    measured: whether speeds stand on it
-    own: the reader's line where it is on another page
-    called: what others read the reader as; "" for who is not on the board
-    everybody: where a search ends
-    frozen: from when on students see no more; frozen_view: whether this is what they see
+    measured: whether the leaderboard has speeds
+    own: the reader's line if it is on another page
+    called: the reader's name for other students; "" if the reader isn't on the leaderboard
+    previous, next, mine: addresses of other parts; "" for none
+    everybody: the address without the search
+    unseen: whether the search stopped before the last line
+    frozen: when the leaderboard was frozen; freezes: when it will be
+    frozen_view: whether this is the frozen leaderboard, which students see
+    other_view: for course staff, switches between the frozen and the live leaderboard
     """
 
     course: str
@@ -111,12 +115,12 @@ class BoardPage:
 
     @property
     def live(self) -> bool:
-        """Whether it may still change while it is looked at."""
+        """Whether the page refreshes itself."""
         return not self.frozen_view
 
 
 def read_page(session: Session, reader: Reader, assignment: Assignment, name: str, query: Query) -> BoardPage:
-    """The part of a board that was asked for; name: the device class, as addresses have it."""
+    """Read the requested part of a leaderboard. name: the device class, as in addresses."""
     now = datetime.now(UTC)
     device_class = class_of(name)
     frozen_at = assignment.board_frozen_at
@@ -164,17 +168,17 @@ def read_page(session: Session, reader: Reader, assignment: Assignment, name: st
 
 
 def own_class(assignment: Assignment) -> str:
-    """The board that an assignment opens with."""
+    """The device class of the leaderboard that an assignment opens with."""
     return assignment.device_class or CPU
 
 
 def has_board(session: Session, assignment: Assignment, name: str) -> bool:
-    """Whether there is a board for that class: its own, or one on which somebody stands."""
+    """Whether a leaderboard exists: the assignment's own device class, or any class with a line."""
     return name == own_class(assignment) or class_of(name) in classes(session, assignment.id)
 
 
 def device_title(name: str) -> str:
-    """What a device class is, in a few words."""
+    """Describe a device class in a few words."""
     if name == CPU:
         return "CPU device: checked and counted, never measured"
     device = devices().get(name)
@@ -188,7 +192,7 @@ def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: R
     if query.mine and own is not None and not query.text:
         first = read_around(session, key, own, PAGE // 2)[0]
         if first.person_id != own.person_id:
-            # the first of the neighbours is left out: the part begins behind it
+            # A part begins behind a position, so this leaves out the first neighbour.
             return replace(asked, order=Order.RANK, turned=False, after=position_of(first))
     return replace(
         asked,
@@ -268,7 +272,6 @@ def _launch(row: Ranked) -> str:
 
 
 def _other_view(path: str, query: Query) -> str:
-    """For staff: from the board as it is to that of students, and back."""
     return path + replace(query.first(), frozen=not query.frozen).address()
 
 

@@ -1,4 +1,7 @@
-"""Read a board: a part of it in any of its orders, and where one person stands. It takes as long however long it is."""
+"""Read parts of a leaderboard in any of its orders, and the rank of one person.
+
+The time doesn't grow with the length of the leaderboard.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ from server.submissions.models import Submission
 
 PAGE = 50
 SEARCHED = 20_000
-"""So many lines a search looks at."""
+"""The number of lines that a search looks at."""
 
 _CHUNK = 500
 
 
 class Order(StrEnum):
-    """By what a board is put in order; the best, the most, the newest first."""
+    """Orders of a leaderboard, each with the best, largest or newest first."""
 
     RANK = "rank"
     DATE = "date"
@@ -44,15 +47,15 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """One line of a board.
+    """One line of a leaderboard.
 
-    rank: its place, however close it is to the one above
-    shared_rank: the place of the first that it is statistically level with;
-        tied: whether it is with any. None and False where that was not looked at
-    name: for staff; shown: what others read
-    score, low, high: by the exercise's metric, turned so that more is better; a time in ms stands there below 0
-    lot: which of two that are equal otherwise stands first
-    submission: the public name of what reached it
+    rank: counted line by line, ignoring ties
+    shared_rank: the rank of the first line that it is tied with; None if ties were not computed
+    tied: whether it is tied with any line; False if ties were not computed
+    name: the real name, for course staff; shown: the name for other students
+    score, low, high: by the exercise's metric, higher is better; a time in ms is negative
+    lot: the order of lines that are equal otherwise
+    submission: the public ID of the submission that reached it
     """
 
     rank: int
@@ -78,9 +81,9 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """After or before which line a part begins. value: by what the board is put in order.
+    """A line after or before which a part begins. value: what the order sorts by.
 
-    It says nothing of whose line that is, and stays where it is when the line goes.
+    It doesn't reveal the person, and stays valid when the line is removed.
     """
 
     value: float | datetime
@@ -90,11 +93,12 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which part of a board.
+    """The part of a leaderboard to read.
 
-    turned: whether the least comes first
-    after, before: where the part begins, or ends; neither for the first
-    text: what the names hold; names_too: whether real names and addresses are looked at, as staff may
+    turned: whether the order is reversed, lowest first
+    after, before: where the part begins or ends; neither for the first part
+    text: a text in the names to search for
+    names_too: whether to search real names and emails, for course staff
     """
 
     order: Order = Order.RANK
@@ -108,11 +112,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a board.
+    """A part of a leaderboard.
 
-    total: lines of the whole board
-    earlier, later: whether others come before and after
-    unseen: whether a search ended without having seen all
+    total: lines of the whole leaderboard
+    earlier, later: whether lines come before and after
+    unseen: whether the search stopped before the last line
     """
 
     rows: tuple[Ranked, ...]
@@ -123,7 +127,7 @@ class Part:
 
 
 def read_part(session: Session, board: BoardKey, asked: Asked, ranks: Ranks | None = None) -> Part:
-    """The lines asked for, each with its place."""
+    """Read the requested lines with their ranks."""
     ranks = ranks or Ranks(session, board)
     backwards = asked.before is not None
     start = asked.before or asked.after
@@ -136,7 +140,7 @@ def read_part(session: Session, board: BoardKey, asked: Asked, ranks: Ranks | No
 
 
 def read_own(session: Session, board: BoardKey, person: int, ranks: Ranks | None = None) -> Ranked | None:
-    """The line of one person."""
+    """Read the line of one person; None for no line."""
     found = session.execute(_lines(board).where(Standing.person_id == person)).one_or_none()
     if found is None:
         return None
@@ -144,7 +148,7 @@ def read_own(session: Session, board: BoardKey, person: int, ranks: Ranks | None
 
 
 def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> tuple[Ranked, ...]:
-    """A line with its neighbours on both sides."""
+    """Read a line with `count` neighbours on each side."""
     here = (own.score, own.reached_at, own.lot)
     above = session.execute(_lines(board).where(before(*here)).order_by(*BEST_LAST).limit(count)).all()
     below = session.execute(_lines(board).where(behind(*here)).order_by(*BEST_FIRST).limit(count)).all()
@@ -153,7 +157,7 @@ def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> t
 
 
 def position_of(row: Ranked, order: Order = Order.RANK) -> Position:
-    """Where a line stands in an order."""
+    """The position of a line in an order."""
     values: dict[Order, float | datetime] = {
         Order.RANK: row.score,
         Order.DATE: row.reached_at,
@@ -183,7 +187,6 @@ def _ordering(order: Order, *, least_first: bool) -> tuple[Any, ...]:
 
 
 def _beyond(order: Order, at: Position, *, least_first: bool) -> ColumnElement[bool]:
-    """What comes after a position, in that direction."""
     if order is Order.RANK:
         assert isinstance(at.value, float)
         beyond = before if least_first else behind
@@ -196,7 +199,7 @@ def _beyond(order: Order, at: Position, *, least_first: bool) -> ColumnElement[b
 def _found(
     session: Session, board: BoardKey, asked: Asked, start: Position | None, *, backwards: bool
 ) -> tuple[list[Any], bool]:
-    """One line more than asked for, where there are so many; and whether a search ended without having seen all."""
+    """Read one line more than requested, if there is one; also return whether a search stopped early."""
     least_first = asked.turned != backwards
     beyond = true() if start is None else _beyond(asked.order, start, least_first=least_first)
     ordering = _ordering(asked.order, least_first=least_first)
@@ -216,7 +219,7 @@ def _found(
 
 
 def _named(session: Session, names: Select[int, str, str, str], asked: Asked) -> tuple[list[int], int]:
-    """Who goes by what is searched for, one more than asked for, and how many lines were looked at."""
+    """Search the names: the people found, one more than requested, and the number of lines read."""
     text, people, seen = asked.text.casefold(), [], 0
     for person, shown, *real in session.execute(names.execution_options(yield_per=_CHUNK)):
         seen += 1

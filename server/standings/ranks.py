@@ -1,8 +1,7 @@
-"""Ranks on a board, without counting everybody above: how many stand there with about each score is kept.
+"""Ranks on a leaderboard, without counting all lines above: a table counts the lines with about the same score.
 
-Scores fall into buckets by the first bits of their number, 64 of them for each doubling. The place of a line is the sum
-of the buckets above its own, and how many are before it within that: a board of a million lines takes as long as one of
-a thousand.
+The first bits of a score are its bucket; a doubling has 64 buckets. The rank of a line is the sum of the buckets above,
+plus the lines before it in its own bucket. So a million lines take as long as a thousand.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from server.standings.models import Standing, StandingCount
 
 BEST_FIRST = (Standing.score.desc(), Standing.reached_at, Standing.lot)
 BEST_LAST = (Standing.score, Standing.reached_at.desc(), Standing.lot.desc())
-"""The order of a board by rank: of two that are equal the earlier stands first."""
+"""The order of a leaderboard by rank: the earlier of two equal lines comes first."""
 
 CPU = "cpu"
-"""What addresses call the board of what is checked only."""
+"""The device class in addresses for a leaderboard without a GPU; "" in the database."""
 
 _KEPT_BITS = 46
 _MAGNITUDE = 2**63 - 1
@@ -32,7 +31,7 @@ _MAGNITUDE = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class BoardKey:
-    """Which board: of an assignment, on a device class, live or as it was at the freeze."""
+    """A leaderboard: assignment, device class, and whether it is live or frozen."""
 
     assignment_id: int
     device_class: str
@@ -56,12 +55,12 @@ class BoardKey:
 
 
 def class_of(name: str) -> str:
-    """The device class that an address names; "" for what is checked only."""
+    """The device class that an address names; "" without a GPU."""
     return "" if name == CPU else name
 
 
 def bucket(score: float) -> int:
-    """The first bits of the score, so that more is more."""
+    """The first bits of the score; a higher score has an equal or higher bucket."""
     bits: int = struct.unpack(">q", struct.pack(">d", score))[0]
     return (bits if bits >= 0 else -(bits & _MAGNITUDE)) >> _KEPT_BITS
 
@@ -74,7 +73,7 @@ def least(number: int) -> float:
 
 
 def change(session: Session, changes: Mapping[tuple[BoardKey, int], int]) -> None:
-    """Add to the counts, in one order for everybody, so that no two wait for each other."""
+    """Add to the counts. All transactions use the same order, so none deadlock."""
     for (board, number), by in sorted(changes.items(), key=_in_order):
         if by:
             new = insert_into(session, StandingCount).values(
@@ -96,7 +95,7 @@ def change(session: Session, changes: Mapping[tuple[BoardKey, int], int]) -> Non
 
 
 def recount(session: Session, assignment: int) -> None:
-    """Make the counts of all boards of an assignment anew, from their lines."""
+    """Count the lines of all leaderboards of an assignment again."""
     session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment))
     lines = select(Standing.device_class, Standing.before_freeze, Standing.score)
     found: Counter[tuple[BoardKey, int]] = Counter()
@@ -108,7 +107,7 @@ def recount(session: Session, assignment: int) -> None:
 
 
 def classes(session: Session, assignment: int) -> list[str]:
-    """The device classes on which anybody stands."""
+    """The device classes with at least one line."""
     query = select(StandingCount.device_class).where(
         StandingCount.assignment_id == assignment, StandingCount.count > 0
     )
@@ -117,7 +116,7 @@ def classes(session: Session, assignment: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GroupRank:
-    """A line's own place, that of the first of its group, and whether there are others in it."""
+    """A line's own rank, the rank of its group's first line, and whether the group has other lines."""
 
     rank: int
     shared_rank: int
@@ -125,9 +124,9 @@ class GroupRank:
 
 
 class Ranks:
-    """The ranks on one board, as they are in this transaction.
+    """The ranks on one leaderboard, as this transaction sees it.
 
-    levels: of a board that was read as a whole, each person's
+    groups: by person, once the whole leaderboard was read
     """
 
     groups: Mapping[int, GroupRank] | None = None
@@ -143,7 +142,7 @@ class Ranks:
         return sum(self._counts.values())
 
     def of(self, score: float, reached_at: datetime, lot: int) -> int:
-        """The place of the one who stands there; 1 for the first."""
+        """The rank of the line with these values; 1 for the first."""
         own = bucket(score)
         above = sum(count for number, count in self._counts.items() if number > own)
         if self._counts.get(own, 0) <= 1:
@@ -153,13 +152,13 @@ class Ranks:
 
 
 def behind(score: float, reached_at: datetime, lot: int) -> ColumnElement[bool]:
-    """Standings that come after this one; of two that are equal the earlier stands first."""
+    """Lines after the one with these values; the earlier of two equal lines comes first."""
     later = tuple_(Standing.reached_at, Standing.lot) > tuple_(reached_at, lot)
     return and_(Standing.score <= score, or_(Standing.score < score, later))
 
 
 def before(score: float, reached_at: datetime, lot: int) -> ColumnElement[bool]:
-    """Standings that come before it."""
+    """Lines before the one with these values."""
     earlier = tuple_(Standing.reached_at, Standing.lot) < tuple_(reached_at, lot)
     return and_(Standing.score >= score, or_(Standing.score > score, earlier))
 

@@ -1,8 +1,8 @@
-"""Boards: each person's best on one device class, kept up to date by whoever records a result.
+"""Leaderboards: each person's best result on one device class, updated when a result is recorded.
 
-A board is read from its own rows, never from all results. Of a submission only the last verdict counts: a regrade that
-comes out otherwise moves its person, down as well as up. While a board is frozen there are two: the live one, and that
-of what was handed in until then.
+A leaderboard has rows of its own, so reading it never scans all results. Only the last verdict of a submission counts.
+A regrade can therefore move a person down as well as up. A frozen leaderboard is stored twice: live, and with only the
+submissions from before the freeze.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ __all__ = ["Board", "Ranked", "board", "forget", "freeze", "rebuild", "restand",
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A part of a board.
+    """A part of a leaderboard.
 
-    own: the line of the person who asked, wherever it is; None for one who has none
-    more: whether lines follow the last of `rows`; then `board(after=position_of(rows[-1]))` gives them
+    own: the reader's line, wherever it is; None if the reader has none
+    more: whether lines follow `rows`; `board(after=position_of(rows[-1]))` reads them
     """
 
     rows: tuple[Ranked, ...]
@@ -50,21 +50,21 @@ class Board:
 
 
 def stand(session: Session, job: Job, result: Result) -> None:
-    """Let a job's result count on its board, in the transaction that records it.
+    """Update the leaderboards with a job's result, in the transaction that records the result.
 
-    Only what was handed in for the ranking counts, for the exercise as the assignment has it now. A fault of our own
-    leaves what there was.
+    Only submissions count, not checks, and only for the assignment's current version of the exercise. A system error
+    changes nothing.
     """
     if job.submission_id is None or result.verdict is Verdict.SYSTEM_ERROR:
         return
     submission = session.get_one(Submission, job.submission_id)
     if submission.mode is not Mode.RANK:
         return
-    # Whoever else records something of this person waits here, so that neither overlooks what the other wrote.
+    # Transactions that record results of the same person wait here. Otherwise each would miss what the other wrote.
     session.execute(
         select(Person.id).where(Person.id == submission.person_id).with_for_update(key_share=True)
     )
-    # Whoever freezes or rebuilds the boards waits for this, and this for them.
+    # `freeze` and `rebuild` take the exclusive lock (`_lock`), so they wait for this transaction and it for them.
     assignment = session.scalars(
         select(Assignment).where(Assignment.id == submission.assignment_id).with_for_update(read=True, of=Assignment)
         .execution_options(populate_existing=True)
@@ -79,7 +79,7 @@ def stand(session: Session, job: Job, result: Result) -> None:
 
 
 def restand(session: Session, assignment: Assignment, device_class: str, person: int) -> None:
-    """Put a person's standings on one device class right, from all results."""
+    """Recompute a person's lines on one device class from all their results."""
     _put(
         session,
         BoardKey(assignment.id, device_class),
@@ -92,7 +92,7 @@ def restand(session: Session, assignment: Assignment, device_class: str, person:
 
 
 def rebuild(session: Session, assignment: Assignment) -> None:
-    """Put all boards of an assignment right, as after its exercise was changed."""
+    """Recompute all leaderboards of an assignment, for example after its exercise changed."""
     _lock(session, assignment)
     session.execute(delete(Standing).where(Standing.assignment_id == assignment.id))
     session.execute(delete(StandingCount).where(StandingCount.assignment_id == assignment.id))
@@ -109,7 +109,7 @@ def rebuild(session: Session, assignment: Assignment) -> None:
 
 
 def freeze(session: Session, assignment: Assignment, at: datetime | None) -> None:
-    """From then on students see the boards of what was handed in until then; None lets them see everything again."""
+    """Freeze the leaderboards: students see only submissions until `at`. None ends the freeze."""
     _lock(session, assignment)
     assignment.board_frozen_at = at
     frozen = and_(Standing.assignment_id == assignment.id, Standing.before_freeze.is_(True))
@@ -130,7 +130,7 @@ def freeze(session: Session, assignment: Assignment, at: datetime | None) -> Non
 
 
 def forget(session: Session, person: int) -> None:
-    """Take a person off all boards."""
+    """Remove a person from all leaderboards."""
     removed = session.execute(
         delete(Standing).where(Standing.person_id == person)
         .returning(Standing.assignment_id, Standing.device_class, Standing.before_freeze, Standing.score)
@@ -151,9 +151,9 @@ def board(
     person: int | None = None,
     before_freeze: bool = False,
 ) -> Board:
-    """The best of an assignment on a device class, from the first or from after a place.
+    """Read a part of a leaderboard, from its first line or behind a position.
 
-    person: whose own line is wanted
+    person: the reader, for the `own` line
     """
     key = BoardKey(assignment, device_class, before_freeze)
     part: Part = read_part(session, key, Asked(after=after, limit=limit))
@@ -163,7 +163,7 @@ def board(
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """What a standing holds beside its key."""
+    """The columns of a `Standing` that aren't its key."""
 
     job_id: int
     score: float
@@ -178,7 +178,6 @@ class _Best:
 
 
 def _boards(assignment: Assignment, device_class: str, created_at: datetime) -> list[BoardKey]:
-    """Those on which something handed in then stands."""
     keys = [BoardKey(assignment.id, device_class)]
     if assignment.board_frozen_at is not None and created_at <= assignment.board_frozen_at:
         keys.append(BoardKey(assignment.id, device_class, before_freeze=True))
@@ -186,7 +185,7 @@ def _boards(assignment: Assignment, device_class: str, created_at: datetime) -> 
 
 
 def _best_of(assignment: Assignment, device_class: str, result: Result, created_at: datetime) -> _Best | None:
-    """What one result is worth; None where it does not stand on the board."""
+    """Turn a result into the columns of its line; None if it doesn't count on the leaderboard."""
     metric = metric_of(assignment.exercise)
     if not device_class:
         if result.verdict is not Verdict.ACCEPTED:
@@ -216,10 +215,10 @@ def _best_of(assignment: Assignment, device_class: str, result: Result, created_
 def _best(
     session: Session, assignment: Assignment, device_class: str, person: int, until: datetime | None = None
 ) -> _Best | None:
-    """The person's best among the last verdicts of their submissions, of those handed in until then.
+    """Find the best of a person's submissions until then, each with its last verdict.
 
-    For each metric that is the shortest time. Where nothing is measured it is the best that is modelled, since the
-    first that is right.
+    By every metric, the best is the shortest time. On an unmeasured leaderboard it is the lowest modelled time, dated
+    by the first accepted submission.
     """
     counts = and_(
         Submission.assignment_id == assignment.id,
@@ -236,7 +235,7 @@ def _best(
         .join(Job, Job.id == Result.job_id)
         .join(Submission, Submission.judged_job_id == Job.id)
         .where(counts)
-        # The two databases put what is not there at different ends.
+        # PostgreSQL sorts NULL last and SQLite sorts it first.
         .order_by(speed.is_(None), speed, Submission.created_at)
         .limit(1)
         .options(undefer(Result.report))
@@ -253,7 +252,10 @@ def _best(
 
 
 def _raise(session: Session, key: BoardKey, person: int, best: _Best) -> None:
-    """Replace what is worse, or equal and later. Where nothing is measured, the first right one is what counts."""
+    """Write the line if it is better than the present one, or equal and earlier.
+
+    On an unmeasured leaderboard, the first accepted submission dates the line.
+    """
     present = session.execute(
         select(Standing).where(key.lines, Standing.person_id == person)
     ).scalar_one_or_none()
@@ -274,7 +276,7 @@ def _raise(session: Session, key: BoardKey, person: int, best: _Best) -> None:
 
 
 def _put(session: Session, key: BoardKey, person: int, best: _Best | None) -> None:
-    """Write the line, or remove it, and count it. Nobody else writes lines of this person, or of this assignment."""
+    """Write or remove a line, and count it. The caller holds a lock on the person or on the assignment."""
     present = session.execute(
         select(Standing).where(key.lines, Standing.person_id == person)
     ).scalar_one_or_none()
@@ -303,12 +305,15 @@ def _lock(session: Session, assignment: Assignment) -> None:
 
 
 def _late(at: datetime) -> ColumnElement[bool]:
-    """Whose line may rest on something handed in later; where nothing is measured, what is modelled may."""
+    """Lines that may come from a submission after `at`.
+
+    `reached_at` doesn't tell on an unmeasured leaderboard: a later submission can have the best modelled time.
+    """
     return or_(Standing.reached_at > at, Standing.device_class == "")
 
 
 def _copy(session: Session, assignment: Assignment, until: datetime) -> None:
-    """Who reached their best until then had it then."""
+    """Copy the lines that were reached before the freeze: they are the same on both leaderboards."""
     columns = [column for column in Standing.__table__.columns if column.key != "before_freeze"]
     rows = select(*columns, true()).where(
         Standing.assignment_id == assignment.id, Standing.before_freeze.is_(False), ~_late(until)

@@ -1,7 +1,8 @@
-"""Which lines of a board are level: whose intervals leave open which of them is faster.
+"""Groups of tied lines: the intervals leave open which kernel is faster.
 
-The first line of a board leads a group; every next one whose interval reaches that of the leader is level with it, and
-the first that does not leads the next group. So no chain of small steps makes a fast and a slow kernel level.
+The first line of a leaderboard leads a group. Each next line joins the group if its interval overlaps the leader's.
+The first line that doesn't overlap leads the next group. Lines aren't compared with their neighbours: a chain of small
+steps would tie a fast kernel with a slow one.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from server.standings.models import Standing
 from server.standings.ranks import BEST_FIRST, BEST_LAST, BoardKey, GroupRank, Ranks, before
 
 WHOLE = 2_000
-"""Of a board with at most so many lines all are looked at."""
+"""Up to this number of lines, the groups are computed from the whole leaderboard."""
 
 _CONTEXT = 500
-"""Of a longer one so many above those shown: enough to come upon a gap between two groups."""
+"""On a longer leaderboard, so many lines above the shown ones are read, to find a gap between two groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ class _Stand:
 def group_ranks(
     session: Session, board: BoardKey, ranks: Ranks, shown: Sequence[Standing]
 ) -> Mapping[int, GroupRank]:
-    """The group of each of these standings, by person.
+    """The ranks of these lines by person, with ties.
 
-    shown: of a long board, lines that follow each other; of one that was put into another order, none can be told
+    shown: consecutive lines by rank. In another order, a long leaderboard gets no groups
     """
     if not shown or not board.device_class:
         return {}

@@ -1,4 +1,4 @@
-"""Pages of the boards. Each part that a reader asks for has an address of its own, and works without a script."""
+"""Pages of the leaderboards. Each part has its own address and works without JavaScript."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ standings_pages = Blueprint("standings_pages", __name__, template_folder="templa
 
 @standings_pages.get("/courses/<slug>/<assignment>/board/")
 def show_own_board(slug: str, assignment: str) -> Response:
-    """To the board of the device that the assignment is measured on."""
+    """Redirect to the leaderboard of the assignment's own device."""
     reader = reader_of(slug, assignment)
     with site().readers.begin() as session:
         name = own_class(assignment_for(session, reader))
@@ -26,13 +26,13 @@ def show_own_board(slug: str, assignment: str) -> Response:
 
 @standings_pages.get("/courses/<slug>/<assignment>/board/<device_class>")
 def show_board(slug: str, assignment: str, device_class: str) -> str:
-    """A part of a board, with the reader's own line."""
+    """Show a part of a leaderboard, with the reader's own line."""
     return render_template("standings/board.html", board=_page(slug, assignment, device_class))
 
 
 @standings_pages.get("/courses/<slug>/<assignment>/board/<device_class>/lines")
 def show_lines(slug: str, assignment: str, device_class: str) -> Response:
-    """The same part as it is now, for a page that is open."""
+    """Return the current lines to an open page."""
     board = _page(slug, assignment, device_class)
     digest = hashlib.sha256(repr(board).encode()).hexdigest()[:16]
     same = request.args.get("seen") == digest
