@@ -29,7 +29,7 @@ from server.grading.models import Attempt, Job, JobState, Result, Source, Step, 
 from server.grading.reports import ReportError, unpack
 from server.grading.service import keep_source
 from server.operations.mentions import erase_mentions, mentions
-from server.standings.service import forget
+from server.standings.service import remove_person
 from server.submissions.models import Submission
 from worker.contract.messages import Ticket
 
@@ -128,7 +128,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     person.password = None
     person.disabled_at = person.disabled_at or now
     person.erased_at = now
-    forget(session, person.id)
+    remove_person(session, person.id)
     session.flush()
 
 

@@ -20,7 +20,7 @@ from server.grading.attempts import completed, given_back, kept, locked_current,
 from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
 from server.grading.queue_order import QueueOrder
 from server.recording.refusal import Refusal, check_result
-from server.standings.service import stand
+from server.standings.service import update_leaderboards
 from server.submissions.verdicts import failed, finish, hopeless
 from worker.contract.logging import about
 from worker.contract.messages import (
@@ -125,7 +125,7 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
         return Recorded.GOES_ON
     written = finish(session, job, found, now)
     session.flush()
-    stand(session, job, written)
+    update_leaderboards(session, job, written)
     return Recorded.FINAL
 
 

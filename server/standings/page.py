@@ -17,9 +17,9 @@ from server.grading.metric import UNITS, metric_of
 from server.standings.board_query import Query, mark_of, position_at
 from server.standings.queries import (
     PAGE,
-    Asked,
     Order,
     Ranked,
+    Selection,
     position_of,
     read_around,
     read_own,
@@ -187,8 +187,8 @@ def device_title(name: str) -> str:
     return f"{device.title}, {device.multiprocessors} multiprocessors, compute capability {device.cc}"
 
 
-def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: Ranked | None) -> Asked:
-    asked = Asked(query.order, query.turned, text=query.text, names_too=reader.course.is_staff)
+def _asked(session: Session, reader: Reader, key: BoardKey, query: Query, own: Ranked | None) -> Selection:
+    asked = Selection(query.order, query.turned, text=query.text, names_too=reader.course.is_staff)
     if query.mine and own is not None and not query.text:
         first = read_around(session, key, own, PAGE // 2)[0]
         if first.person_id != own.person_id:

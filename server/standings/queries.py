@@ -92,11 +92,11 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Selection:
     """The part of a leaderboard to read.
 
     turned: whether the order is reversed, lowest first
-    after, before: where the part begins or ends; neither for the first part
+    after, before: the part begins after the one or ends before the other; neither for the first part
     text: a text in the names to search for
     names_too: whether to search real names and emails, for course staff
     """
@@ -126,7 +126,7 @@ class Part:
     unseen: bool = False
 
 
-def read_part(session: Session, board: BoardKey, asked: Asked, ranks: Ranks | None = None) -> Part:
+def read_part(session: Session, board: BoardKey, asked: Selection, ranks: Ranks | None = None) -> Part:
     """Read the requested lines with their ranks."""
     ranks = ranks or Ranks(session, board)
     backwards = asked.before is not None
@@ -144,7 +144,7 @@ def read_own(session: Session, board: BoardKey, person: int, ranks: Ranks | None
     found = session.execute(_lines(board).where(Standing.person_id == person)).one_or_none()
     if found is None:
         return None
-    return _ranked(session, board, ranks or Ranks(session, board), [found], Asked())[0]
+    return _ranked(session, board, ranks or Ranks(session, board), [found], Selection())[0]
 
 
 def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> tuple[Ranked, ...]:
@@ -153,7 +153,7 @@ def read_around(session: Session, board: BoardKey, own: Ranked, count: int) -> t
     above = session.execute(_lines(board).where(before(*here)).order_by(*BEST_LAST).limit(count)).all()
     below = session.execute(_lines(board).where(behind(*here)).order_by(*BEST_FIRST).limit(count)).all()
     self = session.execute(_lines(board).where(Standing.person_id == own.person_id)).all()
-    return _ranked(session, board, Ranks(session, board), [*above[::-1], *self, *below], Asked())
+    return _ranked(session, board, Ranks(session, board), [*above[::-1], *self, *below], Selection())
 
 
 def position_of(row: Ranked, order: Order = Order.RANK) -> Position:
@@ -197,7 +197,7 @@ def _beyond(order: Order, at: Position, *, least_first: bool) -> ColumnElement[b
 
 
 def _found(
-    session: Session, board: BoardKey, asked: Asked, start: Position | None, *, backwards: bool
+    session: Session, board: BoardKey, asked: Selection, start: Position | None, *, backwards: bool
 ) -> tuple[list[Any], bool]:
     """Read one line more than requested, if there is one; also return whether a search stopped early."""
     least_first = asked.turned != backwards
@@ -218,7 +218,7 @@ def _found(
     return [rows[person] for person in people], seen == SEARCHED
 
 
-def _named(session: Session, names: Select[int, str, str, str], asked: Asked) -> tuple[list[int], int]:
+def _named(session: Session, names: Select[int, str, str, str], asked: Selection) -> tuple[list[int], int]:
     """Search the names: the people found, one more than requested, and the number of lines read."""
     text, people, seen = asked.text.casefold(), [], 0
     for person, shown, *real in session.execute(names.execution_options(yield_per=_CHUNK)):
@@ -231,7 +231,7 @@ def _named(session: Session, names: Select[int, str, str, str], asked: Asked) ->
 
 
 def _ranked(
-    session: Session, board: BoardKey, ranks: Ranks, found: Sequence[Any], asked: Asked
+    session: Session, board: BoardKey, ranks: Ranks, found: Sequence[Any], asked: Selection
 ) -> tuple[Ranked, ...]:
     standings = [row[0] for row in found]
     groups = group_ranks(session, board, ranks, standings)

@@ -1,7 +1,7 @@
 """Ranks on a leaderboard, without counting all lines above: a table counts the lines with about the same score.
 
-The first bits of a score are its bucket; a doubling has 64 buckets. The rank of a line is the sum of the buckets above,
-plus the lines before it in its own bucket. So a million lines take as long as a thousand.
+The first bits of a score are its bucket; a doubling has 64 buckets. A line's rank counts the buckets above, and
+in its own bucket the lines before it. So a million lines take as long as a thousand.
 """
 
 from __future__ import annotations

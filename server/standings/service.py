@@ -23,17 +23,27 @@ from server.grading.models import Job, JobKind, Result, judged_alike
 from server.grading.result_columns import complete
 from server.standings.models import Standing, StandingCount
 from server.standings.queries import (
-    Asked,
     Part,
     Position,
     Ranked,
+    Selection,
     read_own,
     read_part,
 )
 from server.standings.ranks import BoardKey, bucket, change, recount
 from server.submissions.models import Mode, Submission
 
-__all__ = ["Board", "Ranked", "board", "forget", "freeze", "rebuild", "restand", "score_of", "stand"]
+__all__ = [
+    "Board",
+    "Ranked",
+    "board",
+    "freeze",
+    "rebuild",
+    "recompute",
+    "remove_person",
+    "score_of",
+    "update_leaderboards",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,7 @@ class Board:
     more: bool = False
 
 
-def stand(session: Session, job: Job, result: Result) -> None:
+def update_leaderboards(session: Session, job: Job, result: Result) -> None:
     """Update the leaderboards with a job's result, in the transaction that records the result.
 
     Only submissions count, not checks, and only for the assignment's current version of the exercise. A system error
@@ -70,7 +80,7 @@ def stand(session: Session, job: Job, result: Result) -> None:
         .execution_options(populate_existing=True)
     ).one()  # fmt: skip
     if job.kind is JobKind.REGRADE:
-        restand(session, assignment, job.device_class, submission.person_id)
+        recompute(session, assignment, job.device_class, submission.person_id)
     elif submission.judged_job_id == job.id and job.exercise.digest == assignment.exercise.digest:
         best = _best_of(assignment, job.device_class, result, submission.created_at)
         if best is not None:
@@ -78,7 +88,7 @@ def stand(session: Session, job: Job, result: Result) -> None:
                 _raise(session, key, submission.person_id, best)
 
 
-def restand(session: Session, assignment: Assignment, device_class: str, person: int) -> None:
+def recompute(session: Session, assignment: Assignment, device_class: str, person: int) -> None:
     """Recompute a person's lines on one device class from all their results."""
     _put(
         session,
@@ -105,7 +115,7 @@ def rebuild(session: Session, assignment: Assignment) -> None:
         ).distinct()
     )
     for person, device_class in found.all():
-        restand(session, assignment, device_class, person)
+        recompute(session, assignment, device_class, person)
 
 
 def freeze(session: Session, assignment: Assignment, at: datetime | None) -> None:
@@ -129,7 +139,7 @@ def freeze(session: Session, assignment: Assignment, at: datetime | None) -> Non
     recount(session, assignment.id)
 
 
-def forget(session: Session, person: int) -> None:
+def remove_person(session: Session, person: int) -> None:
     """Remove a person from all leaderboards."""
     removed = session.execute(
         delete(Standing).where(Standing.person_id == person)
@@ -156,7 +166,7 @@ def board(
     person: the reader, for the `own` line
     """
     key = BoardKey(assignment, device_class, before_freeze)
-    part: Part = read_part(session, key, Asked(after=after, limit=limit))
+    part: Part = read_part(session, key, Selection(after=after, limit=limit))
     own = None if person is None else read_own(session, key, person)
     return Board(part.rows, own, more=part.later)
 

@@ -1,8 +1,8 @@
 """Groups of tied lines: the intervals leave open which kernel is faster.
 
 The first line of a leaderboard leads a group. Each next line joins the group if its interval overlaps the leader's.
-The first line that doesn't overlap leads the next group. Lines aren't compared with their neighbours: a chain of small
-steps would tie a fast kernel with a slow one.
+The first line that doesn't overlap leads the next group. Neighbours aren't compared, because a chain of small steps
+could tie very different kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WHOLE = 2_000
 """Up to this number of lines, the groups are computed from the whole leaderboard."""
 
 _CONTEXT = 500
-"""On a longer leaderboard, so many lines above the shown ones are read, to find a gap between two groups."""
+"""On a longer leaderboard, so many lines above the shown ones are read to find a group's start."""
 
 
 @dataclass(frozen=True, slots=True)

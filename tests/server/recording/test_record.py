@@ -86,19 +86,19 @@ def test_of_two_recorders_at_once_one_records(course, made):
 def test_a_transaction_that_breaks_leaves_nothing_and_the_next_try_records(course, made, monkeypatch):
     job = in_flight(course)
     result = told(course, job, Verdict.WRONG_ANSWER)
-    from server.standings.service import stand as whole
+    from server.standings.service import update_leaderboards as whole
 
     def broken(session: Session, *rest: object) -> None:
         session.flush()
         raise ZeroDivisionError
 
-    monkeypatch.setattr(recording, "stand", broken)
+    monkeypatch.setattr(recording, "update_leaderboards", broken)
     with pytest.raises(ZeroDivisionError):
         record(made, result)
     with made.begin() as session:
         assert step_of(session, job).state is StepState.SENT
         assert result_of(session, job) is None
-    monkeypatch.setattr(recording, "stand", whole)
+    monkeypatch.setattr(recording, "update_leaderboards", whole)
     assert record(made, result) is Recorded.FINAL
 
 
