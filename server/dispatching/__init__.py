@@ -1,1 +1,1 @@
-"""The dispatcher: which steps are sent to workers, and which are taken back."""
+"""The dispatcher: sends steps to workers, and queues lost steps again."""

@@ -1,9 +1,8 @@
-"""What becomes of attempts under way: judged from claims that come and go, by a clock that nobody sets.
+"""Decide which attempts under way are lost, from the claims in Redis and a monotonic clock.
 
-Redis may forget everything and a worker may be silent for a moment, so nothing is taken away on one look. Only who was
-seen to hold a claim, and then not for a whole lease, has lost it; and after anything that could have kept claims from
-being written or seen, every one gets a whole lease anew: our own start, a Redis that started anew or was away, a pause
-of this process.
+Redis may forget everything, and a worker may be silent for a moment. So one look never decides. An attempt is lost only
+if its claim was seen once, and then not for a whole lease. Every claim gets a new lease after anything that could hide
+it: a start of this process or of Redis, an outage of Redis, or a pause of this process.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from worker.contract.claims import Claim, Stand
 from worker.contract.messages import Ticket
 
 EMPTY_SECONDS = 2.0
-"""After which a message that should lie in an empty queue is taken for lost."""
+"""How long a message may be missing from an empty queue before it counts as lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """A step that is sent or running. running: a worker was seen to have it; worker: which."""
+    """A sent or running step. running: whether the database knows that a worker claimed it; worker: which one."""
 
     step: int
     ticket: Ticket
@@ -32,10 +31,11 @@ class UnderWay:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What to do now.
+    """The actions of a round.
 
-    claimed: a worker has it, which is not written yet; with its name
-    lost: the worker stopped beating; send_again: nobody has claimed it, and its message may be gone
+    claimed: steps that a worker has claimed, unknown to the database, with the worker's name
+    lost: steps whose worker stopped responding
+    send_again: unclaimed steps whose message may be lost
     """
 
     claimed: Sequence[tuple[UnderWay, str]]
@@ -45,7 +45,7 @@ class Decisions:
 
 @dataclass(slots=True)
 class _Known:
-    """What was seen of an attempt. quiet_since: since when nobody has held it, as far as anybody looked."""
+    """An attempt as last seen. quiet_since: since when its claim is missing; None if it isn't."""
 
     sent: float
     claimed: bool = False
@@ -55,20 +55,20 @@ class _Known:
 
 @dataclass(slots=True)
 class Watch:
-    """The memory of one dispatcher. All times are seconds of its own monotonic clock."""
+    """What one dispatcher remembers of attempts. All times are seconds of its monotonic clock."""
 
     lease_seconds: float
     republish_seconds: float
     _known: dict[str, _Known] = field(default_factory=dict)
     _looked: float | None = None
 
-    def begin_anew(self) -> None:
+    def restart_leases(self) -> None:
         """Give every claim a whole lease from the next look on."""
         for known in self._known.values():
             known.quiet_since = None
 
     def sent(self, ticket: Ticket, now: float, *, delivered: bool = True) -> None:
-        """A message was sent; delivered: False where the broker did not say that it has it."""
+        """Remember that a message was sent. delivered: whether the broker confirmed it."""
         known = self._known.setdefault(ticket.token, _Known(now))
         known.sent = now
         known.undelivered = not delivered
@@ -76,12 +76,13 @@ class Watch:
     def decide(
         self, now: float, under_way: Sequence[UnderWay], claims: Sequence[Claim], waiting: Mapping[str, int]
     ) -> Decisions:
-        """What the claims say of the attempts under way.
+        """Decide about the attempts under way.
 
-        waiting: messages that lie in each queue of the broker
+        claims: one for each attempt
+        waiting: the number of messages in each queue of the broker
         """
         if self._looked is not None and now - self._looked > self.lease_seconds / 2:
-            self.begin_anew()
+            self.restart_leases()
         self._looked = now
         self._forget(under_way)
         claimed: list[tuple[UnderWay, str]] = []
@@ -101,10 +102,10 @@ class Watch:
         return Decisions(claimed, lost, self._to_send_again(now, unclaimed, waiting))
 
     def _quiet(self, known: _Known, now: float) -> bool:
-        """Whether nobody has had it for a lease.
+        """Whether the claim is missing for a whole lease.
 
-        A claim that is settled or revoked for so long, while its attempt still counts, is one whose result never came
-        into this database: so it is after a backup was restored.
+        This includes claims that are settled or revoked while the attempt is still open. Their results never reached
+        this database, as happens after a backup was restored.
         """
         if known.quiet_since is None:
             known.quiet_since = now
@@ -113,9 +114,9 @@ class Watch:
     def _to_send_again(
         self, now: float, unclaimed: Sequence[UnderWay], waiting: Mapping[str, int]
     ) -> list[UnderWay]:
-        """Those whose message may be gone.
+        """Attempts whose message may be lost.
 
-        In a queue that holds as many messages as it should, none is missing. Else it would grow for as long as no
+        If a queue holds as many messages as expected, none is missing. Without this test, a queue would grow until a
         worker comes.
         """
         expected = Counter(each.queue for each in unclaimed)

@@ -1,4 +1,4 @@
-"""What the dispatcher has to do with Redis, in one hand."""
+"""The dispatcher's connections to Redis: claims, fleet, broker and sender."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from worker.contract.redis_claims import RedisClaims
 from worker.contract.redis_fleet import RedisFleet
 
 
-class Sends(Protocol):
-    """What publishes. Raises ConnectionError where the broker is away, MessageError for what is too large."""
+class Sender(Protocol):
+    """Sends messages. Raises ConnectionError if the broker is unavailable, MessageError if a message is too large."""
 
     def send(self, queue: str, message: StepMessage) -> None: ...
 
 
 class Broker(Protocol):
-    """What the broker itself can be asked. Raises ConnectionError where it is away."""
+    """The state of the broker. Raises ConnectionError if it is unavailable."""
 
     def state(self, queues: Sequence[str]) -> tuple[str, Mapping[str, int]]:
-        """A name of this run of Redis, new at each of its starts; and how many messages each queue holds."""
+        """The ID of this run of Redis, new at each start, and the number of messages in each queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """All that a dispatcher has to do with Redis."""
+    """All connections of a dispatcher to Redis."""
 
     claims: Claims
     fleet: Fleet
     broker: Broker
-    sender: Sends
+    sender: Sender
 
 
 class RedisBroker:
@@ -47,7 +47,7 @@ class RedisBroker:
         self._client = client
 
     def state(self, queues: Sequence[str]) -> tuple[str, Mapping[str, int]]:
-        """In one round trip; raises worker.contract.broker.BrokerUnavailable."""
+        """Read both in one round trip; raises worker.contract.broker.BrokerUnavailable."""
         with broker_errors(self._client), self._client.pipeline(transaction=False) as together:
             together.info("server")
             for queue in queues:
@@ -57,7 +57,7 @@ class RedisBroker:
 
 
 def connections_to(redis_url: str) -> Connections:
-    """All of it at that address. Connects to nothing yet; raises BrokerUrlError for an address that is none."""
+    """The connections to a Redis; opens none yet. Raises BrokerUrlError for an invalid URL."""
     client = connect_redis(redis_url)
     app: Celery = celery_app(redis_url)
     return Connections(RedisClaims(client), RedisFleet(client), RedisBroker(client), StepSender(app))

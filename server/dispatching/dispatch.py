@@ -1,7 +1,7 @@
-"""Give queued steps out: first in the database, then to the broker.
+"""Send queued steps: first write the attempt to the database, then send a message to the broker.
 
-An attempt is in the database, with its token, before anybody hears of it. What is killed in between has sent nothing,
-and the message is sent anew later, with the same token: see server.dispatching.attempt_watch.
+An attempt and its token are in the database before any message. If the dispatcher is killed in between, the message is
+sent later with the same token: see server.dispatching.attempt_watch.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from server.grading.queue_order import IN_FLIGHT, QUEUED, advance
 from worker.contract.messages import CheckWork, ExerciseText, StepKind, StepMessage
 
 WITHOUT_WORKERS = 2
-"""Messages that lie in a queue for which no worker is known: one may be there whose record is lost."""
+"""Messages sent to a queue without known workers: a worker may be there whose record is lost."""
 
 
 class Unsendable(ValueError):
-    """No message can be made of the step, now or later; the text says why, to staff."""
+    """The step can never become a message; the text tells course staff why."""
 
 
 def room(slots: int, sent: int) -> int:
-    """How many more messages a queue of the broker takes: as many as its slots begin soon, and no more.
+    """Messages that a queue of the broker still takes: only what its slots will start soon.
 
-    What is not sent yet can still be overtaken by who comes later and has had less.
+    The order of sent messages is fixed. Steps that aren't sent yet can still be overtaken by people with fewer steps.
     """
     return max(0, (2 * slots if slots else WITHOUT_WORKERS) - sent)
 
 
 def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> list[Step]:
-    """Start the attempts of the steps whose turn it is; whoever else does the same takes others.
+    """Start attempts at the next steps of a queue. Dispatchers that run at the same time take different steps.
 
     slots: of the live workers for this queue
-    cap: steps of one person under way while others wait; never more than there are slots, or few would be all theirs
+    cap: steps of one person under way while others wait. It is lowered to the number of slots, so that one person
+        can't fill a small fleet
     """
     free = room(slots, _sent(session, queue))
     if not free:
@@ -48,7 +49,7 @@ def take(session: Session, queue: str, slots: int, cap: int, now: datetime) -> l
         return []
     query = select(Step).where(Step.id.in_([each.step for each in chosen]), QUEUED).order_by(Step.id)
     locked = {step.id: step for step in session.scalars(query.with_for_update(skip_locked=True))}
-    # in the order of their turns, in which they are sent
+    # Send them in the order of the queue.
     steps = [locked[each.step] for each in chosen if each.step in locked]
     for step in steps:
         begin(session, step, now)
@@ -66,7 +67,7 @@ def _sent(session: Session, queue: str) -> int:
 
 
 def message_of(step: Step, lease_seconds: float) -> StepMessage:
-    """All that a worker needs for the attempt under way; raises Unsendable."""
+    """Build the message for the attempt under way; raises Unsendable."""
     check = _check_work(step) if step.kind is StepKind.CHECK else None
     measure = _measure_work(step) if step.kind is StepKind.MEASURE else None
     return StepMessage(ticket_of(step), step.attempt, lease_seconds, check=check, measure=measure)
@@ -87,8 +88,8 @@ def _check_work(step: Step) -> CheckWork:
 
 def _measure_work(step: Step) -> str:
     if step.work is None:
-        raise Unsendable("there is no work for the measure step")
+        raise Unsendable("the measure step has no work")
     try:
         return step.work.decode()
     except UnicodeDecodeError as error:
-        raise Unsendable(f"the work of the measure step cannot be read: {error}") from error
+        raise Unsendable(f"the measure step's work cannot be read: {error}") from error

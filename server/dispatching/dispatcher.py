@@ -1,7 +1,7 @@
-"""The dispatcher: gives out what is queued, and takes back what workers lost. Any number may run at once.
+"""The dispatcher: sends queued steps to workers, and queues lost steps again. Several may run at once.
 
-Each round reads the rows, then Redis, and acts on what both say; what it needs to remember between rounds it can do
-without. So it may be killed at any point, and another goes on.
+Each round reads the database, then Redis, and acts on both. Whatever it remembers between rounds can be lost. So it can
+be killed at any point, and another dispatcher continues.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from worker.contract.messages import MessageError, StepMessage, Ticket
 FLEET_SECONDS = 1.0
 COPY_SECONDS = 5.0
 
-# All that a message takes, in one look.
+# Everything that a message needs, in one query.
 _WHOLE = (
     joinedload(Step.job, innerjoin=True).options(
         joinedload(Job.exercise, innerjoin=True), joinedload(Job.source, innerjoin=True)
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Dispatcher:
-    """One dispatcher; `tick` is one round."""
+    """A dispatcher. `tick` runs one round."""
 
     engine: Engine
     connections: Connections
@@ -64,27 +64,28 @@ class Dispatcher:
         self._read = readers(self.engine)
 
     def tick(self, now: float | None = None) -> bool:
-        """One round; says whether it moved anything, for then the next may have more to do. now: of a monotonic clock.
+        """Run one round. Returns whether anything changed: then the next round may have more to do.
 
-        raise (DatabaseUnavailable, ConnectionError): where one of them is away; the next round goes on from there
+        now: seconds of a monotonic clock.
+        raise (DatabaseUnavailable, ConnectionError): one of them is unavailable; the next round continues
         """
         moment = time.monotonic() if now is None else now
         with explained(self.engine):
             try:
                 return self._round(moment)
             except ConnectionError:
-                self.watch.begin_anew()
+                self.watch.restart_leases()
                 raise
 
     def _round(self, now: float) -> bool:
-        # The rows first: what is settled after they were read is only not known yet.
+        # Read the rows before the claims. A result recorded in between then only looks unfinished for one round.
         under_way, queues = self._rows()
         sent = [each for each in under_way if not each.running]
         claims = self.connections.claims.look([each.ticket for each in under_way])
         run, lengths = self.connections.broker.state(sorted({each.queue for each in sent}))
         if run != self._run:
             self._run = run
-            self.watch.begin_anew()
+            self.watch.restart_leases()
         self._look_at_fleet(now)
         decisions = self.watch.decide(now, under_way, claims, lengths)
         self._write_claimed(decisions.claimed)
@@ -131,16 +132,19 @@ class Dispatcher:
                     claimed(session, step, worker, datetime.now(UTC))
 
     def _give_back(self, each: UnderWay) -> None:
-        """Take a step from a worker that is gone. Its claim is revoked last: its result is fenced before."""
+        """Take a step from a lost worker.
+
+        The claim is revoked last: once the database has committed, a result of the old attempt no longer counts.
+        """
         with self._write.begin() as session:
             step = locked_current(session, each.ticket)
             if step is None:
                 return
             attempt = step.attempt
-            fault = f"the worker {step.worker or 'that had claimed it'} stopped beating"
+            fault = f"the worker {step.worker or 'that had claimed it'} stopped responding"
             over = failed(session, step, AttemptOutcome.LOST, fault, datetime.now(UTC))
         with about(job=each.ticket.job, step=each.ticket.kind.value, attempt=attempt):
-            logger.warning("%s; %s", fault, "the job is given up" if over else "it is queued again")
+            logger.warning("%s; %s", fault, "the job is given up" if over else "the step is queued again")
         with suppress(ConnectionError):
             self.connections.claims.revoke(each.ticket)
 
@@ -152,7 +156,7 @@ class Dispatcher:
             return [step.id for step in taken]
 
     def _publish(self, steps: Sequence[int], now: float) -> None:
-        """Send the messages of these steps; those that a broker does not take are sent once it does."""
+        """Send the messages of these steps. Unsent ones are sent again once the broker answers."""
         for i, number in enumerate(steps):
             try:
                 self._publish_one(number, now)
@@ -168,7 +172,7 @@ class Dispatcher:
             queue, message = found
             self.connections.sender.send(queue, message)
         except (Unsendable, MessageError) as error:
-            self._give_up(number, f"it cannot be sent: {error}")
+            self._give_up(number, f"the step cannot be sent: {error}")
             return
         ticket = message.ticket
         self.watch.sent(ticket, now)
@@ -176,7 +180,7 @@ class Dispatcher:
             logger.info("sent to %s", queue)
 
     def _message(self, number: int) -> tuple[str, StepMessage] | None:
-        """The queue and the message of a step; None where it is no longer sent, but claimed or over."""
+        """The queue and message of a step; None if it was claimed or ended meanwhile."""
         with self._read.begin() as session:
             step = session.get(Step, number, options=_WHOLE)
             if step is None or step.state is not StepState.SENT:

@@ -1,4 +1,4 @@
-"""What the processes of grading share: to outlast what is away, to say so once, and to show that they live."""
+"""The loop of the dispatcher, and what it shares with the recorder: outages, signals and faults of the database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worker.supervision.heartbeat import Heartbeat
 
 TICK_SECONDS = 0.1
 BUSY_SECONDS = 0.02
-"""After a round that moved something: a slot may have room already for what waits behind it."""
+"""The wait after a round that changed something: a slot may be free already for the next step."""
 LONGEST_WAIT = 5.0
 _LONGEST_REASON = 300
 
@@ -27,31 +27,31 @@ logger = logging.getLogger(__name__)
 
 
 class CannotGoOn(RuntimeError):
-    """The database refuses something, and would refuse it again; the text says in a line what it said."""
+    """The database refuses a statement, and would refuse it again; the text is its reason in one line."""
 
 
 def hope_of(error: DatabaseUnavailable | DBAPIError) -> Outlook:
-    """What another try would bring; DatabaseUnavailable tells by what it was made of."""
+    """Whether another try may succeed. DatabaseUnavailable is judged by its cause."""
     found = error if isinstance(error, DBAPIError) else error.__cause__
     return outlook(found) if isinstance(found, DBAPIError) else Outlook.PASSES
 
 
 def named(error: Exception) -> str:
-    """What it is, in a line, without the statement and what was to be written."""
+    """The error in one line, without the statement and its values."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     return f"{type(cause).__name__}: {' '.join(str(cause).split())}"[:_LONGEST_REASON].rstrip(": ")
 
 
 @dataclass(slots=True)
 class Outage:
-    """Something that is away now and then: one line when it goes, one when it is back, and longer and longer waits."""
+    """Outages of a service: one log line when it goes, one when it returns, and ever longer waits."""
 
     what: str
     _since: float | None = None
     _wait: float = 0.0
 
     def failed(self, error: Exception) -> float:
-        """It is away; returns the seconds to wait before the next try."""
+        """Note a failed try. Returns the seconds to wait before the next try."""
         if self._since is None:
             self._since = time.monotonic()
             self._wait = TICK_SECONDS
@@ -67,7 +67,7 @@ class Outage:
 
 
 def wait_for_database(engine: Engine, stop: threading.Event, heartbeat: Heartbeat) -> bool:
-    """Wait until the database is there, with the tables of this version; False where `stop` came first."""
+    """Wait for the database, with the tables of this version; False if `stop` was set first."""
     outage = Outage("the database")
     while not stop.is_set():
         heartbeat.beat()
@@ -83,7 +83,7 @@ def wait_for_database(engine: Engine, stop: threading.Event, heartbeat: Heartbea
 
 @dataclass(slots=True)
 class Rounds:
-    """A dispatcher, round after round."""
+    """Runs a dispatcher round after round."""
 
     dispatcher: Dispatcher
     heartbeat: Heartbeat
@@ -92,7 +92,7 @@ class Rounds:
     _broker: Outage = field(default_factory=lambda: Outage("the broker"))
 
     def run(self) -> None:
-        """Until `stop` is set; raises CannotGoOn."""
+        """Run until `stop` is set; raises CannotGoOn."""
         wait_for_database(self.dispatcher.engine, self.stop, self.heartbeat)
         while not self.stop.is_set():
             wait = self._round()
@@ -100,14 +100,13 @@ class Rounds:
             self.stop.wait(wait)
 
     def _round(self) -> float:
-        """One round; returns the seconds to wait after it."""
         try:
             moved = self.dispatcher.tick()
         except (DatabaseUnavailable, DBAPIError) as error:
-            wrong = isinstance(error, DBAPIError)  # what was asked of it, and not the database
+            wrong = isinstance(error, DBAPIError)  # the statement failed, not the database
             if wrong or hope_of(error) is Outlook.LASTS:
                 why = named(error) if wrong else str(error)
-                raise CannotGoOn(f"The database refuses what the dispatcher needs of it: {why}") from error
+                raise CannotGoOn(f"The database refuses a statement of the dispatcher: {why}") from error
             return self._database.failed(error)
         except ConnectionError as error:
             return self._broker.failed(error)
@@ -117,6 +116,6 @@ class Rounds:
 
 
 def on_signals(stop: threading.Event) -> None:
-    """Let SIGTERM and SIGINT set the event; call it in the main thread."""
+    """Set the event on SIGTERM and SIGINT; call this in the main thread."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

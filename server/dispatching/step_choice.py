@@ -1,8 +1,8 @@
-"""Which steps of a queue go next: those whose turn it is, but no more of one person than is fair while others wait.
+"""Choose the next steps of a queue, with a fair share for each person while others wait.
 
-The head of the queue nearly always fills the room. Where it does not, because it is full of people who have enough
-under way, the others are looked for one by one: each by the head of their own steps, in whatever priority these wait.
-So nobody hides anybody, however much they handed in; and it costs as much as there are people, not steps.
+The head of the queue nearly always fills the free room. Sometimes it is full of people who already have enough steps
+under way. Then the first step of each other person is looked up, in every priority. So a large batch from one person
+never hides the steps of others. The cost grows with the number of people, not of steps.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from server.grading.models import Step
 from server.grading.queue_order import IN_FLIGHT, QUEUED
 
 PAGE = 200
-"""How much of the head of a queue is read in one look."""
+"""Steps read from the head of a queue in one query."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Waiting:
-    """A queued step, as far as choosing needs it; they sort in the order of the queue."""
+    """A queued step; sorts in the order of the queue."""
 
     priority: int
     turn: int
@@ -34,12 +34,11 @@ class Waiting:
 
 @dataclass(slots=True)
 class Choice:
-    """What goes next, as it grows.
+    """The chosen steps so far.
 
-    under_way: steps of each person, with those that are chosen
-    cap: of these for one person. Who has it is passed over as long as somebody else waits; where nobody does, it leaves
-        no slot idle
-    room: how many may go
+    under_way: steps of each person, including the chosen ones
+    cap: steps of one person while others wait. If no one else waits, their further steps fill the rest
+    room: the number of steps to choose
     """
 
     under_way: dict[int, int]
@@ -72,7 +71,7 @@ class Choice:
 
 
 def choose(session: Session, queue: str, cap: int, room: int, now: datetime) -> list[Waiting]:
-    """Which steps of a queue go next, `room` at the most, as Choice has it."""
+    """Choose the next steps of a queue, at most `room`."""
     choice = Choice(people_in_flight(session, queue), cap, room)
     head = _head(session, queue, now)
     choice.offer(head)
@@ -82,7 +81,7 @@ def choose(session: Session, queue: str, cap: int, room: int, now: datetime) -> 
 
 
 def people_in_flight(session: Session, queue: str) -> dict[int, int]:
-    """How many steps of each person are under way in a queue."""
+    """Count each person's steps under way in a queue."""
     query = (
         select(Step.person_id, func.count()).where(Step.queue == queue, IN_FLIGHT).group_by(Step.person_id)
     )
@@ -97,7 +96,7 @@ def _head(session: Session, queue: str, now: datetime) -> Sequence[Waiting]:
 def _hidden(
     session: Session, queue: str, now: datetime, beyond: Waiting, choice: Choice
 ) -> Sequence[Waiting]:
-    """What waits behind the head of a queue, of those people who have not enough: as much as there is room for."""
+    """Steps behind the head of a queue, of people below the cap."""
     sated = set(choice.sated)
     heads = _read(session, queue, select(*_COLUMNS).where(Step.id.in_(_heads(session, queue, now, beyond))))
     first = sorted(head for head in heads if head.person not in sated)[: choice.left]
@@ -109,9 +108,9 @@ def _hidden(
 
 
 def _heads(session: Session, queue: str, now: datetime, beyond: Waiting) -> list[int]:
-    """The first step behind that one of everybody who waits; of some in another queue, where they have none in this.
+    """The first step behind `beyond` of each waiting person; of another queue for people with none in this queue.
 
-    Each person is one look into an index, from the person before, and their step another.
+    A recursive query walks an index from person to person, so each costs two index lookups.
     """
     first = select(func.min(Step.person_id).label("id")).where(QUEUED).cte("person", recursive=True)
     after = select(func.min(Step.person_id)).where(QUEUED, Step.person_id > first.c.id).scalar_subquery()
@@ -121,10 +120,10 @@ def _heads(session: Session, queue: str, now: datetime, beyond: Waiting) -> list
 
 
 def _own(columns: Sequence[Any], person: Any, queue: str, now: datetime, beyond: Waiting) -> Any:
-    """A person's steps behind that one, in the order of the queue; after them those in queues of later names.
+    """A person's steps behind `beyond`, in the order of the queue; then their steps in queues of later names.
 
-    Asked for in the order of one index, and by its bounds: with anything less a database may take another instead, and
-    read past all that others have queued.
+    The order and the bounds match one index exactly. Otherwise a database may choose another index, and read past
+    everything that other people have queued.
     """
     order = (Step.person_id, Step.queue, Step.priority, Step.turn)
     whole = (*order, Step.id)

@@ -1,1 +1,1 @@
-"""Runs of kernels that no student handed in."""
+"""Experiments: jobs that no student submitted."""

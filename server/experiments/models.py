@@ -1,4 +1,4 @@
-"""Experiments: what their jobs belong to."""
+"""The table of experiments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from server.database.base import Base, BigId
 
 
 class Experiment(Base):
-    """A set of jobs that someone of the staff started; plan: what was asked for."""
+    """A set of jobs that course staff started. plan: the requested runs."""
 
     __tablename__ = "experiments"
 

@@ -1,1 +1,1 @@
-"""What workers send back, written once: results, verdicts, standings."""
+"""The recorder: writes each result from a worker once, with its verdict and its place on leaderboards."""

@@ -1,7 +1,7 @@
-"""Write what workers send back: one transaction for a result, whoever else records at the same time.
+"""Write results from workers, each in one transaction. Several recorders may run at once.
 
-Only the attempt under way counts. Whatever comes twice, late, or from a worker that was given up changes nothing, and
-its worker is told that it need not send it again.
+Only the attempt under way counts. A result that comes twice, late, or from a worker given up as lost changes nothing.
+Its worker learns that it need not send the result again.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class Recorded(StrEnum):
     FINAL = "final"  # the job has its verdict
     GOES_ON = "goes_on"  # the next step is queued
     AGAIN = "again"  # the step is queued again
-    GIVEN_UP = "given_up"  # the job ended in a fault of our own
-    REPEATED = "repeated"  # it had been recorded before
-    FENCED = "fenced"  # another attempt counts, or none any more
+    GIVEN_UP = "given_up"  # the job ended in a system error
+    REPEATED = "repeated"  # the result was recorded before
+    FENCED = "fenced"  # the result is too late: its attempt is over
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A result that cannot be read here, and whose it is.
+    """A result that this version cannot read, with the ticket of its attempt.
 
-    other_version: its worker says that it is of another version; then neither it nor the submission is to blame
+    other_version: whether the worker has another version; then the step is graded again without using an attempt
     """
 
     ticket: Ticket
@@ -63,9 +63,9 @@ class Unread:
 def record(
     sessions: Sessions, result: StepResult, now: datetime | None = None, *, pause: timedelta = timedelta(0)
 ) -> Recorded:
-    """Write a result, once; when this returns it is in the database for good, or never will be.
+    """Write a result once. When this returns, the outcome is committed.
 
-    pause: before which a step that is given back is not given out again
+    pause: how long a returned step waits before it is sent again
     """
     moment = now or datetime.now(UTC)
     with sessions.begin() as session:
@@ -82,20 +82,20 @@ def record(
 
 
 def record_fault(sessions: Sessions, ticket: Ticket, why: str, now: datetime | None = None) -> Recorded:
-    """A result that cannot be read or written: its attempt is over, for it would come again."""
+    """End the attempt of a result that cannot be read or written: the same result would come again."""
     return record(sessions, StepResult(ticket, "", None, fault=why), now)
 
 
 def give_back(sessions: Sessions, unread: Unread, pause: timedelta, now: datetime | None = None) -> Recorded:
-    """Have the step of a result of another version done once more, by a worker of this one; it costs no attempt."""
+    """Queue the step of a result from another version again, for a worker of this version. Uses no attempt."""
     back = StepResult(unread.ticket, "", None, fault=f"given back: {unread.why}", given_back=True)
     return record(sessions, back, now, pause=pause)
 
 
 def read_result(body: object) -> StepResult | Unread:
-    """The result in a message; of one that cannot be read, whose it was and why it cannot.
+    """Read the result in a message; for an unreadable result, its ticket and the reason.
 
-    raise (MessageError): where it does not even say whose it is
+    raise (MessageError): the message has no ticket
     """
     try:
         return decode(StepResult, body)
@@ -115,8 +115,8 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
         over = failed(session, step, AttemptOutcome.FAULT, str(refusal), now, result.worker)
         return Recorded.GIVEN_UP if over else Recorded.AGAIN
     if isinstance(found, PackedWork) and len(found.packed) > WORK_BYTES:
-        size = f"it has {len(found.packed):,} bytes, {WORK_BYTES:,} are allowed"
-        hopeless(session, step, f"what is to be measured cannot be sent: {size}", now, result.worker)
+        size = f"it has {len(found.packed):,} bytes; the limit is {WORK_BYTES:,}"
+        hopeless(session, step, f"the measure step's work is too large: {size}", now, result.worker)
         return Recorded.GIVEN_UP
     completed(session, step, result.worker, _seconds(result.seconds), now)
     job = locked_job(session, step.job_id)
@@ -146,7 +146,7 @@ def _queue_measure(session: Session, job: Job, work: PackedWork, now: datetime) 
 
 
 def _over(session: Session, ticket: Ticket) -> Recorded:
-    """What a result for another than the present attempt is: one that is recorded, or one that came too late."""
+    """The outcome of a result whose attempt is over: recorded before, or too late."""
     outcome = session.scalar(select(Attempt.outcome).where(Attempt.token == ticket.token))
     return Recorded.REPEATED if outcome in {AttemptOutcome.DONE, AttemptOutcome.FAULT} else Recorded.FENCED
 

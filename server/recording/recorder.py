@@ -1,7 +1,7 @@
-"""The recorder: takes results from the broker and writes them. Any number may run at once.
+"""The recorder: takes results from the broker and writes them. Several may run at once.
 
-A result is acknowledged when it is in the database. While that is away its task waits; a recorder that is told to stop
-meanwhile gives the message back. What cannot be written ever ends its attempt.
+A result is acknowledged once the database has it. While the database is unavailable, the task waits. A recorder that
+stops meanwhile returns the message to the broker. A result that can never be written ends its attempt.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ SETTLE_TRIES = 3
 _BETWEEN_SECONDS = 0.25
 
 TRIES = 8
-"""At what fails in the database and is not known to pass, with ten seconds of waits between them. Then the attempt is
-over; and after as many more, if not even that can be written, the message is dropped."""
+"""Tries after an unknown fault of the database, with up to ten seconds of waits between them. Then the attempt ends.
+If even that can't be written in as many tries again, the message is dropped."""
 
 RETURNS = 40
 RETURN_PAUSE = timedelta(seconds=30)
-"""How often a step is given back, and for how long, because its result came from another version: twenty minutes are
-enough to end an upgrade. After that it costs attempts."""
+"""How often a step is queued again after a result from another version, and its wait each time. Together these are 20
+minutes, enough to finish an upgrade. After that, each try uses one of the step's attempts."""
 
 _MOST_KNOWN = 10_000
 
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Recorder:
-    """What the task does with a message. late: called for a result that no longer counts."""
+    """The task that takes results. late: called for each result that no longer counts."""
 
     engine: Engine
     claims: Claims
@@ -70,11 +70,11 @@ class Recorder:
         app.task(name=RECORD_TASK)(take)
 
     def run(self, body: object) -> bool:
-        """Write a result, and never mind what is in a message; False where it has to stop before it could."""
+        """Write the result in a message, whatever it holds. Returns False if the recorder stops first."""
         try:
             read = read_result(body)
         except MessageError as error:
-            logger.error("a result cannot be read, and is dropped: %s", error)  # noqa: TRY400 - no trace is needed
+            logger.error("dropped an unreadable result: %s", error)  # noqa: TRY400 - no trace is needed
             return True
         if not self._written(read):
             return False
@@ -82,7 +82,7 @@ class Recorder:
         return True
 
     def _written(self, read: StepResult | Unread) -> bool:
-        """Write it, however long the database is away; False where this process has to stop before."""
+        """Write it, however long the database is unavailable. Returns False if the recorder stops first."""
         tries = 0
         while True:
             try:
@@ -91,7 +91,9 @@ class Recorder:
             except (DatabaseUnavailable, DBAPIError) as error:
                 tries += hope_of(error) is not Outlook.PASSES
                 if tries >= 2 * TRIES:
-                    logger.exception("a result can be written in no way, and is dropped")
+                    logger.exception(
+                        "dropped a result: the database refuses it, and the end of its attempt too"
+                    )
                     return True
                 wait = self._database.failed(error)
             else:
@@ -102,7 +104,7 @@ class Recorder:
                 return False
 
     def _write(self, read: StepResult | Unread, *, last: bool) -> None:
-        """last: what fails now, and may fail for ever, ends the attempt."""
+        """last: whether an unknown fault ends the attempt instead of being tried again."""
         try:
             outcome = self._record(read)
         except PoolTimeout:
@@ -112,8 +114,8 @@ class Recorder:
                 hope = outlook(error)
                 if hope is Outlook.PASSES or (hope is Outlook.UNKNOWN and not last):
                     raise
-            # whatever it is, it would come again with every copy of the message
-            logger.exception("the result of job %d cannot be recorded: its attempt is over", read.ticket.job)
+            # The same error would come with every copy of the message.
+            logger.exception("the result of job %d cannot be recorded, so its attempt ends", read.ticket.job)
             record_fault(self._sessions, read.ticket, f"its result cannot be recorded: {named(error)}")
         else:
             if outcome is Recorded.FENCED:
@@ -135,13 +137,13 @@ class Recorder:
         self._returned[_step(read)] += 1
 
     def _settle(self, ticket: Ticket) -> None:
-        """Tell the worker. One that does not hear it sends its result again, and then hears it."""
+        """Tell the worker that its result is recorded. A worker that misses this sends its result again."""
         for last in (*[False] * (SETTLE_TRIES - 1), True):
             try:
                 self.claims.settle(ticket)
             except ConnectionError as error:
                 if last:
-                    logger.warning("a worker could not be told that its result is recorded: %s", error)
+                    logger.warning("could not tell a worker that its result is recorded: %s", error)
                 else:
                     time.sleep(_BETWEEN_SECONDS)
             else:

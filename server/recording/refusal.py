@@ -1,4 +1,4 @@
-"""What a worker's result has to agree with before it is believed."""
+"""Tests that a worker's result must pass before it is recorded."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from server.grading.metric import metric_of
 from server.grading.models import Job, Step
 from worker.contract.messages import PackedWork, StepKind, StepResult
 
-# With an instruction that the CPU device does not know, a GPU goes on alone.
+# If the CPU device doesn't know an instruction, a GPU still judges the kernel.
 _GOES_ON = frozenset({Verdict.ACCEPTED, Verdict.UNSUPPORTED})
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class Refusal(ValueError):
-    """The attempt ended in no report that can be kept; the text says why, to staff."""
+    """The attempt has no usable report; the text tells course staff why."""
 
 
 def check_result(step: Step, result: StepResult) -> Report | PackedWork:
-    """The report of a result that belongs to the step's job, or what it leaves to a GPU; raises Refusal."""
+    """The report in a result, or its work for a GPU, tested against the step's job; raises Refusal."""
     job = step.job
     report = result.report
     if not result.fault and result.measure is not None:
@@ -31,7 +31,7 @@ def check_result(step: Step, result: StepResult) -> Report | PackedWork:
     if result.fault or report is None:
         raise Refusal(result.fault or "the worker sent neither a report nor a fault")
     if report.verdict is Verdict.SYSTEM_ERROR:
-        raise Refusal(report.message or "the worker's report is of a fault of its own")
+        raise Refusal(report.message or "the worker reports a system error without a message")
     _agrees(job, report)
     if report.measurement is not None:
         _measured(step, job, report)
@@ -40,11 +40,11 @@ def check_result(step: Step, result: StepResult) -> Report | PackedWork:
 
 
 def _finite(report: Report) -> None:
-    """JSON has no other numbers, and whoever reads the report later would stumble over them."""
+    """Refuse numbers that aren't finite: JSON can't hold them, and readers of the report would fail."""
     try:
         json.dumps(to_json(report), allow_nan=False)
     except ValueError as error:
-        raise Refusal(f"the worker's report holds a number that is none: {error}") from error
+        raise Refusal(f"the worker's report holds a number that isn't finite: {error}") from error
 
 
 def _agrees(job: Job, report: Report) -> None:
@@ -56,9 +56,9 @@ def _agrees(job: Job, report: Report) -> None:
 
 
 def _goes_on(step: Step, job: Job, work: PackedWork, report: Report | None) -> None:
-    """Whether a GPU is to go on. What is packed is for its worker to read, and its report must agree with the job."""
+    """Refuse work that no GPU should do. Its contents aren't read here; the GPU's report must agree with the job."""
     if step.kind is not StepKind.CHECK or not job.device_class:
-        raise Refusal("the worker asks for a measurement that nobody wanted")
+        raise Refusal("the worker asks for a measurement, but this step has none")
     if work.verdict not in _GOES_ON:
         raise Refusal(f"the worker asks for a measurement of a kernel that is {work.verdict.value}")
     if report is not None:
@@ -68,18 +68,18 @@ def _goes_on(step: Step, job: Job, work: PackedWork, report: Report | None) -> N
 
 
 def _measured(step: Step, job: Job, report: Report) -> None:
-    """Whether the numbers can be of this kernel on such a device."""
+    """Refuse numbers that can't be of this kernel on this device."""
     measured = report.measurement
     assert measured is not None
     if step.kind is not StepKind.MEASURE:
-        raise Refusal("the worker measured in a step that measures nothing")
+        raise Refusal("the worker measured in a step without a measurement")
     if measured.environment.device_class != job.device_class:
         there = measured.environment.device_class
-        raise Refusal(f"measured on {there!r}, while {job.device_class!r} was asked for")
+        raise Refusal(f"measured on {there!r}, not on {job.device_class!r} as requested")
     numbers = (measured.ms_median, measured.gflops or 0.0, measured.gbps or 0.0, measured.cublas_share or 0.0)
     if not all(math.isfinite(number) and number >= 0 for number in numbers) or measured.ms_median <= 0:
-        raise Refusal("the worker measured no time that there could be")
+        raise Refusal("the worker's measured time or speed is impossible")
     if measured.metric != metric_of(job.exercise):
-        raise Refusal(f"measured by {measured.metric!r}, which this exercise is not ranked by")
+        raise Refusal(f"measured by {measured.metric!r}, not by the metric of the exercise")
     if measured.ptx_digest and measured.ptx_digest not in (step.digests or "").split():
-        raise Refusal("the worker measured other code than was checked")
+        raise Refusal("the worker measured other code than the checked code")

@@ -163,13 +163,13 @@ def test_after_three_lost_attempts_the_job_ends_in_a_fault_of_our_own(scene, cou
         step = step_of(session, job)
         assert (step.state, step.attempt, step.token) == (StepState.FAILED, 3, None)
         assert [each.outcome for each in step.attempts] == [AttemptOutcome.LOST] * 3
-        assert "stopped beating" in (step.fault or "")
+        assert "stopped responding" in (step.fault or "")
         result = result_of(session, job)
         assert result is not None
         report = unpack(result.report)
         assert report["verdict"] == "system_error"
         assert "failed on our side" in report["message"]
-        assert "beating" not in report["message"]
+        assert "responding" not in report["message"]
     scene.ticks(2 * LEASE, 5.0)
     assert len(scene.redis.sent) == 3
 
@@ -349,7 +349,7 @@ def test_what_the_database_refuses_for_good_ends_the_process_in_a_line(sqlite_ur
     ended = CliRunner().invoke(tilelab, ["serve", "dispatcher"])
     assert ended.exit_code == 3
     assert ended.stderr.splitlines()[-1] == (
-        "tilelab: The database refuses what the dispatcher needs of it: OperationalError: no such table: steps"
+        "tilelab: The database refuses a statement of the dispatcher: OperationalError: no such table: steps"
     )
 
 
