@@ -26,7 +26,7 @@ from server.grading.attempts import claimed, locked_current
 from server.grading.models import AttemptOutcome, Job, Step, StepState
 from server.grading.queue_order import IN_FLIGHT, queues_waiting
 from server.settings import Settings
-from server.submissions.verdicts import failed, hopeless
+from server.submissions.verdicts import failed, give_up
 from worker.contract.logging import about
 from worker.contract.messages import MessageError, StepMessage, Ticket
 
@@ -193,7 +193,7 @@ class Dispatcher:
             step = session.scalar(query)
             if step is None:
                 return
-            hopeless(session, step, why, datetime.now(UTC))
+            give_up(session, step, why, datetime.now(UTC))
             subject = {"job": step.job_id, "step": step.kind.value, "attempt": step.attempt}
         with about(**subject):
             logger.error("%s", why)

@@ -21,7 +21,7 @@ from server.grading.models import WORK_BYTES, Attempt, AttemptOutcome, Job, Step
 from server.grading.queue_order import QueueOrder
 from server.recording.refusal import Refusal, check_result
 from server.standings.service import update_leaderboards
-from server.submissions.verdicts import failed, finish, hopeless
+from server.submissions.verdicts import failed, finish, give_up
 from worker.contract.logging import about
 from worker.contract.messages import (
     OtherVersionError,
@@ -116,7 +116,7 @@ def _record(session: Session, step: Step, result: StepResult, now: datetime, pau
         return Recorded.GIVEN_UP if over else Recorded.AGAIN
     if isinstance(found, PackedWork) and len(found.packed) > WORK_BYTES:
         size = f"it has {len(found.packed):,} bytes; the limit is {WORK_BYTES:,}"
-        hopeless(session, step, f"the measure step's work is too large: {size}", now, result.worker)
+        give_up(session, step, f"the measure step's work is too large: {size}", now, result.worker)
         return Recorded.GIVEN_UP
     completed(session, step, result.worker, _seconds(result.seconds), now)
     job = locked_job(session, step.job_id)

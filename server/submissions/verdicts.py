@@ -45,7 +45,7 @@ def failed(
     return True
 
 
-def hopeless(session: Session, step: Step, fault: str, now: datetime, worker: str = "") -> None:
+def give_up(session: Session, step: Step, fault: str, now: datetime, worker: str = "") -> None:
     """The attempt ended as every other would: end the job in a fault of our own."""
     close(session, step, AttemptOutcome.FAULT, worker, fault, now)
     _give_up(session, step, fault, now)

@@ -17,7 +17,7 @@ from server.dispatching.dispatch import take
 from server.fleet.service import copy_workers
 from server.operations.metrics import TilelabCollector
 from server.operations.presence import InRedis
-from server.submissions.verdicts import hopeless
+from server.submissions.verdicts import give_up
 from tests.server.compose_file import ROOT
 from tests.server.course import NOW, ACourse, step_of
 from tests.server.operations.promql import Samples, evaluate
@@ -159,7 +159,7 @@ def test_a_new_fault_and_a_worker_that_is_out_are_told(scene: Scene) -> None:
     with scene.course.sessions.begin() as session:
         (step,) = take(session, CPU_QUEUE, slots=1, cap=5, now=NOW)
         assert step.job_id == job
-        hopeless(session, step, "broken", NOW)
+        give_up(session, step, "broken", NOW)
     scene.worker(WorkerState.OUT, CPU_QUEUE)
     assert scene.firing().keys() == {"TilelabFaults", "TilelabWorkerIsOut"}
 

@@ -12,7 +12,7 @@ from server.grading.attempts import begin, claimed, ticket_of
 from server.grading.models import Job
 from server.recording.record import record
 from server.submissions.models import Mode
-from server.submissions.verdicts import hopeless
+from server.submissions.verdicts import give_up
 from tests.server.course import NOW, ACourse, report_for, step_of
 from worker.contract.messages import StepKind, StepResult
 
@@ -47,7 +47,7 @@ def given_up(course: ACourse, job: int) -> None:
     """No worker could do it."""
     taken(course, job)
     with course.sessions.begin() as session:
-        hopeless(session, step_of(session, job), "the disk is full", NOW, "host-1")
+        give_up(session, step_of(session, job), "the disk is full", NOW, "host-1")
 
 
 def overwritten(course: ACourse, job: int, packed: bytes) -> None:
