@@ -1,1 +1,1 @@
-"""Jobs: what is sent to workers when, and what becomes of it."""
+"""Jobs, their steps and attempts, and the queue that they form."""

@@ -1,7 +1,7 @@
-"""What a step goes through, attempt by attempt, from queued to done; server.submissions.verdicts ends its job.
+"""The states of a step, attempt by attempt, from queued to done. server.submissions.verdicts ends the job.
 
-Every function works on rows that the caller holds locked, the step before its job, and only changes what it is given:
-when it happens is for the caller to say.
+The caller locks the rows, the step before its job. The functions change only the rows that they get, and take the time
+from the caller.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ WORKER_CHARACTERS = 100
 
 
 def kept(text: str, most: int = FAULT_CHARACTERS) -> str:
-    """What a worker says, as every database and log keeps it: PostgreSQL has no NUL, UTF-8 no half characters."""
+    """A worker's text in a form that every database can store: PostgreSQL has no NUL, UTF-8 no lone surrogates."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()[:most]
 
 
 def locked_step(session: Session, job: int, kind: StepKind) -> Step | None:
-    """A job's step, locked until the transaction ends, as it is now."""
+    """Lock a job's step until the transaction ends, and read it again; None for no such step."""
     query = select(Step).where(Step.job_id == job, Step.kind == kind).with_for_update()
     return session.scalar(query.execution_options(populate_existing=True))
 
 
 def locked_job(session: Session, job: int) -> Job:
-    """A job, locked until the transaction ends, as it is now. Its steps are locked before it, never after."""
+    """Lock a job until the transaction ends, and read it again. Lock its steps before it, never after."""
     query = select(Job).where(Job.id == job).with_for_update()
     return session.scalars(query.execution_options(populate_existing=True)).one()
 
 
 def locked_current(session: Session, ticket: Ticket) -> Step | None:
-    """The step of a ticket, locked; None where that attempt is over."""
+    """Lock the step of a ticket; None if its attempt is over."""
     step = locked_step(session, ticket.job, ticket.kind)
     return step if step is not None and step.token == ticket.token else None
 
@@ -56,7 +56,7 @@ def ticket_of(step: Step) -> Ticket:
 
 
 def begin(session: Session, step: Step, now: datetime) -> None:
-    """Start the next attempt, with a token that nobody has seen."""
+    """Start the next attempt, with a new token."""
     step.token = secrets.token_hex(16)
     step.attempt += 1
     step.state = StepState.SENT
@@ -67,7 +67,7 @@ def begin(session: Session, step: Step, now: datetime) -> None:
 
 
 def claimed(session: Session, step: Step, worker: str, now: datetime) -> None:
-    """A worker has the step."""
+    """Note that a worker has claimed the step."""
     step.state = StepState.RUNNING
     step.worker = kept(worker, WORKER_CHARACTERS)
     if step.started_at is None:
@@ -82,7 +82,7 @@ def claimed(session: Session, step: Step, worker: str, now: datetime) -> None:
 
 
 def completed(session: Session, step: Step, worker: str, seconds: float | None, now: datetime) -> None:
-    """The attempt ended with a report."""
+    """End the attempt with a report, and its step."""
     close(session, step, AttemptOutcome.DONE, worker, "", now)
     step.state = StepState.DONE
     step.seconds = seconds
@@ -92,9 +92,9 @@ def completed(session: Session, step: Step, worker: str, seconds: float | None, 
 
 
 def given_back(session: Session, step: Step, now: datetime, pause: timedelta = timedelta(0)) -> None:
-    """There was no fault, say of a worker that stops: queue the step again, as if it had never been given out.
+    """Queue the step again as if it had never been sent, for example because its worker stops. Uses no attempt.
 
-    pause: before which it is not given out again
+    pause: how long the step waits before it is sent again
     """
     attempt = _attempt(session, step)
     step.token = None
@@ -109,7 +109,7 @@ def given_back(session: Session, step: Step, now: datetime, pause: timedelta = t
 
 
 def cancelled(session: Session, step: Step, now: datetime) -> Ticket | None:
-    """Nobody wants the step any more; returns the ticket to revoke, where it was under way."""
+    """Cancel the step. Returns the ticket to revoke if the step was under way."""
     ticket = ticket_of(step) if step.token is not None else None
     if ticket is not None:
         close(session, step, AttemptOutcome.CANCELLED, "", "", now)

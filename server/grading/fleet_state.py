@@ -1,4 +1,4 @@
-"""The fleet and its queues as they are now, for a page: what workers told Redis, and what waits in the database."""
+"""The current state of workers and queues: workers from Redis, queues from the database."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ _RESTING = frozenset({WorkerState.DRAINING, WorkerState.DRAINED, WorkerState.OUT
 
 
 class NoSuchWorker(ValueError):
-    """No worker of that name told of itself in the last hour."""
+    """No worker of this name has reported in the last hour."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One worker. silent_seconds: since its last beat; silent: whether that is too long for one that lives."""
+class WorkerStatus:
+    """A worker. silent_seconds: since its last heartbeat."""
 
     record: WorkerRecord
     silent_seconds: float
 
     @property
     def silent(self) -> bool:
-        """Whether it ended without a word, or its host or its way to Redis is cut off."""
+        """Whether it sends no heartbeats: it was killed, or its host or network is down."""
         return self.silent_seconds > SILENT_SECONDS
 
     @property
     def resting(self) -> bool:
-        """Whether it takes no work, so that it can be let go on."""
+        """Whether it is draining, drained or out, so it can be resumed."""
         return self.record.state in _RESTING
 
     @property
@@ -51,11 +51,13 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueSeen:
-    """One queue.
+class QueueStatus:
+    """A queue.
 
-    waiting: steps that no worker has begun; sent: those of them of which a message is on its way to the workers
-    oldest_seconds: age of the job whose step came first of those that wait; takers: slots that take from the queue
+    waiting: steps that no worker has started, including the sent ones
+    sent: waiting steps whose message is on its way to a worker
+    oldest_seconds: the age of the job with the oldest waiting step
+    takers: slots that take steps from the queue
     """
 
     name: str
@@ -67,21 +69,24 @@ class QueueSeen:
 
     @property
     def stuck(self) -> bool:
-        """Whether something waits that nobody takes."""
+        """Whether steps wait, but no slot takes them."""
         return bool(self.waiting) and not self.takers
 
 
 @dataclass(frozen=True, slots=True)
-class FleetSeen:
-    """All of it. broker_away: Redis does not answer, and the workers are those that the database knows."""
+class FleetStatus:
+    """All workers and queues.
 
-    workers: tuple[Seen, ...]
-    queues: tuple[QueueSeen, ...]
+    broker_away: why Redis doesn't answer; the workers are then from the database. "" if Redis answers
+    """
+
+    workers: tuple[WorkerStatus, ...]
+    queues: tuple[QueueStatus, ...]
     broker_away: str
 
 
-def look(session: Session, redis_url: str, now: datetime) -> FleetSeen:
-    """Everything there is to see; never fails because Redis is away."""
+def read_fleet(session: Session, redis_url: str, now: datetime) -> FleetStatus:
+    """Read the state of all workers and queues. Doesn't fail if Redis is unavailable."""
     try:
         records, clock = _from_redis(redis_url)
         away = ""
@@ -89,19 +94,19 @@ def look(session: Session, redis_url: str, now: datetime) -> FleetSeen:
         records, clock = _from_database(session), now.timestamp()
         away = str(error)
     workers = sorted(
-        (Seen(record, max(0.0, clock - record.beat)) for record in records),
+        (WorkerStatus(record, max(0.0, clock - record.beat)) for record in records),
         key=lambda seen: (seen.record.host, seen.record.started, seen.record.id),
     )
     living = [seen.record for seen in workers if not seen.silent]
-    return FleetSeen(tuple(workers), queues(session, slots(living), now), away)
+    return FleetStatus(tuple(workers), queues(session, slots(living), now), away)
 
 
-def queues(session: Session, takers: Mapping[str, int], now: datetime) -> tuple[QueueSeen, ...]:
-    """The queues in which there is something, or that somebody takes from."""
+def queues(session: Session, takers: Mapping[str, int], now: datetime) -> tuple[QueueStatus, ...]:
+    """The queues that have steps or slots. takers: the slots of each queue."""
     query = select(Step.queue, Step.state, func.count(), func.min(Step.id)).group_by(Step.queue, Step.state)
     count: dict[tuple[str, StepState], int] = {}
     first: dict[str, int] = {}
-    for is_open in (QUEUED, IN_FLIGHT):  # each by an index of its own
+    for is_open in (QUEUED, IN_FLIGHT):  # each has its own partial index
         for name, state, steps, oldest in session.execute(query.where(is_open)):
             count[name, state] = steps
             if state is not StepState.RUNNING:
@@ -110,17 +115,17 @@ def queues(session: Session, takers: Mapping[str, int], now: datetime) -> tuple[
     for name in sorted({CPU_QUEUE, *takers, *(name for name, _ in count)}):
         queued, sent, running = (count.get((name, state), 0) for state in _OPEN)
         age = _age(session, first.get(name), now)
-        found.append(QueueSeen(name, queued + sent, sent, age, running, takers.get(name, 0)))
+        found.append(QueueStatus(name, queued + sent, sent, age, running, takers.get(name, 0)))
     return tuple(found)
 
 
-def queues_known(session: Session, now: datetime) -> tuple[QueueSeen, ...]:
-    """The queues, with those who take from them as far as the database knows; asks no Redis."""
+def queues_known(session: Session, now: datetime) -> tuple[QueueStatus, ...]:
+    """The queues with their slots, from the database alone."""
     return queues(session, slots(known_workers(session, now)), now)
 
 
-def tell(redis_url: str, worker: str, wanted: Wanted) -> None:
-    """Tell a worker what to do; raises NoSuchWorker, BrokerUnavailable."""
+def send_order(redis_url: str, worker: str, wanted: Wanted) -> None:
+    """Drain or resume a worker; raises NoSuchWorker, BrokerUnavailable."""
     with connect_redis(redis_url, answer_seconds=_ANSWER_SECONDS) as client:
         fleet = RedisFleet(client)
         if worker not in {record.id for record in fleet.workers()}:

@@ -1,4 +1,4 @@
-"""What a measurement is worth on a board: by the metric of the exercise, turned so that more is better."""
+"""Scores of measurements: by the metric of the exercise, higher is better."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ UNITS: Mapping[str, str] = {**numbers.UNITS, Metric.TIME: "ms"}
 
 
 def metric_of(exercise: Exercise) -> Metric:
-    """By what the exercise ranks."""
+    """The metric that the exercise ranks by."""
     return _metric(exercise.name, exercise.definition)
 
 
 def score_of(metric: str, gflops: float | None, gbps: float | None, ms_median: float | None) -> float | None:
-    """What a measurement is worth; None where it says nothing."""
+    """The score of a measurement; None if it lacks this metric."""
     if metric == Metric.TIME:
         return None if ms_median is None else -ms_median
     return gflops if metric == Metric.GFLOPS else gbps
 
 
 def interval_of(metric: str, result: Result) -> tuple[float, float] | None:
-    """The 95 % interval of a result's score, the lower end first; None where none is known.
+    """The 95 % interval of a result's score, the lower end first; None if unknown.
 
-    A speed is work over time: its interval is that of the time, turned around.
+    A speed is work over time: the lower end of a speed comes from the longer time.
     """
     score = score_of(metric, result.gflops, result.gbps, result.ms_median)
     low, high, median = result.ms_low, result.ms_high, result.ms_median

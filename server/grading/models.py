@@ -1,6 +1,6 @@
-"""Jobs, their steps with every attempt, and results.
+"""Tables of jobs, steps, attempts and results.
 
-The rows are the queue: what is to be done next is read from them, and a broker that loses everything loses nothing.
+The rows are the queue. The next work is read from them, so nothing is lost if the broker loses everything.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ MAX_ATTEMPTS = 3
 REPORT_BYTES = 4 * 2**20
 WORK_BYTES = 16 * 2**20
 
-# Of indexes that hold only what waits or is under way, however many steps there once were.
+# Conditions of partial indexes: they hold only open steps, so they stay small.
 _QUEUED = text("state = 'queued'")
 _IN_FLIGHT = text("state IN ('sent', 'running')")
 
 
 class Priority(IntEnum):
-    """Who comes first; within one, people take turns."""
+    """Priorities of steps, the first one first. Within a priority, the queue is fair to people."""
 
     STAFF = 0
     DEADLINE = 1
@@ -48,7 +48,7 @@ class Priority(IntEnum):
 
 
 class JobKind(StrEnum):
-    """Why there is a job."""
+    """The origin of a job."""
 
     SUBMISSION = "submission"
     REGRADE = "regrade"
@@ -56,7 +56,7 @@ class JobKind(StrEnum):
 
 
 class JobState(StrEnum):
-    """Where a job is. `queued` until a worker has taken one of its steps for the first time."""
+    """The state of a job. It is `queued` until a worker first claims one of its steps."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -65,9 +65,9 @@ class JobState(StrEnum):
 
 
 class StepState(StrEnum):
-    """Where a step is.
+    """The state of a step.
 
-    queued: nobody was told of it; sent: a message is on its way; running: a worker has claimed it
+    queued: waits in the database; sent: a message is on its way; running: a worker has claimed it
     """
 
     QUEUED = "queued"
@@ -79,7 +79,7 @@ class StepState(StrEnum):
 
 
 class AttemptOutcome(StrEnum):
-    """How an attempt ended. lost: the worker stopped beating; fault: it said that it could not."""
+    """How an attempt ended. lost: the worker stopped responding; fault: the worker reported a fault."""
 
     DONE = "done"
     FAULT = "fault"
@@ -88,7 +88,7 @@ class AttemptOutcome(StrEnum):
 
 
 class Source(Base):
-    """One source file, kept once however often it is handed in; digest: SHA-256 of its bytes."""
+    """A source file, stored once however often it is submitted. digest: SHA-256 of its bytes."""
 
     __tablename__ = "sources"
     __table_args__ = (CheckConstraint(f"length(content) <= {SOURCE_BYTES}", name="content_bounded"),)
@@ -99,11 +99,11 @@ class Source(Base):
 
 
 class Job(Base):
-    """The work of grading one source once. It holds all that a worker must know.
+    """One run of grading one source, with everything that a worker must know.
 
-    person_id: whose turn it takes
-    device_class: what it is measured on if it passes; "" for nothing
-    seed: 128 bits in hex, from which all inputs are made
+    person_id: whose share of the queue it uses
+    device_class: the GPU that measures it if it passes; "" for none
+    seed: 128 bits in hex, from which all inputs are generated
     """
 
     __tablename__ = "jobs"
@@ -138,21 +138,21 @@ class Job(Base):
 
 
 def judged_alike(exercise: Exercise) -> ColumnElement[bool]:
-    """Of jobs: those that were judged, or will be, as this version of an exercise judges."""
+    """Jobs that used, or will use, this version of an exercise."""
     return Job.exercise_id.in_(select(Exercise.id).where(Exercise.digest == exercise.digest))
 
 
 class Step(Base):
-    """One step of a job: what is queued, sent and claimed.
+    """A step of a job. Steps are queued, sent and claimed.
 
-    queue: the broker's; person_id, priority, turn: the place in it, see server.grading.queue_order
-    attempt: how often it was given to a worker with a token of its own; a message sent anew with the same token
-        counts once
-    token: of the present attempt; a result with another is dropped
-    work: what a worker needs beyond the job itself: for measure steps, `packed` of worker.contract.messages.PackedWork
-    digests: of the PTX that was checked and is to be measured, with spaces between
-    not_before: until when it stays queued, after a fault
-    fault: why the last attempt failed, in words for staff
+    queue: the broker's queue
+    person_id, priority, turn: its place in the queue, see server.grading.queue_order
+    attempt: the number of attempts so far; a message that is sent again with the same token counts once
+    token: of the present attempt; a result with another token is dropped
+    work: what a worker needs beyond the job: in measure steps, `packed` of worker.contract.messages.PackedWork
+    digests: of the checked PTX that the step measures, separated by spaces
+    not_before: until when it stays queued after a fault
+    fault: why the last attempt failed, for course staff
     """
 
     __tablename__ = "steps"
@@ -199,7 +199,7 @@ class Step(Base):
 
 
 class Attempt(Base):
-    """One attempt at a step; started_at: when it was seen to be claimed."""
+    """An attempt at a step. started_at: when the dispatcher saw its claim."""
 
     __tablename__ = "attempts"
     __table_args__ = (CheckConstraint(f"number BETWEEN 1 AND {MAX_ATTEMPTS}", name="number_capped"),)
@@ -216,17 +216,17 @@ class Attempt(Base):
 
 
 class Result(Base):
-    """What became of a job: one row, written once.
+    """The result of a job: one row, written once.
 
     report: the object that `tilelab grade --json` prints, as compressed JSON, see server.grading.reports
-    ranked: whether the measurement may stand on a board
+    ranked: whether the measurement counts on a leaderboard
     ms_low, ms_high: the 95 % interval of the median
-    launch: grid and block of the measured launch, such as "64×64 · 16×16", else of the one that was counted, of which
-        the bound is, else of the largest one that was run
-    tile: 0 where there is no report on it
-    occupancy: modelled, by the driver's calculation where there was one, 0 to 1
-    bound_ms, bound_gflops: the modelled speed of light, for the device that the evidence was made for
-    not_ranked: why a measurement stands on no board, in words; "" where it does
+    launch: grid and block, such as "64×64 · 16×16". Of the measured launch, otherwise of the counted launch (which the
+        bound is for), otherwise of the largest launch
+    tile: 0 if unknown
+    occupancy: modelled, from the driver if it was asked, 0 to 1
+    bound_ms, bound_gflops: the modelled speed of light, for the device of the evidence
+    not_ranked: a sentence why the measurement isn't ranked; "" if it is
     """
 
     __tablename__ = "results"
@@ -255,7 +255,7 @@ class Result(Base):
 
 
 class QueueClock(Base):
-    """How far the turns of a queue have come, see server.grading.queue_order."""
+    """The clock of a queue and priority, see server.grading.queue_order."""
 
     __tablename__ = "queue_clocks"
 

@@ -1,4 +1,4 @@
-"""Where a job stands in the queue, and how long it will wait, as far as that can be said honestly."""
+"""Positions in the queue, and waiting times where an honest estimate is possible."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ from server.grading.queue_order import IN_FLIGHT, QUEUED, in_state
 from worker.contract.messages import CPU_QUEUE
 
 COUNTED = 1_000
-"""How far a position is counted; beyond, it is "more than that"."""
+"""Positions are counted up to this number; beyond, a position is "more than" it."""
 
 PROMPT = timedelta(seconds=5)
-"""A free worker takes a step sooner, where every part of the queue goes on."""
+"""A free worker takes a step within this time, if the dispatcher, Redis and the worker run."""
 
 _RECENT = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A job's place.
+    """A job's place in the queue.
 
-    position: 1 for the next to be taken, 0 for one that is at work, None where the job is over; COUNTED + 1 stands for
-        "more than COUNTED"
-    seconds: until a worker takes it; None where nobody can tell
-    reason: why nobody can, a sentence; "" where it is told, or nothing is awaited
+    position: 1 for the next, 0 in progress, None if the job is over; COUNTED + 1 means "more than COUNTED"
+    seconds: until a worker takes it; None if no estimate is possible
+    reason: a sentence why there is no estimate; "" otherwise
     """
 
     position: int | None
@@ -46,12 +45,12 @@ class Place:
         if self.position is None:
             return "not in the queue"
         if self.position > COUNTED:
-            return f"more than {COUNTED:,} are before it"
-        return f"number {self.position:,} in the queue" if self.position else "at work"
+            return f"more than {COUNTED:,} ahead in the queue"
+        return f"number {self.position:,} in the queue" if self.position else "in progress"
 
 
 class OpenStep(Protocol):
-    """A step that waits or is at work, as its row or a copy has it."""
+    """A step that waits or runs: its row, or a copy of it."""
 
     @property
     def id(self) -> int: ...
@@ -73,7 +72,7 @@ def place_of(session: Session, job: Job, now: datetime) -> Place:
 
 
 def places(session: Session, steps: Iterable[OpenStep], now: datetime) -> Mapping[int, Place]:
-    """The place of each step, by its number: as many queries for a thousand in one queue as for one."""
+    """The place of each step, by its ID. The number of queries doesn't grow with the number of steps."""
     by_queue: dict[str, list[OpenStep]] = defaultdict(list)
     found: dict[int, Place] = {}
     for step in steps:
@@ -88,32 +87,32 @@ def places(session: Session, steps: Iterable[OpenStep], now: datetime) -> Mappin
 
 
 class _Line:
-    """One queue as it is now, for some of its steps; each thing is asked once, and only where it is needed."""
+    """A queue as some of its steps see it. Each query runs once, and only if its answer is needed."""
 
     def __init__(self, session: Session, queue: str, steps: Sequence[int], now: datetime) -> None:
         self._session, self._queue, self._steps, self._now = session, queue, steps, now
 
     def place(self, step: OpenStep) -> Place:
-        """Of one of these steps; one that was taken since it was looked at is the next."""
+        """The place of one of these steps. A step that was sent meanwhile counts as the next."""
         if step.state is StepState.SENT:
             ahead = self._sent.get(step.id, 0)
         else:
             ahead = len(self._sent) + self._queued.get(step.id, self._unlisted)
         if ahead > COUNTED:
-            return Place(COUNTED + 1, None, f"More than {COUNTED:,} steps are before it.")
+            return Place(COUNTED + 1, None, f"More than {COUNTED:,} steps are ahead.")
         seconds, reason = self._wait(ahead, max(step.queued_at, step.sent_at or step.queued_at))
         return Place(ahead + 1, seconds, reason)
 
     @cached_property
     def _sent(self) -> Mapping[int, int]:
-        """How many were sent before each of those that are sent, and not begun."""
+        """The number of steps sent before each step that is sent but not started."""
         query = select(Step.id).where(Step.queue == self._queue, IN_FLIGHT, Step.state == StepState.SENT)
         numbers = self._session.scalars(query.order_by(Step.sent_at, Step.id))
         return {number: ahead for ahead, number in enumerate(numbers)}
 
     @cached_property
     def _queued(self) -> Mapping[int, int]:
-        """How many are queued before each of these steps, and before the last one that is counted."""
+        """The number of steps queued before each of these steps, and before the last one that is counted."""
         order = (Step.priority, Step.turn, Step.id)
         queued = select(*order).where(Step.queue == self._queue, QUEUED)
         first = queued.order_by(*order).limit(COUNTED + 1).subquery()
@@ -124,11 +123,11 @@ class _Line:
 
     @property
     def _unlisted(self) -> int:
-        """How many are before a step that is none of the first: it is far behind, or was taken since."""
+        """The number of steps before an uncounted step: it is beyond the counted ones, or it was sent meanwhile."""
         return COUNTED + 1 if COUNTED in self._queued.values() else 0
 
     def _wait(self, ahead: int, since: datetime) -> tuple[float | None, str]:
-        """Seconds until a slot is free for who has `ahead` before it, and why not where they cannot be told.
+        """Seconds until a slot is free after `ahead` steps, or None and the reason.
 
         since: when the step was last queued or sent
         """
@@ -138,18 +137,18 @@ class _Line:
                 None,
                 _SILENT
                 if known
-                else f"No worker {_what(self._queue)} is running. It waits until one starts.",
+                else f"No worker {_what(self._queue)} is running. Submissions wait until one starts.",
             )
         if ahead + self._running < heard:
             return (None, _NOT_TAKEN) if self._now - max(since, self._moved) > PROMPT else (0.0, "")
         if self._usual is None:
-            return None, "No estimate yet: nothing of this kind was graded before."
-        # Those at work are half done, on average.
+            return None, "No estimate yet: nothing similar was graded before."
+        # On average, half of each running step is done.
         return round(self._usual * (ahead + self._running / 2) / heard, 1), ""
 
     @cached_property
     def _slots(self) -> tuple[int, int]:
-        """That take from the queue: of all workers that live, and of those heard from lately."""
+        """The queue's slots: of all live workers, and of live workers that reported lately."""
         known, heard = known_slots(self._session, self._now)
         return known.get(self._queue, 0), heard.get(self._queue, 0)
 
@@ -170,8 +169,8 @@ class _Line:
         return self._session.scalar(query) or datetime.min.replace(tzinfo=UTC)
 
 
-_SILENT = "The workers have not been heard from lately. Nothing is lost; grading goes on when they answer."
-_NOT_TAKEN = "A worker is free, but has not started this step. Nothing is lost; it keeps its place."
+_SILENT = "The workers haven't reported lately. Nothing is lost; grading continues when they answer."
+_NOT_TAKEN = "A worker is free but hasn't started this submission. Nothing is lost; it keeps its place."
 
 
 def _what(queue: str) -> str:
@@ -179,7 +178,7 @@ def _what(queue: str) -> str:
 
 
 def usual_seconds(session: Session, queue: str) -> float | None:
-    """The median of what recent steps of a queue took."""
+    """The median duration of recent steps in a queue."""
     query = (
         select(Step.seconds)
         .where(Step.queue == queue, Step.ended_at.is_not(None), Step.seconds.is_not(None))

@@ -1,12 +1,12 @@
-"""Whose turn it is: a queue that five hundred submissions of one person do not fill for anybody else.
+"""The fair order of a queue: 500 submissions of one person don't block everyone else.
 
-Each queued step has a turn. A person's first takes the turn after the one that its queue has come to, each further
-one the turn after that person's last; the dispatcher takes the lowest turn, the oldest of equal ones, and moves the
-clock of the queue there. So people who wait are served in rounds, one step of each in every round, and who has just
-come joins the round to come instead of queueing behind all that the others have handed in. (This is start-time fair
-queueing, with steps that count alike.) Every priority of a queue has turns of its own, and a lower number goes first.
+Each queued step has a number, `turn`. The queue's clock holds the number that the queue has reached. A person's first
+step gets the clock's number plus one. Each further step gets the number of that person's last step plus one. The
+dispatcher takes the lowest number, the oldest of equal ones, and moves the clock there. So each round serves one step
+of each waiting person, and a newcomer joins the next round. This is start-time fair queueing with steps of equal cost.
+Each priority of a queue has its own clock; lower priority numbers go first.
 
-Both, to join and to be taken, are one look into an index, however many wait.
+Queueing and taking a step cost one index lookup each, however many steps wait.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from server.grading.models import QueueClock, Step, StepState
 
 
 def in_state(*states: StepState) -> ColumnElement[bool]:
-    """Steps in one of these states, written into the statement: only so do both databases use the partial indexes."""
+    """Steps in one of these states, as literals in the statement: otherwise no database uses its partial indexes."""
     kind = Step.state.type
     if len(states) == 1:
         return Step.state == bindparam(None, states[0], type_=kind, literal_execute=True)
@@ -33,7 +33,7 @@ IN_FLIGHT = in_state(StepState.SENT, StepState.RUNNING)
 
 
 class QueueOrder:
-    """The turns that are given out in one queue and priority, within one transaction."""
+    """Numbers new steps of one queue and priority, within one transaction."""
 
     def __init__(self, session: Session, queue: str, priority: int) -> None:
         self._session = session
@@ -51,7 +51,7 @@ class QueueOrder:
         return self._last[person]
 
     def know(self, people: Collection[int]) -> None:
-        """Look up at once where these people stand, before many of their steps come."""
+        """Look up the last numbers of these people in one query, before many of their steps come."""
         last = (
             select(Step.person_id, func.max(Step.turn))
             .where(Step.queue == self._queue, Step.priority == self._priority, QUEUED)
@@ -70,7 +70,7 @@ class QueueOrder:
 
 
 def advance(session: Session, queue: str, turns: Mapping[int, int]) -> None:
-    """Move the clocks of a queue on to these turns, by priority; never back."""
+    """Move the clocks of a queue forward to these numbers, by priority."""
     for priority, turn in sorted(turns.items()):
         insert = insert_into(session, QueueClock).values(queue=queue, priority=priority, turn=turn)
         session.execute(
@@ -83,7 +83,7 @@ def advance(session: Session, queue: str, turns: Mapping[int, int]) -> None:
 
 
 def queues_waiting(session: Session) -> list[str]:
-    """The queues in which something waits; a look into the index for each, however much waits there."""
+    """The queues with waiting steps. Each costs one index lookup, however many steps wait."""
     found: list[str] = []
     query = select(func.min(Step.queue)).where(QUEUED)
     queue = session.scalar(query)

@@ -1,4 +1,4 @@
-"""Reports as they are kept: compressed JSON, bounded."""
+"""Stored reports: compressed JSON with a size limit."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from kernels.report.model import to_json
 from server.grading.models import REPORT_BYTES
 
 PLAIN_BYTES = 64 * 2**20
-"""Of a report when unpacked; as for what comes over the broker."""
+"""The largest unpacked report, the same as for messages over the broker."""
 
 _FINDINGS = 100
 
 
 class ReportError(ValueError):
-    """What is kept is no report; the text says why."""
+    """The stored bytes aren't a report; the text says why."""
 
 
 def pack(report: Report, limit: int = REPORT_BYTES) -> bytes:
-    """The report, small enough to be kept.
+    """Compress a report, and shorten it until it fits.
 
-    What explains a verdict goes before the verdict does: the evidence first, then what the compiler said and the kernel
-    printed, then the least important findings.
+    The verdict stays. Details go first: the evidence, then compiler warnings and printed text, then the least important
+    findings.
     """
     for smaller in _smaller(report):
         plain = json.dumps(to_json(smaller), separators=(",", ":")).encode()
@@ -35,11 +35,11 @@ def pack(report: Report, limit: int = REPORT_BYTES) -> bytes:
             packed = zlib.compress(plain, 6)
             if len(packed) <= limit:
                 return packed
-    raise ReportError("not even a report's verdict fits")
+    raise ReportError("even the shortest form of the report is too large")
 
 
 def unpack(packed: bytes) -> dict[str, Any]:
-    """The object that `tilelab grade --json` prints, as the version that recorded it wrote it."""
+    """Unpack the object that `tilelab grade --json` prints, in the format of the version that recorded it."""
     unpacker = zlib.decompressobj()
     try:
         plain = unpacker.decompress(packed, PLAIN_BYTES)
@@ -49,12 +49,11 @@ def unpack(packed: bytes) -> dict[str, Any]:
     except (zlib.error, ValueError) as error:
         raise ReportError(str(error)) from error
     if not isinstance(found, dict):
-        raise ReportError("no object")
+        raise ReportError("not a JSON object")
     return found
 
 
 def _smaller(report: Report) -> Iterator[Report]:
-    """The report as it is, then with less and less beside its verdict."""
     yield report
     without = replace(report, evidence=Evidence())
     yield without

@@ -1,4 +1,4 @@
-"""The figures of a report that stand in columns of their own, so that tables and boards need not unpack it."""
+"""The numbers of a report that get their own columns, so that tables and leaderboards needn't unpack it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from server.grading.reports import ReportError, unpack
 _WHY_CHARACTERS = 500
 
 
-def figures(report: Report) -> dict[str, Any]:
-    """Of a report that is about to be kept."""
+def columns_of(report: Report) -> dict[str, Any]:
+    """The columns of a result, from its report."""
     measured, light = report.measurement, next(iter(report.evidence.light), None)
     counted = report.evidence.extent
-    # beside the number stands the launch that it is of
+    # The launch must match the numbers: the measured launch, or the counted one.
     launch = (
         (measured.launch if measured is not None else None)
         or (counted.launch if counted is not None else None)
@@ -40,11 +40,11 @@ def figures(report: Report) -> dict[str, Any]:
 
 
 NOT_RELIED_ON = "Its measurement cannot be relied on."
-"""Where nobody said why."""
+"""The text for an unranked measurement without a remark."""
 
 
 def complete(result: Result) -> None:
-    """Fill in what results of earlier versions have in their reports only; its report is loaded."""
+    """Fill in columns that earlier versions kept in the report only. The caller has loaded the report."""
     if result.ms_median is None or result.ms_low is not None:
         return
     try:
@@ -63,21 +63,20 @@ def launch_text(launch: Launch) -> str:
 
 
 def why_not(remarks: Sequence[str]) -> str:
-    """Why a measurement is not ranked, in the words of whoever measured it."""
+    """The worker's remarks as sentences: why a measurement isn't ranked."""
     sentences = [text[:1].upper() + text[1:] for text in remarks]
     ended = (text if text.endswith((".", "!", "?")) else f"{text}." for text in sentences)
     return " ".join(ended)[:_WHY_CHARACTERS]
 
 
 def _sides(sides: tuple[int, int, int]) -> str:
-    """Without the sides of 1 at the end."""
     x, y, z = sides
     shown = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
     return "×".join(map(str, shown))
 
 
 def _occupancy(report: Report) -> float | None:
-    """Modelled, by the driver's calculation where it was asked, else by the table."""
+    """The modelled occupancy: from the driver if it was asked, otherwise from the table."""
     held = report.measured_occupancy
     if held is not None and held.max_warps:
         return held.share

@@ -1,4 +1,4 @@
-"""Put work into the queue: a job with its first step, and sources kept once."""
+"""Queue jobs with their first steps, and store each source once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DEADLINE_NEAR = timedelta(hours=2)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be graded, and for whom; exactly one of `submission` and `experiment` is there.
+    """A job to queue. Exactly one of `submission` and `experiment` is set.
 
-    person: whose turn it takes
+    person: whose share of the queue it uses
     """
 
     kind: JobKind
@@ -39,7 +39,7 @@ class Work:
 
 
 def queue_job(session: Session, work: Work, now: datetime) -> Job:
-    """A new job with its check step, queued."""
+    """Queue a new job with its check step."""
     turn = QueueOrder(session, CPU_QUEUE, work.priority).next(work.person)
     job = Job(**_job(work, now), steps=[Step(**_check(work, turn, now))])
     session.add(job)
@@ -47,9 +47,9 @@ def queue_job(session: Session, work: Work, now: datetime) -> Job:
 
 
 def queue_jobs(session: Session, works: Sequence[Work], now: datetime, turns: QueueOrder) -> list[int]:
-    """The same for many at once, in a few statements; returns the numbers of the jobs, which count up as they come.
+    """Queue many jobs in a few statements. Returns their IDs, which ascend in the given order.
 
-    turns: of the queue for check steps, and of the priority that all of them have
+    turns: the order of the check queue, in the priority that all jobs have
     """
     if not works:
         return []
@@ -89,7 +89,7 @@ def _check(work: Work, turn: int, now: datetime) -> dict[str, Any]:
 
 
 def priority_of(*, staff: bool, due_at: datetime | None, now: datetime) -> Priority:
-    """Who comes first: staff try things out in front of a class, and near a deadline answers are worth most."""
+    """The priority of a submission. Course staff come first, as they demonstrate in class; then near deadlines."""
     if staff:
         return Priority.STAFF
     if due_at is not None and now <= due_at <= now + DEADLINE_NEAR:
@@ -98,7 +98,7 @@ def priority_of(*, staff: bool, due_at: datetime | None, now: datetime) -> Prior
 
 
 def keep_source(session: Session, digest: str, content: bytes, now: datetime) -> str:
-    """Keep a source unless it is kept already, also where two requests bring it at once; returns its digest."""
+    """Store a source unless it is stored already, also if two requests bring it at once. Returns its digest."""
     row = {"digest": digest, "content": content, "added_at": now}
     session.execute(insert_into(session, Source).values(**row).on_conflict_do_nothing())
     return digest

@@ -1,7 +1,7 @@
-"""A kept report as the data class of this version, also where an older or a newer one wrote it.
+"""Read a stored report into this version's data class, whichever version wrote it.
 
-What is missing gets its default, what is unknown is passed over, and what cannot be read is left out with the smallest
-thing around it that may be: a page shows what there is.
+A missing field gets its default, and an unknown field is ignored. An unreadable value is left out with the smallest
+optional part around it. So a page shows everything that is readable.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ logger = logging.getLogger(__name__)
 
 
 def read_report(plain: Mapping[str, Any], verdict: Verdict) -> Report:
-    """The report. verdict: as the database has it, which counts whatever the report says."""
+    """Read a stored report. verdict: from the database; it overrides the verdict in the report."""
     try:
         report = from_json(plain)
     except WireError as error:
-        logger.info("a report of another version is read as far as that goes: %s", error)
+        logger.info("a report of another version is only partly readable: %s", error)
     else:
         if report.verdict is verdict:
             return report

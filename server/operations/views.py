@@ -12,7 +12,7 @@ from server.accounts.access import Viewer, admin, viewer
 from server.accounts.models import Person
 from server.audit.service import note
 from server.courses.models import Membership, Role
-from server.grading.fleet_state import FleetSeen, NoSuchWorker, look, tell
+from server.grading.fleet_state import FleetStatus, NoSuchWorker, read_fleet, send_order
 from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site
@@ -27,7 +27,7 @@ fleet = Blueprint("fleet_pages", __name__, template_folder="templates")
 class FleetPage:
     """What is seen, and whether the reader may act on it."""
 
-    seen: FleetSeen
+    seen: FleetStatus
     acts: bool
     now: datetime
 
@@ -60,7 +60,7 @@ def tell_worker(worker: str) -> Response:
             name = "".join(char for char in worker[:150] if char.isprintable())
             note(session, session.get_one(Person, who.id), action, f"worker {name}")
             session.flush()
-            tell(site().settings.redis_url, worker, wanted)
+            send_order(site().settings.redis_url, worker, wanted)
     except NoSuchWorker as error:
         raise Refused(404, "no_such_worker", "Worker not found", str(error)) from error
     except (BrokerUnavailable, BrokerUrlError) as error:
@@ -100,4 +100,4 @@ def _reader() -> Viewer:
 def _page(who: Viewer) -> FleetPage:
     now = datetime.now(UTC)
     with site().readers.begin() as session:
-        return FleetPage(look(session, site().settings.redis_url, now), who.admin, now)
+        return FleetPage(read_fleet(session, site().settings.redis_url, now), who.admin, now)

@@ -15,7 +15,7 @@ from server.accounts.service import was_here
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
 from server.fleet.service import known_workers
-from server.grading.fleet_state import QueueSeen, queues_known
+from server.grading.fleet_state import QueueStatus, queues_known
 from server.grading.models import Job, Result, Step
 from server.grading.queue_order import IN_FLIGHT, QUEUED
 from server.staff.assignments.updating import is_judged
@@ -65,7 +65,7 @@ class Attention:
     with_code: int
     with_code_lately: int
     workers: int
-    queues: tuple[QueueSeen, ...]
+    queues: tuple[QueueStatus, ...]
 
     @property
     def stuck(self) -> bool:

@@ -16,7 +16,7 @@ from kernels.verdict import Finding, Verdict
 from server.grading.attempts import close, kept, locked_job
 from server.grading.models import MAX_ATTEMPTS, AttemptOutcome, Job, JobState, Result, Step, StepState
 from server.grading.reports import pack
-from server.grading.result_columns import figures
+from server.grading.result_columns import columns_of
 from server.submissions.models import Submission
 
 AGAIN_AFTER = (timedelta(seconds=5), timedelta(seconds=20))
@@ -74,7 +74,7 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
         report=pack(report),
         ranked=measured is not None and measured.ranked and report.verdict is Verdict.ACCEPTED,
         recorded_at=now,
-        **figures(report),
+        **columns_of(report),
     )
     session.add(result)
     update_judged_job(session, job)

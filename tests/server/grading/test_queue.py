@@ -96,7 +96,7 @@ def test_silent_workers_promise_nothing(course, made):
         session.execute(update(Step).values(queued_at=NOW + HEARD))
     found = place(made, job, NOW + HEARD)
     assert (found.position, found.seconds) == (1, None)
-    assert "not been heard from" in found.reason
+    assert "haven't reported lately" in found.reason
 
 
 def test_where_no_worker_lives_nobody_can_tell(course, made):

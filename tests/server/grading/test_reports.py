@@ -15,7 +15,7 @@ from kernels.launch import Launch
 from kernels.report import Report, to_json
 from kernels.verdict import Finding, Severity, Verdict
 from server.grading.reports import ReportError, pack, unpack
-from server.grading.result_columns import figures
+from server.grading.result_columns import columns_of
 from server.grading.stored_report import read_report
 
 PLAIN = Report(Verdict.DATA_RACE, "Two threads.", "tiled", "cpu", "sm_90", 16, seed="5eed")
@@ -88,6 +88,6 @@ def test_numbers_of_a_report_of_a_later_version_keep_their_types():
 def test_the_launch_beside_a_number_is_the_one_that_the_number_is_of():
     ran, counted = (Launch((n, n, 1), (16, 16, 1), 0) for n in (5, 16))
     report = Report(Verdict.ACCEPTED, "", "tiled", "cpu", "sm_90", 16, launch=ran)
-    assert figures(report)["launch"] == "5×5 · 16×16"
+    assert columns_of(report)["launch"] == "5×5 · 16×16"
     of = Evidence(extent=Extent({"Width": 256}, 16, counted, 256, exact=True))
-    assert figures(replace(report, evidence=of))["launch"] == "16×16 · 16×16"
+    assert columns_of(replace(report, evidence=of))["launch"] == "16×16 · 16×16"

@@ -19,7 +19,7 @@ from server.courses.models import Assignment, Course, Role
 from server.courses.service import enrol
 from server.dispatching.dispatch import take
 from server.grading.attempts import claimed
-from server.grading.fleet_state import NoSuchWorker, look, tell
+from server.grading.fleet_state import NoSuchWorker, read_fleet, send_order
 from server.grading.models import Step
 from server.staff.attention import attention
 from server.staff.roster.service import Wanted as WantedMembers
@@ -254,7 +254,7 @@ def test_what_was_sent_to_a_drained_worker_waits(portal: Portal, near_redis: str
         take(session, CPU_QUEUE, slots=1, cap=1, now=AFTER_ANY_PAUSE)
     portal.course.hand_in("bob")
     with portal.course.sessions.begin() as session:
-        (queue,) = look(session, near_redis, now).queues
+        (queue,) = read_fleet(session, near_redis, now).queues
         assert (queue.waiting, queue.sent, queue.running, queue.stuck) == (2, 1, 0, True)
         first = session.get_one(Step, 1)
         assert queue.oldest_seconds == (now - first.job.queued_at).total_seconds()
@@ -263,7 +263,7 @@ def test_what_was_sent_to_a_drained_worker_waits(portal: Portal, near_redis: str
     assert "no worker for this queue" in overview
     with portal.course.sessions.begin() as session:
         claimed(session, session.get_one(Step, 1), "host-1-a", now)
-        (queue,) = look(session, near_redis, now).queues
+        (queue,) = read_fleet(session, near_redis, now).queues
         assert (queue.waiting, queue.sent, queue.running) == (1, 0, 1)
 
 
@@ -291,7 +291,7 @@ def test_a_silent_worker_is_marked(portal: Portal, near_redis: str) -> None:
         RedisFleet(client).tell(at_work)
         client.zadd("tilelab:workers", {"host-1-a": time.time() - 60})
     with portal.course.sessions.begin() as session:
-        seen = look(session, near_redis, datetime.now(UTC))
+        seen = read_fleet(session, near_redis, datetime.now(UTC))
     assert [worker.silent for worker in seen.workers] == [True]
     assert [queue.takers for queue in seen.queues] == [0]
     page = client_of(portal, "boss", None, admin=True).page("/fleet")
@@ -300,4 +300,4 @@ def test_a_silent_worker_is_marked(portal: Portal, near_redis: str) -> None:
     assert "job 417" not in slots
     assert "busy" not in slots
     with pytest.raises(NoSuchWorker):
-        tell(near_redis, "nobody", Wanted.DRAIN)
+        send_order(near_redis, "nobody", Wanted.DRAIN)
