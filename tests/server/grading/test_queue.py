@@ -120,10 +120,10 @@ def test_counting_ends_somewhere(course, made, monkeypatch):
     monkeypatch.setattr(queue, "COUNTED", 2)
     workers(made, 1)
     jobs = [course.job(f"p{i}") for i in range(5)]
-    assert place(made, jobs[2]).text == "more than 2 are before it" or place(made, jobs[2]).position == 3
+    assert place(made, jobs[2]).text == "more than 2 ahead in the queue" or place(made, jobs[2]).position == 3
     found = place(made, jobs[4])
     assert (found.position, found.seconds) == (3, None)
-    assert found.text == "more than 2 are before it"
+    assert found.text == "more than 2 ahead in the queue"
 
 
 def test_steps_that_were_sent_together_have_places_of_their_own(course, made):
