@@ -1,1 +1,1 @@
-"""What students hand in, and how it is accepted."""
+"""Submissions: their limits, acceptance, progress and results."""

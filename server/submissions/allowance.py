@@ -1,4 +1,4 @@
-"""What one student may hand in for one assignment: asked by the page that tells of it, and by what accepts."""
+"""The limits of one student in one assignment: shown on pages, and enforced for each new submission."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NotAccepted, TooOften
 
 SUBMITS = Limit("submit", 60, timedelta(minutes=1))
-"""Of one person, on pages and by programs together, whatever becomes of them; other limits are far narrower."""
+"""All requests to submit by one person, from pages and programs. The other limits are far lower."""
 
 MOST_A_DAY = 1_000
-"""Submissions of one person that are kept of any 24 hours: each may hold a source of 64 KiB, and stays for good."""
+"""Stored submissions of one person in any 24 hours. Each may hold 64 KiB of source and is never deleted."""
 
 
 _HOUR = timedelta(hours=1)
@@ -33,12 +33,14 @@ _LOOK_AGAIN_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Somebody's limits at a moment, and how far they are used.
+    """A student's limits at a moment, and how far they are used.
 
-    attempts: for the ranking, extra ones included; None for any number. used: of them
-    next_at: before when no other is taken for the ranking; None where that is no matter
-    checks: in an hour; checked: in the last one; check_at: when the next is taken, where they are used up
-    under_way: submissions that are not graded yet
+    attempts: including extra attempts; None for any number
+    used: attempts used so far
+    next_at: when the next submission is possible; None if there is no minimum interval
+    checks: checks per hour; checked: checks in the last hour
+    check_at: when the next check is possible; None if some are left
+    under_way: submissions that aren't graded yet
     """
 
     deadlines: Deadlines
@@ -52,18 +54,18 @@ class Allowance:
 
     @property
     def left(self) -> int | None:
-        """Attempts that are left; None for any number."""
+        """Attempts left; None for any number."""
         return None if self.attempts is None else max(0, self.attempts - self.used)
 
     def refusal(self, mode: Mode, now: datetime, most_under_way: int | None) -> NotAccepted | None:
-        """Why nothing is taken now; None where it is. most_under_way: None for any number."""
+        """Why a submission or check isn't possible now; None if it is. most_under_way: None for any number."""
         if self.deadlines.closed(now):
             return Closed(
                 "This assignment closed at {at}. If something kept you from submitting, ask your course staff.",
                 self.deadlines.closes_at,
             )
         full = most_under_way is not None and self.under_way >= most_under_way
-        # a refusal names the other way of handing in only where that would be taken now
+        # A refusal suggests the other mode only if that mode is possible now.
         if mode is Mode.RANK:
             refused = self._rank(now, checking=not full and self._check(now) is None)
         else:
@@ -107,14 +109,14 @@ class Allowance:
 
 
 def allowance(session: Session, assignment: Assignment, person_id: int, now: datetime) -> Allowance:
-    """What somebody may hand in now."""
+    """Read a student's limits in an assignment."""
     return allowances(session, [assignment], person_id, now)[assignment.id]
 
 
 def allowances(
     session: Session, assignments: Sequence[Assignment], person_id: int, now: datetime
 ) -> Mapping[int, Allowance]:
-    """The same for several assignments, by their numbers, in as many queries as for one."""
+    """Read a student's limits in several assignments, by ID. Needs no more queries than one assignment."""
     numbers = [assignment.id for assignment in assignments]
     extensions = extensions_of(session, numbers, person_id)
     attempts = _attempts(session, numbers, person_id)
@@ -140,7 +142,7 @@ def allowances(
 
 
 def too_many_kept(session: Session, person_id: int, now: datetime, most: int) -> TooOften | None:
-    """Why nothing more is kept of one person now, for whatever assignment; None where it is."""
+    """The refusal if a person reached the daily number of stored submissions in all assignments; otherwise None."""
     query = select(func.count(), func.min(Submission.created_at)).where(
         Submission.person_id == person_id, Submission.created_at > now - _DAY
     )
@@ -156,7 +158,7 @@ def too_many_kept(session: Session, person_id: int, now: datetime, most: int) ->
 
 
 def extensions_of(session: Session, assignments: Iterable[int], person: int) -> Mapping[int, Extension]:
-    """What one person may beyond the others, by the numbers of the assignments."""
+    """One person's extensions, by the assignments' IDs."""
     query = select(Extension).where(Extension.assignment_id.in_(assignments), Extension.person_id == person)
     return {found.assignment_id: found for found in session.scalars(query)}
 
@@ -164,9 +166,9 @@ def extensions_of(session: Session, assignments: Iterable[int], person: int) -> 
 def _attempts(
     session: Session, assignments: Iterable[int], person: int
 ) -> Mapping[int, tuple[int, datetime | None]]:
-    """How many were used, and when the last one was that others have to wait for, by assignment.
+    """The used attempts by assignment, and the last submission that starts the minimum interval.
 
-    What was cancelled in time is no attempt; but who hands in and cancels has to wait as well.
+    A submission that was cancelled early doesn't use an attempt, but starts the interval too.
     """
     waited_for = or_(_costs(), _job(Job.state == JobState.CANCELLED))
     query = (
@@ -188,7 +190,7 @@ def _attempts(
 def _checks(
     session: Session, assignments: Iterable[int], person: int, now: datetime
 ) -> Mapping[int, list[datetime]]:
-    """When the checks of the last hour were, the last one first, by assignment."""
+    """The times of the checks in the last hour by assignment, the last one first."""
     query = (
         select(Submission.assignment_id, Submission.created_at)
         .where(
@@ -207,10 +209,10 @@ def _checks(
 
 
 def _costs() -> ColumnElement[bool]:
-    """Whether a submission uses up something: a fault of ours does not, nor what was cancelled before its turn.
+    """Whether a submission uses an attempt or a check.
 
-    Cancelled later it does, where its own student did so: a worker was at it, and what it found may have been seen. One
-    that was lost meanwhile left nothing, and its step waits as if nobody had begun it; so does what staff ended.
+    System errors don't, and submissions cancelled before a worker started them don't. If the student cancels later, it
+    does, because they may have seen findings. It doesn't if the worker was lost or course staff cancelled it.
     """
     begun = exists().where(Step.job_id == Job.id, Step.started_at.is_not(None))
     return _job(

@@ -1,4 +1,4 @@
-"""What the API says of a submission."""
+"""Submissions as the API returns them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _CHECK_STEPS = ("compile", "check")
 
 @dataclass(frozen=True, slots=True)
 class AcceptedAnswer:
-    """What a program gets for what it handed in.
+    """An accepted submission.
 
-    url: where to read what becomes of it
-    position: its place in the queue, 0 once it is at work, None where it is over, as one handed in again may be
+    url: where to read its progress and result
+    position: in the queue, 0 in progress; None if it is over, which a repeated request may find
     """
 
     id: str
@@ -41,11 +41,11 @@ class AcceptedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StepAnswer:
-    """A step as its owner sees it.
+    """A step of grading.
 
-    state: queued, sent, running, done, failed, cancelled, or not_run where the kernel did not come so far
-    seconds: that it took; None before its end
-    attempt: how often it was given to a worker
+    state: queued, sent, running, done, failed, cancelled, or not_run if an earlier step ended the grading
+    seconds: its duration; None before its end
+    attempt: how often it was sent to a worker
     """
 
     name: str
@@ -56,19 +56,19 @@ class StepAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionAnswer:
-    """A submission and what became of it.
+    """A submission with its progress and result.
 
-    Where it is graded again, `state`, `position`, `wait` and `steps` are about that; `verdict` and `result` stay what
-    they were until there is another.
+    During a regrade, `state`, `position`, `wait` and `steps` are about the regrade. `verdict` and `result` keep their
+    values until the new verdict.
 
     assignment: COURSE/ASSIGNMENT
-    device_class: what it is measured on; "" for nothing
-    state: queued, running, done or cancelled; verdict: None until there is a final one
-    position: its place in the queue, 1 for the next, 0 for one at work; None where it is over
-    wait: until its turn; None where it is over
-    steps: compile, check and, where it is measured, measure
-    result: the object that `tilelab grade --json` prints, as the version that graded it wrote it, its `seed` for staff
-        alone; None as `verdict`
+    device_class: the GPU that measures it; "" for none
+    state: queued, running, done or cancelled; verdict: None before the first verdict
+    position: in the queue, 1 for the next, 0 in progress; None if it is over
+    wait: the time until a worker starts it; None if it is over
+    steps: compile, check, and measure if a GPU measures it
+    result: the object that `tilelab grade --json` prints, in the format of the version that graded it; None without a
+        verdict. Its `seed` is for course staff only
     """
 
     id: str
@@ -84,9 +84,9 @@ class SubmissionAnswer:
 
 
 def step_answers(status: SubmissionStatus, report: Mapping[str, Any] | None) -> tuple[StepAnswer, ...]:
-    """All steps of a job, also those that are still to come.
+    """All steps of a job, including future ones.
 
-    A worker compiles and checks in one step; the report tells how long each took.
+    A worker compiles and checks in one step; the report has the duration of each.
     """
     seconds = (report or {}).get("seconds", {})
     check = status.step(StepKind.CHECK)
@@ -114,7 +114,7 @@ def _measure(step: StepStatus | None, *, over: bool) -> StepAnswer:
 def read_submission(
     session: Session, person_id: int, public_id: str, now: datetime
 ) -> SubmissionAnswer | None:
-    """The submission as its owner or the staff of its course may see it; None for anyone else."""
+    """Read a submission for its owner or course staff; None for anyone else."""
     submission = visible_submission(session, person_id, public_id)
     if submission is None:
         return None
@@ -137,7 +137,7 @@ def read_submission(
 
 
 def _report(session: Session, job: int | None, *, sees_seed: bool) -> Mapping[str, Any] | None:
-    """The report as it was written. From the seed all numbers of the judge can be made again: it is for staff."""
+    """The report as recorded. The seed reproduces all secret inputs, so only course staff see it."""
     packed = session.scalar(select(Result.report).where(Result.job_id == job))
     if packed is None:
         return None

@@ -1,4 +1,4 @@
-"""Handing in and looking up, for programs."""
+"""The API of submissions: submit, list, read, follow and cancel."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ logger = logging.getLogger(__name__)
 _REFUSALS: dict[type[NotAccepted], tuple[int, str, str]] = {
     NoSuchAssignment: (
         404, "There is no such assignment",
-        " It has another name, or you are not in its course. `assignment` is COURSE/ASSIGNMENT, such as demo/tiled.",
+        " Check `assignment`: it is COURSE/ASSIGNMENT, such as demo/tiled. You may not be in its course.",
     ),
-    NotOpen: (403, "The course is over", ""),
+    NotOpen: (403, "The course is archived", ""),
     Closed: (403, "The assignment is closed", ""),
-    NoAttemptsLeft: (403, "No attempts are left", ""),
+    NoAttemptsLeft: (403, "No attempts left", ""),
     TooOften: (429, "Too often", ""),
     DiskFull: (503, "The server is out of disk space", ""),
     IdempotencyConflict: (
-        409, "The Idempotency-Key was used for something else",
-        " Send a new key with a new submission, and the old one only with the very same request.",
+        409, "The Idempotency-Key was used before",
+        " Use a new key for each submission. Repeat a key only with exactly the same request.",
     ),
 }  # fmt: skip
-_NONE = {404: "There is no such submission, or none that you may see."}
-_INVALID = (422, "A field has a value that it cannot have", "")
+_NONE = {404: "There is no such submission, or you may not see it."}
+_INVALID = (422, "A field has an invalid value", "")
 
 
 @submissions.post("/submissions")
@@ -77,25 +77,25 @@ _INVALID = (422, "A field has a value that it cannot have", "")
     sends=(
         Header(
             "Idempotency-Key",
-            "New for every submission. A request that is sent again with the same key is one submission.",
+            "New for each submission. A repeated request with the same key is one submission.",
             Annotated[str, Text(KEY)],
         ),
     ),
-    gives=(Header("Location", "Where to read what becomes of it.", required=True),),
+    gives=(Header("Location", "Where to read the progress and the result.", required=True),),
     refuses={
-        400: "The body is no JSON, or the Idempotency-Key cannot be used.",
-        403: "The assignment is closed or its course over, or no attempts are left.",
-        404: "There is no such assignment, or none that you may see.",
-        409: "The Idempotency-Key was used for something else.",
-        413: "The source has more than 64 KiB, or the request more than 256.",
-        415: "The body is of another type than JSON.",
-        422: "A field has a value that it cannot have.",
-        503: "The database is away or its disk full; nothing was stored. Send the same request again after "
+        400: "The body isn't valid JSON, or the Idempotency-Key is invalid.",
+        403: "The assignment is closed, its course is archived, or no attempts are left.",
+        404: "There is no such assignment, or you may not see it.",
+        409: "The Idempotency-Key was used for a different request.",
+        413: "The source has more than 64 KiB, or the request more than 256 KiB.",
+        415: "The body's type isn't JSON.",
+        422: "A field has an invalid value.",
+        503: "The database is unavailable or its disk is full; nothing was stored. Send the same request again after "
         "`Retry-After`.",
     },
 )
 def hand_in() -> tuple[Response, int, dict[str, str]]:
-    """Hand in a source: once this is answered, it is graded whatever happens."""
+    """Submit or check a source. Once this is answered, it is graded whatever happens."""
     person = person_asking().id
     _refuse_other_types()
     asked = read_new_submission(request.get_data(), request.headers.get("Idempotency-Key"))
@@ -120,19 +120,19 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     query=OwnQuery,
     refuses={
         404: "There is no such assignment, or no such submission of yours.",
-        422: "A parameter has a value that it cannot have.",
+        422: "A parameter has an invalid value.",
     },
 )
 def own() -> Response:
-    """Your submissions in the courses that you are in, the latest first, page by page."""
+    """List your submissions in your courses, the latest first, page by page."""
     person = person_asking().id
     asked = read_query(OwnQuery)
     with site().readers.begin() as session:
         found = own_submissions(session, person, asked)
     if found is None:
         raise Refused(
-            404, "not_found", "There is nothing of that name",
-            "`assignment` names none in your courses, or `before` no submission of yours.",
+            404, "not_found", "Assignment or submission not found",
+            "`assignment` must be in your courses. `before` must be one of your submissions.",
         )  # fmt: skip
     lines, more = found
     further = url_for(".own", **_given(asked), before=lines[-1].id) if more else None
@@ -142,7 +142,7 @@ def own() -> Response:
 @submissions.get("/submissions/<public_id>")
 @operation(SubmissionAnswer, path={"public_id": PUBLIC_ID}, refuses=_NONE)
 def look_up(public_id: str) -> Response:
-    """What became of a submission: for its owner, and for the staff of its course."""
+    """Read a submission, as its owner or course staff."""
     person = person_asking().id
     with site().readers.begin() as session:
         answer = read_submission(session, person, public_id, datetime.now(UTC))
@@ -159,12 +159,12 @@ def look_up(public_id: str) -> Response:
     path={"public_id": PUBLIC_ID},
     refuses={
         **_NONE,
-        429: "You watch too many submissions at once: ask for the submission itself after `Retry-After`.",
-        503: "No further stream is given now: ask for the submission itself after `Retry-After`.",
+        429: "You follow too many submissions at once. Read the submission itself after `Retry-After`.",
+        503: "The server has no free stream. Read the submission itself after `Retry-After`.",
     },
 )
 def events(public_id: str) -> Response:
-    """What happens to a submission, told while it happens: for its owner, and for the staff of its course."""
+    """Follow the progress of a submission live, as its owner or course staff."""
     person = person_asking().id
     with site().readers.begin() as session:
         found = watched(session, person, public_id, datetime.now(UTC))
@@ -178,7 +178,7 @@ def events(public_id: str) -> Response:
 @submissions.get("/submissions/<public_id>/source")
 @operation(str, media_type="text/plain", path={"public_id": PUBLIC_ID}, refuses=_NONE)
 def source(public_id: str) -> Response:
-    """The source as it was handed in: for its owner, and for the staff of its course."""
+    """Get the submitted source unchanged, as its owner or course staff."""
     person = person_asking().id
     with site().readers.begin() as session:
         found = visible_submission(session, person, public_id)
@@ -193,13 +193,13 @@ def source(public_id: str) -> Response:
     SubmissionAnswer,
     path={"public_id": PUBLIC_ID},
     refuses={
-        403: "It is someone else's: staff end the grading of others elsewhere.",
+        403: "It is someone else's submission. Course staff cancel it on its page or with `tilelab admin`.",
         **_NONE,
-        409: "It is over, or staff have it graded again.",
+        409: "It is over, or course staff are regrading it.",
     },
 )
 def stop(public_id: str) -> Response:
-    """Take a submission of yours back, as long as it is not graded."""
+    """Cancel a submission of yours that isn't graded yet."""
     person = person_asking()
     with site().sessions.begin() as session:
         found = visible_submission(session, person.id, public_id)
@@ -208,20 +208,22 @@ def stop(public_id: str) -> Response:
         if found.person_id != person.id:
             raise Refused(
                 403, "not_yours", "This is someone else's submission",
-                "Staff end the grading of others on the page of the submission, or with `tilelab admin jobs cancel`.",
+                "Course staff cancel it on its page, or with `tilelab admin jobs cancel`.",
             )  # fmt: skip
         try:
             tickets = take_back(session, found, person)
         except NotPossible as error:
             raise Refused(
-                409, "over", "It cannot be stopped", f"{error} Read it to see how it stands."
+                409,
+                "over",
+                "The submission can't be cancelled",
+                f"{error} Read the submission for its state.",
             ) from error
     revoke(site().settings.redis_url, tickets)
     return look_up(public_id)
 
 
 def _token_of(token: str, session: Session) -> int | None:
-    """Whose token it is, as long as it is good."""
     found = find_by_token(session, token)
     return None if found is None else found.id
 
@@ -229,27 +231,27 @@ def _token_of(token: str, session: Session) -> int | None:
 def _no_submission() -> Refused:
     return Refused(
         404, "no_such_submission", "There is no such submission",
-        "There is none of that id, or it is someone else's. The answer to handing in holds its address.",
+        "Check the ID: the answer to your submission has its URL. You may not see submissions of others.",
     )  # fmt: skip
 
 
 def _given(asked: OwnQuery) -> dict[str, Any]:
-    """What a page after this one is asked for with, beside where it begins."""
+    """The parameters of the next page, without its start."""
     given = {"assignment": asked.assignment, "limit": asked.limit}
     return {name: value for name, value in given.items() if value is not None}
 
 
 def _refuse_other_types() -> None:
-    """A form of a foreign page can send text, but no JSON."""
+    """Refuse anything but JSON, because a form on a foreign page can send text but not JSON."""
     if request.mimetype != "application/json":
         raise Refused(
-            415, "wrong_media_type", "The body has another type",
+            415, "wrong_media_type", "The body's type isn't JSON",
             "Send JSON, with the header `Content-Type: application/json`.",
         )  # fmt: skip
 
 
 def _assignment(session: Session, asked: NewSubmission) -> int:
-    """Which is meant; whether this person may hand in for it is seen when it is accepted."""
+    """The ID of the named assignment. Whether the person may submit to it is decided on acceptance."""
     found = find_assignment(session, asked.assignment)
     if found is None:
         raise _refusal(NoSuchAssignment("There is no such assignment in your courses."))

@@ -1,4 +1,4 @@
-"""Jobs that are ended or made once more: a student takes one back; staff cancel and regrade one or all."""
+"""Cancel, retry and regrade: students cancel their own submissions, course staff any of the course."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ASK_SECONDS = 1.0
 
 
 class NotPossible(ValueError):
-    """The job is not in a state for that; the text says in which it is."""
+    """The job's state doesn't allow this; the text names the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +48,24 @@ class _Graded:
 
 
 def retry(session: Session, number: int, actor: Person | None, now: datetime | None = None) -> Job:
-    """Grade the same once more, as a new job with attempts of its own: the old one stays as it ended.
+    """Grade the same source again as a new job. The old job stays unchanged.
 
-    It is judged by the exercise as the assignment has it now: workers take nothing that another judge set.
-    One that ended in a fault of our own, or was cancelled, keeps its place before others; any other is a regrade.
-    raise (NotPossible): where it is not over, or a later job of the same submission is there
+    The new job uses the assignment's current version of the exercise: workers refuse an exercise of another judge's
+    version. After a system error or a cancellation it keeps its priority; otherwise it counts as a regrade.
+
+    raise (NotPossible): the job isn't over, or the submission has a later job
     """
     moment = now or datetime.now(UTC)
     old = locked_job(session, number)
     if old.state not in _OVER:
-        raise NotPossible(f"Job {old.id} is {old.state.value}: it can be retried once it is over.")
+        raise NotPossible(f"Job {old.id} is {old.state.value}. You can retry it once it is over.")
     if old.submission_id is not None:
         latest = session.scalar(select(func.max(Job.id)).where(Job.submission_id == old.submission_id))
         if latest != old.id:
-            raise NotPossible(f"Job {latest} grades the same submission, later: retry that one.")
+            raise NotPossible(f"Job {latest} is a later job of the same submission. Retry that one.")
     failed = old.verdict is Verdict.SYSTEM_ERROR or old.state is JobState.CANCELLED
     assignment = _assignment_of(session, old)
-    if assignment is not None:  # as it is once nobody is bringing its exercise up to date
+    if assignment is not None:  # waits for a running update of its exercise
         session.refresh(assignment, with_for_update={"read": True, "of": Assignment})
     work = Work(
         kind=JobKind.REGRADE if old.submission_id is not None else JobKind.EXPERIMENT,
@@ -94,18 +95,17 @@ def regrade(
     only: Collection[int] | None = None,
     by: str = "",
 ) -> list[int]:
-    """Grade submissions to an assignment again, as the assignment is now; returns the numbers of the new jobs.
+    """Grade submissions to an assignment again with its current settings. Returns the IDs of the new jobs.
 
-    Left out is what waits to be graded in just this way. What is noted names the first and the last of the new jobs:
-    those of kind "regrade" between them, for this assignment, are what was asked for here. Two that are asked for at
-    once come one after the other, so that their numbers do not mingle, and the second finds what the first one queued.
+    Submissions that already wait for such a grading are left out. The audit entry names the first and the last new job.
+    The assignment's regrades between them belong to this request: a lock on the course keeps two requests apart.
 
-    only: the numbers of the submissions; None for all
-    by: what chose them, in words; "" where that is the assignment alone
+    only: the IDs of the submissions; None for all
+    by: the filter that chose them, in words; "" for none
     """
     moment = now or datetime.now(UTC)
     hold_course(session, assignment.course_id)
-    session.refresh(assignment)  # whoever held the course may have changed it
+    session.refresh(assignment)  # it may have changed while this waited for the lock
     turns = QueueOrder(session, CPU_QUEUE, Priority.REGRADE)
     found = _to_grade(session, assignment, only)
     turns.know({one.person for one in found})
@@ -138,24 +138,25 @@ def _again(assignment: Assignment, graded: _Graded) -> Work:
 def cancel(
     session: Session, number: int, actor: Person | None, now: datetime | None = None, *, noted: bool = True
 ) -> list[Ticket]:
-    """End a job without a verdict; returns the tickets to revoke once that is committed.
+    """End a job without a verdict. Returns the tickets to revoke after the commit.
 
-    Whose it is pays for what a worker had begun. Where anybody else ends it, it is as if nobody had begun: what staff
-    decide costs no student an attempt. The attempts keep when they were.
+    If its owner cancels a started job, it uses an attempt. If someone else does, it doesn't: the steps count as never
+    started. The rows of their attempts keep their times.
 
-    actor: None for the system, or someone at the command line
-    noted: whether to write it down; not for who ends many at once, and writes that down
-    raise (NotPossible): where it is over
+    actor: None for the system, or an operator at the command line
+    noted: whether to write an audit entry; false if the caller writes one entry for many jobs
+
+    raise (NotPossible): the job is over
     """
     moment = now or datetime.now(UTC)
-    # Whoever records the check holds this row: after that, a measure step that it queued can be seen.
+    # The recorder locks this row too. After the lock, a measure step that it queued is visible.
     locked_step(session, number, StepKind.CHECK)
     open_states = in_state(StepState.QUEUED, StepState.SENT, StepState.RUNNING)
     query = select(Step).where(Step.job_id == number, open_states).order_by(Step.id).with_for_update()
     steps = session.scalars(query.execution_options(populate_existing=True)).all()
     job = locked_job(session, number)
     if job.state in _OVER:
-        raise NotPossible(f"Job {job.id} is {job.state.value}: there is nothing to cancel.")
+        raise NotPossible(f"Job {job.id} is {job.state.value}. There is nothing to cancel.")
     tickets = [cancelled(session, step, moment) for step in steps]
     job.state = JobState.CANCELLED
     job.ended_at = moment
@@ -179,7 +180,7 @@ def _assignment_of(session: Session, job: Job) -> Assignment | None:
 
 
 def _to_grade(session: Session, assignment: Assignment, only: Collection[int] | None) -> list[_Graded]:
-    """The submissions in question, as they came; no more of each than is needed, as they may be all of a course."""
+    """The submissions in order of time, only with the needed columns: they may be all of a course."""
     if only is None:
         found = _graded(session, assignment, Submission.assignment_id == assignment.id)
     else:
@@ -206,24 +207,24 @@ def _graded(session: Session, assignment: Assignment, which: ColumnElement[bool]
 
 
 def take_back(session: Session, submission: Submission, person: Person) -> list[Ticket]:
-    """End its grading; returns the tickets to revoke once that is committed.
+    """Cancel a submission as its owner. Returns the tickets to revoke after the commit.
 
-    raise (NotPossible): where it is over, or is graded again, which is for staff to end
+    raise (NotPossible): it is over, or course staff are regrading it
     """
     job = latest_job(session, submission.id)
     if job.kind is not JobKind.SUBMISSION:
-        raise NotPossible("It was graded, and staff had it graded again: only they can end that.")
+        raise NotPossible("Course staff are regrading it. Only they can cancel that.")
     try:
         return cancel(session, job.id, person)
     except NotPossible as error:
-        before = "It was stopped before" if job.state is JobState.CANCELLED else "It is graded already"
-        raise NotPossible(f"{before}: there is nothing to stop.") from error
+        state = "cancelled" if job.state is JobState.CANCELLED else "graded"
+        raise NotPossible(f"It is already {state}. There is nothing to cancel.") from error
 
 
 def revoke(redis_url: str, tickets: Sequence[Ticket]) -> None:
-    """Let workers hear at once that nobody wants these any more. It never fails.
+    """Tell workers at once that these tickets are cancelled. Never fails.
 
-    One who does not hear works in vain: the database takes no result of them any more.
+    A worker that misses this only wastes its time: the database refuses results of these tickets.
     """
     if not tickets:
         return

@@ -1,6 +1,6 @@
-"""Which of somebody's submissions counts, and what it is worth.
+"""The submission that counts for a student, and its points.
 
-Pure: it is given what was handed in, and reads and writes nothing. Pages, the gradebook and the export all ask here.
+These functions are pure: they get entries, and read and write nothing. Pages, the gradebook and the export use them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A submission as far as it may count.
+    """A submission with the data that decides whether it counts.
 
-    chosen_at: when its owner last said that this one counts
-    verdict: None while there is none
-    score: by the exercise's metric, turned so that more is better; None where nothing was measured, it is not
-        believed, or another kind of device measured it than the assignment asks for
-    cancelled: whether it was called off before there was a verdict
-    gflops, gbps, ms_median, ms_low, ms_high: of the measurement, the last two the 95 % interval of the median
-    remark: what is to be said against the measurement, in words; "" for nothing, or where nothing was measured
+    chosen_at: when its owner last chose that this one counts
+    verdict: None before the first verdict
+    cancelled: whether it was cancelled before a verdict
+    score: by the exercise's metric, higher is better; None without a ranked measurement on the assignment's device
+    gflops, gbps, ms_median, ms_low, ms_high: the measurement; the last two are the 95 % interval of the median
+    remark: a sentence why the measurement isn't ranked; "" if it is, or if nothing was measured
     """
 
     submission_id: int
@@ -46,7 +45,7 @@ class Entry:
 
     @property
     def judged(self) -> bool:
-        """Whether it says something about the kernel; a fault of ours does not."""
+        """Whether there is a verdict about the kernel; a system error isn't one."""
         return self.verdict is not None and self.verdict is not Verdict.SYSTEM_ERROR
 
     @property
@@ -59,13 +58,13 @@ class Entry:
 
     @property
     def worth_choosing(self) -> bool:
-        """Whether its owner may say that it counts; a check never does, and a failed one is worth no points."""
+        """Whether its owner may choose it: checks never count, and failed submissions have no points."""
         return self.mode is Mode.RANK and self.accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Until when somebody may hand in: in time, and at all. None: there is no such moment."""
+    """A student's deadline and closing time; None for no limit."""
 
     due_at: datetime | None
     closes_at: datetime | None
@@ -76,7 +75,7 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What counts for somebody. points: after what was lost for days late; late_days: days begun."""
+    """The entry that counts. points: after the late penalty; late_days: a started day counts in full."""
 
     entry: Entry
     points: float
@@ -84,9 +83,9 @@ class Counted:
 
 
 def due_for(assignment: Assignment, extension: Extension | None) -> Deadlines:
-    """The deadlines of one person. Nobody is shut out before their own day is due.
+    """The deadlines of one person. An assignment never closes before the person's own deadline.
 
-    An extension takes nothing away: where everybody has longer by now, so has who was granted it.
+    An extension takes nothing away: if the common deadline is later by now, it applies.
     """
     due_at, closes_at = assignment.due_at, assignment.closes_at
     if extension is not None:
@@ -96,37 +95,37 @@ def due_for(assignment: Assignment, extension: Extension | None) -> Deadlines:
     return Deadlines(due_at, closes_at)
 
 
-def _later(everybodys: datetime | None, own: datetime | None) -> datetime | None:
-    """own: None for everybody's; everybodys: None where there is no such moment, which no other comes after."""
-    return everybodys if everybodys is None or own is None else max(everybodys, own)
+def _later(common: datetime | None, own: datetime | None) -> datetime | None:
+    """common: None for no limit, which no extension can move; own: None for no extension."""
+    return common if common is None or own is None else max(common, own)
 
 
 def attempts_for(assignment: Assignment, extension: Extension | None) -> int | None:
-    """How many submissions for the ranking one person has; None for any number."""
+    """The number of attempts that one person has; None for any number."""
     if assignment.attempts is None:
         return None
     return assignment.attempts + (extension.extra_attempts if extension else 0)
 
 
 def late_days(created_at: datetime, deadlines: Deadlines) -> int:
-    """How many days were begun after the deadline when it was handed in; how long it was queued plays no part."""
+    """The days started since the deadline at the time of submission; time in the queue doesn't count."""
     if deadlines.due_at is None or created_at <= deadlines.due_at:
         return 0
     return -(-(created_at - deadlines.due_at) // _DAY)
 
 
 def points_for(assignment: Assignment, days: int, *, accepted: bool) -> float:
-    """What a submission is worth that was so many days late."""
+    """The points of a submission that is `days` late."""
     if not accepted:
         return 0.0
     return max(0.0, assignment.points * (1 - assignment.late_percent_per_day * days / 100))
 
 
 def counted(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry]) -> Counted | None:
-    """What counts of all that one person handed in; None where nothing does yet.
+    """Choose the entry that counts for a person; None if none does yet.
 
-    Where the last one counts, one without a verdict is passed over until it has one. Where the chosen one counts and
-    none was chosen, the best does.
+    If the last one counts, entries without a verdict are ignored. If the chosen one counts and none is chosen, the best
+    counts.
     """
     found = _that_may(assignment, deadlines, entries)
     if not found:
@@ -140,7 +139,7 @@ def counted(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entr
 
 
 def best(assignment: Assignment, deadlines: Deadlines, entries: Iterable[Entry]) -> Counted | None:
-    """The best of all that one person handed in, whichever of them counts; None where nothing may count yet."""
+    """The best of a person's entries, whichever of them counts; None if none has a verdict yet."""
     return max(_that_may(assignment, deadlines, entries), key=_worth, default=None)
 
 
@@ -158,7 +157,7 @@ def _counted(assignment: Assignment, deadlines: Deadlines, entry: Entry) -> Coun
 
 
 def _worth(one: Counted) -> tuple[bool, float, float, float, int]:
-    """A right kernel before a wrong one, then more points, a better score, and the earlier; of wrong ones the last."""
+    """Accepted first, then more points, a better score, and the earlier. Among failed ones, the last."""
     entry = one.entry
     moment, number = entry.created_at.timestamp(), entry.submission_id
     if not entry.accepted:

@@ -1,4 +1,4 @@
-"""What people handed in for an assignment, as far as it may count."""
+"""Read submissions as entries, from which the points are computed."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _NOT_RELIED_ON = "This measurement cannot be relied on."
 
 
 def entries_of(session: Session, assignment: Assignment, person_id: int) -> Sequence[Entry]:
-    """What one person handed in, the first one first."""
+    """One person's submissions to an assignment, the first one first."""
     return own_entries(session, [assignment], person_id).get(assignment.id, ())
 
 
 def own_entries(
     session: Session, assignments: Iterable[Assignment], person_id: int
 ) -> Mapping[int, Sequence[Entry]]:
-    """What one person handed in for each of these assignments, by its number, the first one first.
+    """One person's submissions to each of these assignments, by the assignment's ID, the first one first.
 
-    What a system error ended is as far as its last job is: its retry may wait.
+    After a system error, the last job decides the state, because a retry may be queued.
     """
     ways = {each.id: (metric_of(each.exercise), each.device_class) for each in assignments}
     query = (
@@ -58,11 +58,11 @@ def own_entries(
 def ranked_entries(
     session: Session, assignment: Assignment, people: Select[int]
 ) -> Iterator[tuple[int, list[Entry]]]:
-    """What may count of each of these people, one after the other, whichever of them the assignment counts.
+    """For each of these people, the submissions that may count under any rule of the assignment.
 
-    Of somebody's many attempts these are few: each right kernel that measured better than all before it, as points only
-    fall with time; what was chosen; and the last right and the last wrong one. They come in pieces: a course's attempts
-    may be more than should lie in memory at once.
+    These are each accepted kernel that measured better than all before it, since points only fall with time. Chosen
+    ones, the last accepted one and the last failed one are included too. Rows are read in pieces, because a course's
+    attempts may not fit into memory.
     """
     metric = metric_of(assignment.exercise)
     right = Job.verdict == Verdict.ACCEPTED
@@ -99,7 +99,6 @@ def ranked_entries(
 
 
 def _score(metric: Metric) -> ColumnElement[Any]:
-    """As `score_of`, for the database."""
     columns: Mapping[Metric, ColumnElement[Any]] = {
         Metric.GFLOPS: Result.gflops.expression,
         Metric.GBPS: Result.gbps.expression,
@@ -117,7 +116,7 @@ _COLUMNS: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...] = (
 
 
 def _entry(row: Row[*tuple[Any, ...]], metric: Metric, device_class: str) -> Entry:
-    """device_class: what the assignment measures on; a speed on another is no better and no worse."""
+    """device_class: the assignment's own; speeds on other devices aren't comparable."""
     comparable = row.ranked and row.device_class == device_class
     return Entry(
         submission_id=row.id,
@@ -140,4 +139,4 @@ def _entry(row: Row[*tuple[Any, ...]], metric: Metric, device_class: str) -> Ent
 def _remark(row: Row[*tuple[Any, ...]]) -> str:
     if not row.ranked:
         return row.not_ranked or _NOT_RELIED_ON
-    return f"Measured on {row.device_class.upper()}: accepted, ranked only there."
+    return f"Measured on {row.device_class.upper()}: accepted, but ranked only on that device's leaderboard."

@@ -1,4 +1,4 @@
-"""Submissions and the sources in them."""
+"""The table of submissions."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from server.grading.models import Job, Source
 
 
 class Mode(StrEnum):
-    """What a submission is for: checked only, or for the ranking too."""
+    """A free check, or a submission that counts."""
 
     CHECK = "check"
     RANK = "rank"
 
 
 class Submission(Base):
-    """One source by one person for one assignment.
+    """One source by one person for one assignment, submitted or checked.
 
-    public_id: its name in addresses, which tells nothing about how many there are
-    device_class: what it is to be measured on; "" for nothing
-    idempotency_key: what a client may send along so that a request made twice is one submission
-    chosen_at: when its owner last said that this one counts
-    request_digest: SHA-256 of what was asked with that key, so that another request with it is refused
-    judged_job_id: the job that its verdict is from, see server.submissions.verdicts; None before there is one
+    public_id: its ID in addresses; random, so it doesn't reveal how many there are
+    device_class: the GPU that measures it; "" for none
+    idempotency_key: from the client; a repeated request with the same key is one submission
+    request_digest: SHA-256 of the request with that key; a different request with it is refused
+    chosen_at: when its owner last chose that this one counts
+    judged_job_id: the job that gave the verdict, see server.submissions.verdicts; None before the first verdict
     """
 
     __tablename__ = "submissions"
@@ -51,7 +51,7 @@ class Submission(Base):
     request_digest: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime]
     chosen_at: Mapped[datetime | None]
-    # Jobs name their submission, too: the key is looked at once a transaction ends, and left out of the tables' order.
+    # Jobs refer to submissions too. So this key is checked at commit, and ignored when tables are sorted for creation.
     judged_job_id: Mapped[int | None] = mapped_column(
         ForeignKey("jobs.id", use_alter=True, deferrable=True, initially="DEFERRED")
     )

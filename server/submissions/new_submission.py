@@ -1,6 +1,6 @@
-"""A submission on its way in, by page or program: the same moment, limits and refusals for both.
+"""New submissions from pages and programs, with the same limits and refusals for both.
 
-A program sends an object of JSON that may hold anything; server.submissions.assignment.form reads the form.
+A program sends a JSON object, which this module reads. server.submissions.assignment.form reads the page's form.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _DEEPEST = "it is nested too deeply"
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRequest:
-    """What is handed in.
+    """A new submission.
 
     assignment: COURSE/ASSIGNMENT, such as demo/tiled
     source: the text of one .cu file, at most 64 KiB in UTF-8
-    mode: rank, or check for one that is not measured
-    device_class: what to measure on, where it is not to be the assignment's own; not with mode check
+    mode: rank for a submission, check for a free check, which isn't measured
+    device_class: the GPU to measure on, if not the assignment's own; not with mode check
     """
 
     assignment: Annotated[str, Text(ASSIGNMENT)]
@@ -62,11 +62,11 @@ _FIELDS = tuple(field.name for field in fields(SubmissionRequest))
 
 @dataclass(frozen=True, slots=True)
 class NewSubmission:
-    """What was handed in, of the right types and within bounds; whether it may be is another question.
+    """A submission with valid types and sizes. Whether the person may submit it is decided later.
 
     assignment: COURSE/ASSIGNMENT
     device_class: None for the assignment's own
-    key: of the request, so that one made twice is one submission
+    key: the idempotency key; a repeated request with the same key is one submission
     """
 
     assignment: str
@@ -77,10 +77,10 @@ class NewSubmission:
 
 
 def submit(handed_in: HandedIn) -> Accepted:
-    """Take what the present request hands in, as of when all of it was here.
+    """Accept the submission of the present request, dated by the arrival of its last byte.
 
-    raise (limits.TooOften): where this person sends requests too fast
-    raise (NotAccepted): as `accept` does, and where the disk is full
+    raise (limits.TooOften): this person sends requests too fast
+    raise (NotAccepted): as `accept`, or the disk is full
     """
     _refuse_if_full(handed_in)
     limits.count(site().sessions, allowance.SUBMITS, f"person {handed_in.person}")
@@ -94,18 +94,18 @@ def submit(handed_in: HandedIn) -> Accepted:
 
 
 def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
-    """What the body asks for; raises Refused, naming the field."""
+    """Read a submission from a request's body; raises Refused, naming the field."""
     asked = _object(body)
     unknown = sorted(set(asked) - set(_FIELDS))
     if unknown:
-        raise _invalid(f"`{_short(unknown[0])}` is no field; there are {', '.join(_FIELDS)}.")
+        raise _invalid(f"`{_short(unknown[0])}` isn't a field. The fields are {', '.join(_FIELDS)}.")
     return NewSubmission(_assignment(asked), _source(asked), _mode(asked), _device_class(asked), _key(key))
 
 
 def _refuse_if_full(handed_in: HandedIn) -> None:
-    """Raise DiskFull while there is only room left for what was accepted already, which may be this one, sent again.
+    """Raise DiskFull while the remaining space is reserved for accepted submissions.
 
-    Comes before anything is written.
+    Runs before anything is written. A repeated request passes, because its submission is stored already.
     """
     here = site()
     if not is_nearly_full(here.engine, here.settings.free_mb):
@@ -114,7 +114,7 @@ def _refuse_if_full(handed_in: HandedIn) -> None:
         again = find_earlier(session, handed_in) is not None
     if not again:
         raise DiskFull(
-            "The server has almost no disk space left, so nothing was stored. Tell your course's staff, and submit "
+            "The server has almost no disk space left, so nothing was stored. Tell your course staff, and submit "
             "again later."
         )
 
@@ -125,29 +125,29 @@ def _object(body: bytes) -> Mapping[str, Any]:
     except RecursionError:
         raise _unreadable(_DEEPEST) from None
     except UnicodeDecodeError as error:
-        raise _unreadable(f"byte {error.start} is no UTF-8") from None
+        raise _unreadable(f"byte {error.start} isn't UTF-8") from None
     except ValueError as error:
         raise _unreadable(str(error)) from None
     if not isinstance(asked, dict):
-        raise _unreadable("an object is needed")
+        raise _unreadable("it isn't an object")
     return asked
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} isn't a JSON number")
 
 
 def _whole(digits: str) -> int:
-    """Python reads no number of thousands of digits, and says so in words of its own."""
+    """Python refuses numbers of thousands of digits, with a message about Python."""
     if len(digits) > _MOST_DIGITS:
-        raise ValueError(f"a number has {len(digits):,} digits, and at most {_MOST_DIGITS} are read")
+        raise ValueError(f"a number has {len(digits):,} digits; the limit is {_MOST_DIGITS}")
     return int(digits)
 
 
 def _assignment(asked: Mapping[str, Any]) -> str:
     text = asked.get("assignment")
     if not isinstance(text, str) or not _ASSIGNMENT.fullmatch(text):
-        raise _invalid('`assignment` names course and assignment, such as "demo/tiled".')
+        raise _invalid('`assignment` must be COURSE/ASSIGNMENT, such as "demo/tiled".')
     return text
 
 
@@ -157,14 +157,14 @@ def _source(asked: Mapping[str, Any]) -> SubmittedSource:
         return read_source(text if isinstance(text, str) else "")
     except UnicodeEncodeError as error:
         raise _invalid(
-            f"`source` has half a character at place {error.start}, which no file can hold."
+            f"`source` has half a character (a lone surrogate) at position {error.start}. No file can hold it."
         ) from None
     except UnusableSource as error:
         if not error.size:
-            raise _invalid("`source` is the text of one .cu file, and not empty.") from None
+            raise _invalid("`source` must be the text of one .cu file, not empty.") from None
         raise Refused(
             413, "too_large", "The source is too large",
-            f"`source` has {error.size:,} bytes; hand in at most {SOURCE_BYTES:,}.",
+            f"`source` has {error.size:,} bytes; the limit is {SOURCE_BYTES:,}.",
         ) from None  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def _mode(asked: Mapping[str, Any]) -> Mode:
     try:
         return Mode(asked.get("mode", Mode.RANK))
     except (ValueError, TypeError):
-        raise _invalid('`mode` is "check" or "rank".') from None
+        raise _invalid('`mode` must be "check" or "rank".') from None
 
 
 def _device_class(asked: Mapping[str, Any]) -> str | None:
@@ -181,7 +181,7 @@ def _device_class(asked: Mapping[str, Any]) -> str | None:
         return None
     if not isinstance(text, str) or not is_device_class(text):
         raise _invalid(
-            '`device_class` is a kind of GPU, such as "h200"; leave it out for the assignment\'s own.'
+            '`device_class` must be a kind of GPU, such as "h200". Leave it out for the assignment\'s own.'
         )
     return text
 
@@ -189,8 +189,8 @@ def _device_class(asked: Mapping[str, Any]) -> str | None:
 def _key(key: str | None) -> str | None:
     if key is not None and not _KEY.fullmatch(key):
         raise Refused(
-            400, "bad_key", "The Idempotency-Key cannot be used",
-            "It is 1 to 200 visible characters of ASCII, new for every submission.",
+            400, "bad_key", "Invalid Idempotency-Key",
+            "It must be 1 to 200 visible ASCII characters, new for each submission.",
         )  # fmt: skip
     return key
 
@@ -200,10 +200,8 @@ def _short(text: str) -> str:
 
 
 def _unreadable(reason: str) -> Refused:
-    return Refused(
-        400, "no_json", "The body is no JSON that can be read", f"{reason}. Send one object of JSON in UTF-8."
-    )
+    return Refused(400, "no_json", "The body isn't valid JSON", f"{reason}. Send one JSON object in UTF-8.")
 
 
 def _invalid(detail: str) -> Refused:
-    return Refused(422, "invalid", "A field has a value that it cannot have", detail)
+    return Refused(422, "invalid", "A field has an invalid value", detail)

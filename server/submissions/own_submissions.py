@@ -1,4 +1,4 @@
-"""What someone has handed in, page by page."""
+"""A person's own submissions, page by page, for the API."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ PUBLIC_ID = Annotated[str, Text("[0-9a-zA-Z]{1,32}")]
 
 @dataclass(frozen=True, slots=True)
 class OwnQuery:
-    """Which of them.
+    """The submissions to return.
 
-    assignment: only those for COURSE/ASSIGNMENT
-    before: only those that were handed in before this one, such as the last of the page before
-    limit: how many
+    assignment: only submissions to COURSE/ASSIGNMENT
+    before: only submissions made before this one, such as the last one of the previous page
+    limit: the number of submissions
     """
 
     assignment: Annotated[str, Text(ASSIGNMENT)] | None = None
@@ -39,10 +39,10 @@ class OwnQuery:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredAnswer:
-    """What a GPU measured.
+    """A measurement on a GPU.
 
-    gflops, gbps: None where the exercise does not count them
-    cublas_share: of cuBLAS's speed at the same size, 0 to 1
+    gflops, gbps: None if the exercise doesn't define them
+    cublas_share: the share of cuBLAS's speed at the same size, 0 to 1
     """
 
     gflops: float | None
@@ -53,10 +53,10 @@ class MeasuredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class OwnLineAnswer:
-    """A submission in a list; `url` has the rest.
+    """A submission in a list; `url` has the details.
 
-    state: queued, running, done or cancelled, of the last time that it was graded
-    verdict: None until there is a final one; measured: None where nothing was measured
+    state: queued, running, done or cancelled; a regrade starts again at queued
+    verdict: None until the first verdict; measured: None if nothing was measured
     """
 
     id: str
@@ -72,7 +72,7 @@ class OwnLineAnswer:
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswer:
-    """Your submissions, the latest first. next: the address of the next page; None on the last."""
+    """Your submissions, the latest first. next: the URL of the next page; None on the last."""
 
     submissions: tuple[OwnLineAnswer, ...]
     next: str | None
@@ -81,7 +81,7 @@ class OwnAnswer:
 def own_submissions(
     session: Session, person: int, asked: OwnQuery
 ) -> tuple[list[OwnLineAnswer], bool] | None:
-    """One page, and whether there are more; None where an assignment or a submission that was named is not there."""
+    """One page, and whether more follow; None if the named assignment or submission doesn't exist."""
     wanted = (
         select(Submission)
         .where(Submission.person_id == person, Submission.assignment_id.in_(_visible(session, person)))
@@ -106,7 +106,6 @@ def own_submissions(
 
 
 def _visible(session: Session, person: int) -> Select[int]:
-    """The assignments of the courses that someone is in."""
     every = select(Assignment.id)
     if session.scalar(select(Person.admin).where(Person.id == person)):
         return every

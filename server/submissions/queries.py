@@ -1,4 +1,4 @@
-"""What became of a submission, for whoever may know."""
+"""Find submissions that a person may see."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from server.submissions.models import Submission
 
 
 def visible_submission(session: Session, person_id: int, public_id: str) -> Submission | None:
-    """For its owner, as long as they are in its course, and for the course's staff; None for anyone else."""
+    """The submission, for course staff and for its owner while in the course; None for anyone else."""
     if not public_id.isascii() or not public_id.isalnum():
         return None
     found = session.scalar(select(Submission).where(Submission.public_id == public_id))
@@ -26,9 +26,9 @@ def visible_submission(session: Session, person_id: int, public_id: str) -> Subm
 def may_still_see(
     sessions: Sessions, who: Callable[[Session], int | None], public_id: str
 ) -> Callable[[], bool]:
-    """Whether that one may see the submission whenever it is asked, which may be long after the request.
+    """A function that tells whether a person may still see a submission, long after the request.
 
-    who: finds the person by what the request came with; None where that is no longer good
+    who: finds the person by the request's session or token; None if it is no longer valid
     """
 
     def may_see() -> bool:

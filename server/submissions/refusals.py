@@ -1,4 +1,4 @@
-"""Why a submission is not taken: one class for each reason, and a sentence that says when it would be."""
+"""Reasons to refuse a submission, one class for each. The sentence says what to do next."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _AT = "{at}"
 
 
 class NotAccepted(ValueError):
-    """The submission cannot be taken; the text says why, to whoever handed it in.
+    """The submission is refused; the text tells the student why.
 
-    code: for programs, one for each kind
-    seconds: until it is worth another try; 0 where time changes nothing
-    at: a moment that the text speaks of; it stands there in UTC, and in `told` as the reader writes times
+    code: for programs, one for each reason
+    seconds: until another try makes sense; 0 if waiting doesn't help
+    at: a time in the text; in UTC, and in the reader's time zone by `told`
     """
 
     code = "invalid"
@@ -25,35 +25,36 @@ class NotAccepted(ValueError):
         self.at = at
 
     def told(self, moment: Callable[[datetime], str]) -> str:
+        """The text with its time in the reader's format."""
         return _with(self._text, self.at, moment)
 
 
 class NoSuchAssignment(NotAccepted):
-    """There is none, or none that this person may see: the two are told alike."""
+    """The assignment doesn't exist or isn't visible to this person; the answer is the same, to reveal nothing."""
 
     code = "no_such_assignment"
 
 
 class NotOpen(NotAccepted):
-    """Its course is over."""
+    """The course is archived."""
 
     code = "not_open"
 
 
 class Closed(NotAccepted):
-    """The last moment for late ones has passed."""
+    """The assignment has closed."""
 
     code = "closed"
 
 
 class NoAttemptsLeft(NotAccepted):
-    """All that this person has were used."""
+    """All attempts or checks are used."""
 
     code = "no_attempts_left"
 
 
 class TooOften(NotAccepted):
-    """A limit that time lifts."""
+    """A limit that ends by itself."""
 
     code = "too_often"
 
@@ -63,18 +64,18 @@ class TooOften(NotAccepted):
 
 
 class DiskFull(NotAccepted):
-    """The server's disk has no room for more; an operator makes some."""
+    """The server's disk is almost full; an operator must free space."""
 
     code = "disk_full"
     seconds = 60
 
 
 class UnusableRequest(NotAccepted):
-    """What was asked for beside the source cannot be had."""
+    """The device class or the idempotency key is invalid."""
 
 
 class IdempotencyConflict(NotAccepted):
-    """The key was used before, for something else."""
+    """The idempotency key was used before, for a different request."""
 
     code = "key_used"
 

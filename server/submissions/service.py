@@ -1,6 +1,6 @@
-"""Hand in a source: one transaction, after which it is graded whatever happens.
+"""Accept a submission in one transaction. After that it is graded whatever happens.
 
-Nothing is sent from here. The rows are the queue; the dispatcher finds them.
+This module sends nothing. The rows are the queue, and the dispatcher finds them.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from server.submissions.refusals import (
 from server.submissions.source import SubmittedSource
 
 CPU = "cpu"
-"""What an assignment is graded on that measures nothing; in the database that is ""."""
+"""The device class of an assignment without a GPU; "" in the database."""
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
 class HandedIn:
-    """What someone hands in.
+    """A submission to accept.
 
     device_class: None for the assignment's own
-    key: what the client sends along so that a request made twice is one submission
+    key: the client's idempotency key; a repeated request with the same key is one submission
     """
 
     person: int
@@ -58,16 +58,16 @@ class HandedIn:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that was asked for."""
+        """SHA-256 of the whole request."""
         asked = [self.assignment, self.source.digest, self.mode.value, self.device_class]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A submission that is in the database.
+    """An accepted submission.
 
-    repeated: whether an earlier request with the same key had put it there
+    repeated: whether an earlier request with the same key created it
     """
 
     submission: Submission
@@ -76,7 +76,7 @@ class Accepted:
 
     @property
     def position(self) -> int | None:
-        """Which in the queue it is, 0 for at work; None where it is over, as a repeated one may be."""
+        """The position in the queue, 0 in progress; None if it is over, which a repeated submission may be."""
         return self.place.position
 
 
@@ -88,12 +88,12 @@ def accept(
     most_under_way: int | None = None,
     most_a_day: int | None = None,
 ) -> Accepted:
-    """Put a submission and its job into the database; they are there for good when this returns.
+    """Store a submission and its job; both are committed when this returns.
 
-    now: the moment of acceptance, by which it is in time or late
-    most_under_way: submissions of one student for one assignment that are not graded yet; None for any number
-    most_a_day: submissions of one person that are kept of 24 hours; None for any number
-    raise (NotAccepted): where it cannot be taken, one of its kinds
+    now: the time of acceptance, which decides whether the submission is late
+    most_under_way: ungraded submissions of one student to one assignment; None for any number
+    most_a_day: stored submissions of one person in 24 hours; None for any number
+    raise (NotAccepted): a subclass that says why it is refused
     """
     moment = now or datetime.now(UTC)
     most = _Most(most_under_way, most_a_day)
@@ -101,7 +101,7 @@ def accept(
     try:
         return _accept(sessions, handed_in, moment, most)
     except IntegrityError:
-        # Another request with the same key was first, by a moment: now it can be read.
+        # Another request with the same key was a moment faster: now its submission can be read.
         if handed_in.key is None:
             raise
         return _accept(sessions, handed_in, moment, most)
@@ -160,18 +160,18 @@ def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime, most: _Most)
 
 
 def latest_job(session: Session, submission: int) -> Job:
-    """The job that tells how far a submission is: the last one, which may be a regrade that waits."""
+    """The job that shows a submission's progress: the last one, which may be a queued regrade."""
     query = select(Job).where(Job.submission_id == submission).order_by(Job.id.desc()).limit(1)
     return session.scalars(query).one()
 
 
 def _check_request(handed_in: HandedIn) -> None:
     if handed_in.key is not None and not _KEY.fullmatch(handed_in.key):
-        raise UnusableRequest("The idempotency key has to be 1 to 200 visible ASCII characters.")
+        raise UnusableRequest("The idempotency key must be 1 to 200 visible ASCII characters.")
 
 
 def find_earlier(session: Session, handed_in: HandedIn) -> Submission | None:
-    """What this person handed in with this key before; raises IdempotencyConflict where it was something else."""
+    """This person's earlier submission with the same key; raises IdempotencyConflict if its request was different."""
     if handed_in.key is None:
         return None
     found = session.scalar(
@@ -180,20 +180,20 @@ def find_earlier(session: Session, handed_in: HandedIn) -> Submission | None:
         )
     )
     if found is not None and found.request_digest != handed_in.digest:
-        raise IdempotencyConflict("This idempotency key was used before, for another submission.")
+        raise IdempotencyConflict("This idempotency key was already used for another submission.")
     return found
 
 
 def _wait_for_turn(session: Session, person: int) -> None:
-    """Of two requests of one person the second sees what the first did: both cannot take the last attempt.
+    """Run a person's requests one after the other, so that two can't take the last attempt.
 
-    SQLite has one writer at a time anyway.
+    SQLite has only one writer at a time anyway.
     """
     session.execute(select(Person.id).where(Person.id == person).with_for_update(key_share=True))
 
 
 def _assignment(session: Session, handed_in: HandedIn, now: datetime) -> tuple[Assignment, Role]:
-    # Whoever brings its exercise up to date waits for this, and this for them; other hand-ins do not.
+    # A shared lock: an update of the assignment's exercise waits, other submissions don't.
     assignment = session.get(
         Assignment, handed_in.assignment, with_for_update={"read": True, "of": Assignment}
     )
@@ -210,11 +210,11 @@ def _due_at(session: Session, assignment: Assignment, handed_in: HandedIn) -> da
 
 
 def _device(session: Session, assignment: Assignment, handed_in: HandedIn, now: datetime) -> tuple[str, str]:
-    """What to measure on, and the architecture to compile for; another class than the assignment's needs a worker."""
+    """The device class and architecture. A class other than the assignment's needs a running worker."""
     asked = handed_in.device_class
     if handed_in.mode is Mode.CHECK:
         if asked:
-            raise UnusableRequest("A submission that is checked only is measured on nothing.")
+            raise UnusableRequest("A check isn't measured. Leave out the device class.")
         return "", assignment.arch
     own = assignment.device_class or CPU
     if asked is None or asked == own:
@@ -222,5 +222,5 @@ def _device(session: Session, assignment: Assignment, handed_in: HandedIn, now: 
     offered = device_classes(session, now)
     if asked not in offered:
         names = ", ".join(sorted({*offered, own}))
-        raise UnusableRequest(f"No worker measures on {asked!r}; there are: {names}.")
+        raise UnusableRequest(f"No worker measures on {asked!r}. Choose one of: {names}.")
     return asked, offered[asked]

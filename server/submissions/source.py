@@ -1,4 +1,4 @@
-"""The source of a submission, read here for form and API alike: within bounds, its digest made once."""
+"""The source of a submission, for form and API: tested for its size, with its digest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class UnusableSource(ValueError):
     """The source is empty or too large. size: its bytes."""
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"a source has 1 to {SOURCE_BYTES:,} bytes, not {size:,}")
+        super().__init__(f"a source must have 1 to {SOURCE_BYTES:,} bytes, not {size:,}")
         self.size = size
 
 
@@ -25,9 +25,9 @@ class SubmittedSource:
 
 
 def read_source(given: str | bytes) -> SubmittedSource:
-    """Its bytes and digest.
+    """Read a source; compute its digest.
 
-    raise (UnusableSource, UnicodeEncodeError): the latter for half a character
+    raise (UnusableSource, UnicodeEncodeError): the latter for half a character (a lone surrogate)
     """
     content = given.encode() if isinstance(given, str) else given
     if not 0 < len(content) <= SOURCE_BYTES:

@@ -1,6 +1,6 @@
-"""How a job ends, and which job gives a submission its verdict.
+"""The end of a job, and the choice of the job that gives a submission its verdict.
 
-As in server.grading.attempts, rows are held locked by the caller, the step before its job.
+As in server.grading.attempts, the caller locks the rows, the step before its job.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from server.grading.result_columns import columns_of
 from server.submissions.models import Submission
 
 AGAIN_AFTER = (timedelta(seconds=5), timedelta(seconds=20))
-"""After a first and a second fault. What befell a worker, a full disk say, mostly lasts a moment, and one that fails at
-once would else take all three attempts of a step within a second."""
+"""The wait after a first and a second fault. Most faults of a worker, such as a full disk, pass after a moment. Without
+the wait, a worker that fails at once would use all three attempts within a second."""
 
 
 def failed(
     session: Session, step: Step, outcome: AttemptOutcome, fault: str, now: datetime, worker: str = ""
 ) -> bool:
-    """The attempt ended without a report: queue the step again, in its old place, or end its job after the last.
+    """End an attempt without a report. Queue the step again in its old place, or end the job after the last attempt.
 
     return: whether the job is over
     """
@@ -46,22 +46,21 @@ def failed(
 
 
 def give_up(session: Session, step: Step, fault: str, now: datetime, worker: str = "") -> None:
-    """The attempt ended as every other would: end the job in a fault of our own."""
+    """End the job with a system error, because every further attempt would fail the same way."""
     close(session, step, AttemptOutcome.FAULT, worker, fault, now)
     _give_up(session, step, fault, now)
 
 
 def _give_up(session: Session, step: Step, fault: str, now: datetime) -> None:
-    """End the job; `step.fault` says why, to staff only."""
     step.state = StepState.FAILED
     step.fault = kept(fault)
     step.ended_at = now
     job = locked_job(session, step.job_id)
-    finish(session, job, _our_fault(job), now)
+    finish(session, job, _system_error(job), now)
 
 
 def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
-    """The job's verdict and its one result; the job is locked."""
+    """Write the verdict and the only result of a job, which the caller has locked."""
     measured = report.measurement
     job.state = JobState.DONE
     job.verdict = report.verdict
@@ -82,14 +81,14 @@ def finish(session: Session, job: Job, report: Report, now: datetime) -> Result:
 
 
 def update_judged_job(session: Session, job: Job) -> None:
-    """Let a job that has a verdict give it to its submission, where none of more weight does.
+    """Let a finished job decide its submission's verdict, unless a later or weightier job does.
 
-    The last verdict counts. A system error counts only while there is no other verdict, so that a regrade that fails
-    takes nothing away.
+    The last verdict counts. A system error counts only while there is no other verdict, so a failed regrade takes
+    nothing away.
     """
     if job.submission_id is None:
         return
-    # Two jobs of one submission may end at once, in either order.
+    # Two jobs of one submission may end at the same time, in any order.
     locked = select(Submission).where(Submission.id == job.submission_id).with_for_update(key_share=True)
     submission = session.scalars(locked.execution_options(populate_existing=True)).one()
     known = submission.judged_job_id
@@ -102,13 +101,13 @@ def _weight(job: Job) -> tuple[bool, int]:
 
 
 def latest_job_id() -> ScalarSelect[Any]:
-    """In a query of submissions: the number of each one's last job, which may be a regrade that waits."""
+    """In a query of submissions, the ID of each submission's last job, which may be a queued regrade."""
     query = select(func.max(Job.id)).where(Job.submission_id == Submission.id)
     return query.correlate(Submission).scalar_subquery()
 
 
-def _our_fault(job: Job) -> Report:
-    """What the person is told: that it was not their kernel. What it was is for staff, in the step."""
+def _system_error(job: Job) -> Report:
+    """The report for the student. The reason is in the step, for course staff only."""
     message = (
         "Grading failed on our side: a worker failed or was lost each time. This did not use an attempt. "
         "Course staff can regrade it."

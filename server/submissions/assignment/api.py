@@ -1,4 +1,4 @@
-"""What there is to hand in, for programs."""
+"""The API of assignments."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ assignments = Blueprint("assignments", __name__)
 
 @dataclass(frozen=True, slots=True)
 class AssignmentAnswer:
-    """An assignment as it is for you, extensions included.
+    """An assignment for you, with your extensions.
 
-    id: as it is named when something is handed in
-    device_class: what it is measured on; "" where it is checked only
-    open: whether something can be handed in now
-    due_at: None where it is never late; closes_at: the last moment for late ones, None where there is none
-    late_percent_per_day: of the points, lost for each day begun after `due_at`
-    counts: which submission is graded: the best, the last, or the one that you chose
-    attempts: how many submissions for the ranking you have in all; None for any number
-    attempts_left: of these; None as `attempts`
-    min_interval_seconds: between two for the ranking; checks_per_hour: how many may be checked only
-    checks_left: of these, now
-    page: the address of its page
+    id: COURSE/ASSIGNMENT, to submit with
+    device_class: the GPU that measures it; "" for none
+    open: whether it takes submissions now
+    due_at: None for no deadline; closes_at: until when late submissions are possible, None for no end
+    late_percent_per_day: the late penalty, in % of the points for each day started after `due_at`
+    counts: which submission counts: the best, the last, or your chosen one
+    attempts: your attempts in all; None for any number
+    attempts_left: your attempts left; None for any number
+    min_interval_seconds: between two submissions; checks_per_hour: your free checks per hour
+    checks_left: your free checks left now
+    page: the path of its page
     """
 
     id: str
@@ -56,7 +56,7 @@ class AssignmentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentsAnswer:
-    """What there is to hand in, what is due first before the others."""
+    """Your assignments, by deadline."""
 
     assignments: tuple[AssignmentAnswer, ...]
 
@@ -64,7 +64,7 @@ class AssignmentsAnswer:
 @assignments.get("/assignments")
 @operation(AssignmentsAnswer)
 def listed() -> Response:
-    """The assignments of your courses that go on, with your deadlines and limits."""
+    """List the assignments of your active courses, with your deadlines and limits."""
     person = person_asking().id
     now = datetime.now(UTC)
     with site().readers.begin() as session:

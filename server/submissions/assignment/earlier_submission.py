@@ -1,4 +1,4 @@
-"""Something handed in before, to be changed and handed in again, with what was found on its lines."""
+"""An earlier submission in the editor, with its findings at their lines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from server.grading.reports import ReportError, unpack
 from server.grading.stored_report import read_report
 from server.submissions.models import Submission
 
-_MOST_TOLD = 8
+_MOST_FINDINGS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class LineMark:
-    """What the editor shows at a line; severity: error or warning; column: None for all of the line."""
+    """A mark at a line of the editor. severity: error or warning; column: None for the whole line."""
 
     line: int
     column: int | None
@@ -32,8 +32,8 @@ class LineMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A finding in words. line: None for one that is about no line, such as a wrong number in the result."""
+class FindingText:
+    """A finding in words. line: None if it isn't about a line, such as an incorrect output."""
 
     line: int | None
     kind: str
@@ -41,11 +41,11 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """A submission of one's own.
+class EarlierSubmission:
+    """One of the reader's own submissions.
 
-    verdict: None while there is none
-    told: the first findings in words, in their order
+    verdict: None before the first verdict
+    told: the first findings in words
     """
 
     public_id: str
@@ -53,13 +53,13 @@ class Earlier:
     text: str
     verdict: Verdict | None
     marks: Sequence[LineMark]
-    told: Sequence[Told]
+    told: Sequence[FindingText]
 
 
-def earlier(
+def earlier_submission(
     session: Session, person_id: int, assignment_id: int, public_id: str | None = None
-) -> Earlier | None:
-    """The one of that name, or the last one; None where this person has none such for the assignment."""
+) -> EarlierSubmission | None:
+    """The submission with this ID, or the last one; None if this person has none in the assignment."""
     query = select(Submission).where(
         Submission.person_id == person_id, Submission.assignment_id == assignment_id
     )
@@ -74,13 +74,13 @@ def earlier(
     job = found.judged_job
     report = None if job is None or job.verdict is None else _report(session, job.id, job.verdict)
     findings = () if report is None else report.findings
-    return Earlier(
+    return EarlierSubmission(
         public_id=found.public_id,
         created_at=found.created_at,
         text=content.decode("utf-8", errors="replace"),
         verdict=None if job is None else job.verdict,
         marks=_marks(findings),
-        told=[Told(found.line, title_of(found), found.message) for found in findings[:_MOST_TOLD]],
+        told=[FindingText(found.line, title_of(found), found.message) for found in findings[:_MOST_FINDINGS]],
     )
 
 
@@ -98,7 +98,7 @@ def _marks(findings: Sequence[Finding]) -> Sequence[LineMark]:
             line=line,
             column=mark.column,
             kind=mark.title,
-            message=mark.text or f"{mark.place or 'the other place'}, see line {mark.line}",
+            message=mark.text or f"{mark.place or 'other place'}, see line {mark.line}",
             severity="warning" if mark.warning else "error",
         )
         for line, found in sorted(marks(tuple(findings)).items())

@@ -1,4 +1,4 @@
-"""What the form of an assignment's page sends: a text or a file, and what it is for."""
+"""The form of an assignment's page: a text or a file, to check or to submit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT, FILE = "source", "file"
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is wrong with a field. field: TEXT or FILE; code: for programs, one for each kind."""
+    """A mistake in a field. field: TEXT or FILE; code: for programs, one for each kind of mistake."""
 
     field: str
     code: str
@@ -32,11 +32,11 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What was sent.
+    """The sent form.
 
-    text: to be shown again, so that what is sent next is what was sent now: as it was typed, or that of the file
-    source: what is handed in, None where there is a mistake
-    key: of the form, new for every time that it is shown
+    text: for the editor, if the page is shown again: the typed text, or the file's text
+    source: the source to submit; None if the form has a mistake
+    key: of the form, new each time that the form is shown
     """
 
     text: str
@@ -47,24 +47,24 @@ class Sent:
 
     @property
     def request_key(self) -> str:
-        """One for each thing that is sent from one form: pressed twice it is one submission, changed it is another."""
+        """The idempotency key: pressing a button twice makes one submission, a changed text makes another."""
         source = self.source.digest if self.source else ""
         return f"{self.key}-{digest_of(f'{self.mode.value} {source}')[:32]}"
 
 
 def form_of(request_key: str | None) -> str:
-    """The key of the form that a submission was sent from; "" where it came from none."""
+    """The key of the form that sent a submission; "" if a program sent it."""
     found = _REQUEST_KEY.fullmatch(request_key or "")
     return found[1] if found else ""
 
 
 def new_key() -> str:
-    """For a form that is shown."""
+    """Make a key for a form."""
     return secrets.token_hex(16)
 
 
 def read_sent() -> Sent:
-    """The form of the present request. A file counts where there is one, else the text."""
+    """Read the form of the present request. A file replaces the text."""
     text = _lines(request.form.get(TEXT, ""))
     mode = Mode.RANK if request.form.get("mode") == Mode.RANK else Mode.CHECK
     key = request.form.get("key", "")
@@ -76,7 +76,6 @@ def read_sent() -> Sent:
 
 
 def _lines(text: str) -> str:
-    """As a text area has them."""
     return text.replace("\r\n", "\n")
 
 
@@ -100,7 +99,7 @@ def _checked(given: str | bytes, field: str, name: str) -> SubmittedSource | Mis
         return Mistake(
             field,
             "half_character",
-            f"{name} has half a character, which no file can hold. Delete it, or type it again.",
+            f"{name} has half a character, which no file can hold. Delete that character or type it again.",
         )
     except UnusableSource as error:
         return Mistake(
@@ -113,10 +112,10 @@ def _checked(given: str | bytes, field: str, name: str) -> SubmittedSource | Mis
         return Mistake(
             field,
             "not_text",
-            f"{name} is not text in UTF-8 (line {line:,}). Save it as UTF-8 in your editor, and send it again.",
+            f"{name} isn't UTF-8 text (line {line:,}). Save it as UTF-8 and send it again.",
         )
     if b"\0" in source.content:
-        return Mistake(field, "not_source", f"{name} is not a source: it has characters that no source has.")
+        return Mistake(field, "not_source", f"{name} isn't source code: it has NUL characters.")
     return source
 
 

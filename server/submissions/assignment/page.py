@@ -1,4 +1,4 @@
-"""All that an assignment's page shows, gathered for one person."""
+"""The data of an assignment's page, for one person."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from server.courses.exercises import Material, material_of
 from server.courses.handouts import render
 from server.courses.models import Assignment, Counts
 from server.submissions.allowance import Allowance, allowance
-from server.submissions.assignment.earlier_submission import Earlier, earlier
+from server.submissions.assignment.earlier_submission import EarlierSubmission, earlier_submission
 from server.submissions.assignment.form import Sent, new_key
 from server.submissions.assignment.tasks import Task, task_of
 from server.submissions.counted_submission import Counted, Entry, late_days, points_for
@@ -29,9 +29,9 @@ _SHOWN_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for everybody, beside what the task tells.
+    """Rules of the assignment that are the same for all students.
 
-    under_way: how many of one student may be without a verdict at a time; None for any number
+    under_way: submissions of one student that may be in progress at once; None for any number
     """
 
     late_percent: float
@@ -42,11 +42,11 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """The form as it is shown.
+    """The editor's form.
 
-    instead: what the server put there, in the words of a button that brings it back
-    asked: whether the text is what the reader asked for, which no draft is to replace
-    kept: whether the text is what was just sent, newer than any draft
+    instead: the source of the text, for the button that restores it
+    asked: whether the reader asked for this text; then no draft replaces it
+    kept: whether the reader just sent this text; then it is newer than any draft
     """
 
     text: str
@@ -60,14 +60,15 @@ class Editor:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentPage:
-    """What the page shows.
+    """The data of the page.
 
-    allowance: None for staff, who have no limits; rank, check: why nothing of that kind is taken now
-    handout: None where none was kept
-    earlier: what stands in the editor, where it was handed in before
-    attempts: the last ones, the last one first
-    counts: the one that counts; best: the best, where that is another one
-    worth_late: the points of a right kernel that is handed in now, where that is late; None where it is not
+    allowance: None for course staff, who have no limits
+    rank, check: why a submission or a check isn't possible now; None if it is
+    handout: None for no handout
+    earlier: the submission in the editor, if there is one
+    attempts: the last submissions and checks, the last one first
+    counts: the submission that counts; best: the best one, if it is a different one
+    worth_late: the points of a kernel that is accepted now, after the deadline; None before the deadline
     """
 
     now: datetime
@@ -80,7 +81,7 @@ class AssignmentPage:
     handout: Markup | None
     has_starter: bool
     editor: Editor
-    earlier: Earlier | None
+    earlier: EarlierSubmission | None
     attempts: Sequence[Entry]
     more_attempts: int
     counts: Counted | None
@@ -93,7 +94,7 @@ class AssignmentPage:
 
     @property
     def never_rank(self) -> bool:
-        """Whether handing in is over, as all attempts are used."""
+        """Whether all attempts are used."""
         return self.allowance is not None and self.allowance.left == 0
 
 
@@ -108,14 +109,14 @@ def assignment_page(
     sent: Sent | None = None,
     most_under_way: int | None = None,
 ) -> AssignmentPage:
-    """The page.
+    """Gather the data of the page.
 
-    came_from: the name of a submission that is to stand in the editor; raises Refused where it is not one's own
-    sent: what was just sent and cannot be taken
+    came_from: the ID of a submission to show in the editor; raises Refused if it isn't the reader's own
+    sent: the form that was just sent and refused
     """
     task = task_of(session, assignment, who.id)
     given = material_of(session, assignment.exercise)
-    before = earlier(session, who.id, assignment.id, came_from)
+    before = earlier_submission(session, who.id, assignment.id, came_from)
     if came_from is not None and before is None:
         raise nothing_here()
     limits = None if course.is_staff else allowance(session, assignment, who.id, now)
@@ -157,7 +158,7 @@ def _editor(
     who: Viewer,
     task: Task,
     given: Material | None,
-    before: Earlier | None,
+    before: EarlierSubmission | None,
     sent: Sent | None,
     came_from: str | None,
 ) -> Editor:

@@ -1,4 +1,4 @@
-"""What somebody has to do, and how far they are: for the home page and a course's page."""
+"""A student's tasks: assignments with their deadlines, submissions and points."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from server.submissions.models import Mode
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An assignment as it is for one person.
+    """An assignment for one person.
 
-    usual: everybody's deadlines, without an extension; extra_attempts: that this person was granted
-    metric: by which measurements are compared
-    counted: what counts of what they handed in; None for nothing yet
-    best: the best of it, which may be another one; None as `counted`
-    entries: all that they handed in, the first one first
+    deadlines: with this person's extension; usual: without it
+    extra_attempts: granted to this person
+    metric: ranks the measurements
+    counted: the submission that counts; None for none yet
+    best: the best submission; None for none yet
+    entries: all submissions and checks of this person, the first one first
     """
 
     course: str
@@ -65,17 +66,17 @@ class Task:
 
     @property
     def checked(self) -> Entry | None:
-        """The last that was only checked and has a verdict, for whoever handed nothing in yet."""
+        """The last check with a verdict, shown until a submission counts."""
         return next((one for one in reversed(self.entries) if one.mode is Mode.CHECK and one.judged), None)
 
     @property
     def done(self) -> bool:
-        """Whether a right kernel counts."""
+        """Whether an accepted submission counts."""
         return self.counted is not None and self.counted.entry.accepted
 
     @property
     def at_its_best(self) -> bool:
-        """Whether nothing better can be handed in: it is right, and no GPU says how fast it is."""
+        """Whether no better submission is possible: it is accepted, and no GPU measures its speed."""
         return self.done and not self.device_class
 
     def closed(self, now: datetime) -> bool:
@@ -86,7 +87,7 @@ class Task:
 
 
 def tasks_everywhere(session: Session, person_id: int, now: datetime) -> Sequence[Task]:
-    """What somebody has to do as a student, in all courses that go on, what is due first before the others."""
+    """A student's tasks in all their active courses, by deadline."""
     learns = {one.slug for one in attended(session, person_id) if one.role is Role.STUDENT}
     if not learns:
         return []
@@ -95,10 +96,10 @@ def tasks_everywhere(session: Session, person_id: int, now: datetime) -> Sequenc
 
 
 def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
-    """Of tasks in the order of their days what is still worth doing.
+    """Choose the tasks that are still worth doing. tasks: by deadline.
 
-    First what is to be done and not yet due, then what is late already, the latest first, then what is done and could
-    be made better. What is closed is left out, and so is what is done and past, or as good as it can be.
+    First come open tasks before their deadline, then late ones, the latest deadline first. Then come done tasks that
+    can be improved. Left out are closed tasks, done tasks after their deadline, and done tasks that can't be improved.
     """
     ahead: list[Task] = []
     late: list[Task] = []
@@ -114,12 +115,12 @@ def due_next(tasks: Iterable[Task], now: datetime) -> Sequence[Task]:
 
 
 def tasks_in(session: Session, course_id: int, role: Role, person_id: int, now: datetime) -> Sequence[Task]:
-    """The assignments of one course."""
+    """A person's tasks in one course, by deadline."""
     return sorted(_tasks(session, assignments_for(session, course_id, role, now), person_id), key=_by_due)
 
 
 def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
-    """One of them."""
+    """A person's task for one assignment."""
     (only,) = _tasks(session, [assignment], person_id)
     return only
 
@@ -152,6 +153,6 @@ def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) 
 
 
 def _by_due(task: Task) -> tuple[bool, float, str]:
-    """By the person's own day; what is never due comes last."""
+    """Sort by the person's own deadline; tasks without one come last."""
     due_at = task.deadlines.due_at
     return due_at is None, 0.0 if due_at is None else due_at.timestamp(), task.slug

@@ -1,4 +1,4 @@
-"""Pages of courses and assignments, for everybody who is in them."""
+"""Pages of courses and assignments, for their members."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ logger = logging.getLogger(__name__)
 
 @courses.app_template_filter("in_code")
 def in_code(text: str) -> Markup:
-    """A sentence of a report, whose pieces of code look like code."""
+    """Mark up a sentence's `code` as code."""
     return linked(text, 0)
 
 
 @courses.url_value_preprocessor
 def _take_large_forms(endpoint: str | None, values: dict[str, str] | None) -> None:
-    """Before anything looks at the form."""
+    """Raise the size limit before anything reads the form."""
     if endpoint == _HAND_IN:
         request.max_content_length = request.max_form_memory_size = LARGEST_FORM
 
 
 @courses.get("/<course>/")
 def show_course(course: str) -> str:
-    """What there is to do in a course."""
+    """Show a course with its assignments."""
     who, here, now = viewer(), member_of(course), datetime.now(UTC)
     with site().readers.begin() as session:
         tasks = tasks_in(session, here.course_id, here.role, who.id, now)
@@ -55,13 +55,13 @@ def show_course(course: str) -> str:
 
 @courses.get("/<course>/<name>/")
 def show_assignment(course: str, name: str) -> str:
-    """An assignment: what is asked, what counts, and the form to hand in."""
+    """Show an assignment: the handout, the rules, and the form to check and submit."""
     return _page(reader_of(course, name), came_from=request.args.get("from"))
 
 
 @courses.post("/<course>/<name>/submissions")
 def hand_in(course: str, name: str) -> Response:
-    """Hand in; what cannot be taken comes back on the same page, with what was typed."""
+    """Check or submit. A refused form comes back on the same page with its text."""
     reader = reader_of(course, name)
     with site().readers.begin() as session:
         assignment = assignment_for(session, reader).id
@@ -72,7 +72,7 @@ def hand_in(course: str, name: str) -> Response:
     try:
         accepted = submit(handed_in)
     except limits.TooOften as error:
-        often = TooOften("You submitted very often. Wait a minute, then submit again.", error.seconds)
+        often = TooOften("You submitted too often. Wait a minute, then submit again.", error.seconds)
         return _again(reader, sent, often)
     except NotAccepted as error:
         return _again(reader, sent, error)
@@ -82,7 +82,7 @@ def hand_in(course: str, name: str) -> Response:
 
 @courses.get("/<course>/<name>/starter.cu")
 def starter(course: str, name: str) -> Response:
-    """The file to begin with."""
+    """Download the starter file."""
     reader = reader_of(course, name)
     with site().readers.begin() as session:
         given = material_of(session, assignment_for(session, reader).exercise)
@@ -95,7 +95,7 @@ def starter(course: str, name: str) -> Response:
 
 @courses.get("/<course>/<name>/figures/<file>")
 def figure(course: str, name: str, file: str) -> Response:
-    """A figure of the handout, and no other file of the exercise."""
+    """Serve a figure of the handout, but no other file of the exercise."""
     reader = reader_of(course, name)
     with site().readers.begin() as session:
         found = figure_of(session, assignment_for(session, reader).exercise, file)
@@ -113,7 +113,7 @@ def _page(
     sent: Sent | None = None,
     refused: NotAccepted | None = None,
 ) -> str:
-    """The assignment's page. refused: why what was sent cannot be taken, where that is no mistake in a field."""
+    """Render the assignment's page. refused: why the form was refused, if no field has a mistake."""
     with site().readers.begin() as session:
         found = assignment_page(
             session,
@@ -143,6 +143,5 @@ def _again(reader: Reader, sent: Sent, refused: NotAccepted | None = None) -> Re
 
 
 def _told(error: NotAccepted, reader: Reader) -> str:
-    """In the reader's own time."""
     zone = zone_of(reader.course.time_zone)
     return error.told(lambda at: f"{at.astimezone(zone):%H:%M on %a %d %b (%Z)}")

@@ -1,1 +1,1 @@
-"""How far a submission is: read from the database, followed by hints, sent as events."""
+"""The progress of submissions: read from the database, refined by workers' hints, sent as events."""

@@ -1,4 +1,4 @@
-"""What an event of a stream for programs holds."""
+"""Events of a submission's progress, as the API sends them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from server.submissions.progress.phases import PhaseState, Progress
 
 @dataclass(frozen=True, slots=True)
 class WaitAnswer:
-    """How long a submission waits for its turn. seconds: None where nobody can tell; reason: why not."""
+    """The time until a worker starts a submission. seconds: None if unknown; reason: why it is unknown."""
 
     seconds: float | None
     reason: str
@@ -20,11 +20,11 @@ class WaitAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ProgressPhaseAnswer:
-    """A part of the way: queued, compiling, checking, and measuring where it is measured.
+    """A phase of grading: queued, compiling, checking, and measuring if a GPU measures it.
 
-    state: waiting, now, done, or left_out where the kernel did not come so far
-    seconds: that it took; None where it goes on, or nobody could tell
-    detail: how far it has come, in words
+    state: waiting, now, done, or left_out if an earlier phase ended the grading
+    seconds: its duration; None before its end, or if unknown
+    detail: its progress in words
     """
 
     name: str
@@ -35,12 +35,12 @@ class ProgressPhaseAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ProgressAnswer:
-    """How far a submission is, as an event tells it.
+    """The progress of a submission in one event.
 
-    final: whether nothing more comes: then the submission itself has the result
-    headline: what happens now, in a few words
-    position, wait: as those of a submission
-    attempt: which it is, of the step that is open; 0 where none is
+    final: whether this is the last event; then read the submission for its result
+    headline: the current activity in a few words
+    position, wait: as in the submission itself
+    attempt: the number of the open step's attempt; 0 if no step is open
     """
 
     state: JobState
@@ -54,12 +54,12 @@ class ProgressAnswer:
 
 
 def wait_answer(place: Place | None) -> WaitAnswer | None:
-    """The wait of a place in the queue."""
+    """Convert a place in the queue into its wait."""
     return None if place is None else WaitAnswer(place.seconds, place.reason)
 
 
 def progress_answer(progress: Progress) -> ProgressAnswer:
-    """The progress as an event holds it."""
+    """Convert a progress into an event."""
     status = progress.status
     return ProgressAnswer(
         state=status.state,

@@ -1,8 +1,8 @@
-"""One place in each process that knows how watched submissions go on, however many pages watch.
+"""The hub: follows all watched submissions of a process, however many pages watch them.
 
-It asks the database once a second, for all of them in one query, and listens to the hints of workers over one
-connection to Redis. Without Redis pages miss the hints; without the database they stay as they are, and go on when it
-is back. Both begin with the first page that watches, and end a while after the last.
+One query a second reads all of them from the database. One connection to Redis receives workers' hints. Without Redis,
+pages miss the hints. Without the database, they stop changing until it is back. The hub starts with the first page that
+watches, and stops a while after the last.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from worker.contract.hints import Hint
 from worker.contract.messages import StepKind
 
 MOST_STREAMS = 600
-"""In one process; each takes a thread of the server."""
+"""Streams in one process; each takes a thread of the server."""
 
 MOST_OF_ONE_PERSON = 12
 _POLL_SECONDS = 1.0
@@ -33,24 +33,24 @@ _LINGER_SECONDS = 20.0
 _LOOK_SECONDS = 0.2
 
 Form = Callable[[Progress], str]
-"""Writes a progress as those who watch want it. The same function for the same text: what it wrote is kept."""
+"""Formats a progress. Its texts are cached by function, so use the same function for the same format."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class TooMany(Exception):
-    """No further stream is given. of_person: because this person has enough; else the process has."""
+    """Too many open streams. of_person: of this person; otherwise of the whole process."""
 
     of_person: bool
 
 
 @dataclass(slots=True)
 class _Channel:
-    """A submission that is watched.
+    """A watched submission.
 
-    changed: notified when `progress` is another; it shares the lock of the hub
-    until: when nobody watches it any more, unless there are streams
+    changed: notified when `progress` changes; uses the hub's lock
+    until: when it is dropped if it has no streams
     """
 
     changed: threading.Condition
@@ -61,7 +61,7 @@ class _Channel:
     until: float = 0.0
 
     def update(self, status: SubmissionStatus) -> None:
-        """Take over what is known now; nothing where more was known before, which others may have read meanwhile."""
+        """Take over a status, unless a newer one is known: another thread may have read it earlier."""
         known = self.progress.status
         if status.id < known.id or (status.id == known.id and known.over and not status.over):
             return
@@ -74,14 +74,14 @@ class _Channel:
             self.changed.notify_all()
 
     def text(self, form: Form) -> str:
-        """The progress in that form, written once for all who want it so."""
+        """The formatted progress, written once for all streams of this format."""
         if form not in self.written:
             self.written[form] = form(self.progress)
         return self.written[form]
 
 
 class Watch:
-    """A page that watches a submission; to be closed."""
+    """A stream that watches a submission; the caller closes it."""
 
     def __init__(self, hub: Hub, channel: _Channel, person: int) -> None:
         self._hub, self._channel, self._person = hub, channel, person
@@ -89,10 +89,7 @@ class Watch:
         self._told: str | None = None
 
     def next(self, form: Form, seconds: float) -> tuple[str, bool] | None:
-        """The progress once it is another than the one told before, and whether it is the last; None for nothing new.
-
-        The first is told at once.
-        """
+        """Wait for a change: its text, and whether it is the last; None if there is none. The first returns at once."""
         with self._channel.changed:
             self._channel.changed.wait_for(lambda: self._hub.closing or self._is_new(form), seconds)
             if self._hub.closing or not self._is_new(form):
@@ -101,7 +98,7 @@ class Watch:
             return self._told, self._channel.progress.status.over
 
     def close(self) -> None:
-        """Give the place back. Safe to call twice, from any thread."""
+        """Free the stream. Safe to call twice, from any thread."""
         with self._channel.changed:
             if self._open:
                 self._open = False
@@ -122,10 +119,10 @@ class Hub:
         most_of_one: int = MOST_OF_ONE_PERSON,
         linger_seconds: float = _LINGER_SECONDS,
     ) -> None:
-        """Does nothing until somebody watches.
+        """Prepare a hub; its thread starts with the first watched submission.
 
-        most, most_of_one: streams, of all and of one person
-        linger_seconds: for which a submission stays watched after the last page asked
+        most, most_of_one: the limit of streams, of all people and of one person
+        linger_seconds: how long a submission stays watched after the last request
         """
         self._readers, self._redis_url = readers, redis_url
         self._most, self._most_of_one, self._linger = most, most_of_one, linger_seconds
@@ -142,11 +139,11 @@ class Hub:
         return self._people.total()
 
     def end_when(self, over: Callable[[], bool]) -> None:
-        """Close once that is true: when the process is told to stop, its streams must not hold it up."""
+        """Close the hub once `over` is true, so that open streams don't delay the end of the process."""
         self._ends_when = over
 
     def watch(self, submission: int, person: int, status: SubmissionStatus) -> Watch:
-        """A place for a page that wants to know at once. status: as the page found it. Raises TooMany."""
+        """Open a stream for a submission. status: as the request read it. Raises TooMany."""
         with self._lock:
             if self._people[person] >= self._most_of_one:
                 raise TooMany(of_person=True)
@@ -159,14 +156,14 @@ class Hub:
             return Watch(self, channel, person)
 
     def look(self, submission: int, status: SubmissionStatus) -> Progress:
-        """The progress for a page that asks now and then; from now on hints about it are listened to."""
+        """The progress for a page that polls. From now on, the hub follows hints about the submission."""
         with self._lock:
             channel = self._channel(submission, status)
             channel.update(status)
             return channel.progress
 
     def left(self, channel: _Channel, person: int) -> None:
-        """A watch is closed; the lock is held."""
+        """Note that a watch was closed. The caller holds the lock."""
         channel.streams -= 1
         channel.until = time.monotonic() + self._linger
         self._people[person] -= 1
@@ -174,14 +171,14 @@ class Hub:
             del self._people[person]
 
     def stop(self) -> None:
-        """Close, and wait until nothing of it is left at work."""
+        """Close, and wait for the hub's thread to end."""
         self.close()
         thread = self._thread
         if thread is not None:
             thread.join()
 
     def close(self) -> None:
-        """End all streams at once, and begin no other."""
+        """End all streams at once, and refuse new ones."""
         with self._lock:
             self.closing = True
             for channel in self._channels.values():
@@ -211,12 +208,12 @@ class Hub:
                 listener.stop()
         finally:
             with self._lock:
-                # once nobody watches another may have been begun meanwhile
+                # A new thread may have started after this one decided to end.
                 if self._thread is threading.current_thread():
                     self._thread = None
 
     def _goes_on(self) -> bool:
-        """Whether anybody watches; forgets what nobody does."""
+        """Drop submissions that aren't watched any more; return whether others are left."""
         with self._lock:
             now = time.monotonic()
             kept = {n: each for n, each in self._channels.items() if each.streams or each.until > now}
@@ -248,12 +245,12 @@ class Hub:
         except SQLAlchemyError as error:
             if not self._failing:
                 logger.warning(
-                    "watched pages stay as they are, the database is away: %s", type(error).__name__
+                    "watched pages don't change, the database is unavailable: %s", type(error).__name__
                 )
             self._failing = True
         except Exception:
             if not self._failing:
-                logger.exception("watched pages stay as they are until this works again")
+                logger.exception("watched pages don't change until this works again")
             self._failing = True
         else:
             self._failing = False

@@ -1,4 +1,4 @@
-"""How far submissions are, as the database has it: many of them in one query."""
+"""The status of submissions, read from the database for many of them in one query."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPEN = frozenset({StepState.QUEUED, StepState.SENT, StepState.RUNNING})
 
 @dataclass(frozen=True, slots=True)
 class StepStatus:
-    """A step; the fields are those of its row."""
+    """A copy of a step's row."""
 
     id: int
     kind: StepKind
@@ -38,10 +38,11 @@ class StepStatus:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionStatus:
-    """How far a submission is: the state of its last job, whose number this has, and the verdict that counts.
+    """The status of a submission: its last job and its verdict.
 
-    verdict: of the submission, which may be from an earlier job
-    place: in the queue, of the step that is open; None where none is
+    id: of the last job
+    verdict: of the submission; may come from an earlier job
+    place: the open step's place in the queue; None if no step is open
     """
 
     id: int
@@ -61,7 +62,7 @@ class SubmissionStatus:
 
     @property
     def position(self) -> int | None:
-        """In the queue, 0 once it is at work; None where it is over."""
+        """The position in the queue, 0 in progress; None if it is over."""
         return None if self.place is None else self.place.position
 
     @property
@@ -72,7 +73,7 @@ class SubmissionStatus:
 def read_statuses(
     session: Session, submissions: Collection[int], now: datetime
 ) -> Mapping[int, SubmissionStatus]:
-    """The status of each submission, by its number; one that is gone is left out."""
+    """Read the status of each submission by its ID, without deleted ones."""
     rows: dict[int, list[Row[*tuple[Any, ...]]]] = defaultdict(list)
     for row in session.execute(_ROWS.where(Submission.id.in_(submissions))):
         rows[row.submission_id].append(row)

@@ -1,4 +1,4 @@
-"""Listens to all hints of workers, over one connection to Redis, which may be away for as long as it likes."""
+"""Receives all hints of workers over one connection to Redis, and reconnects after any outage."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ logger = logging.getLogger(__name__)
 
 
 class Listener:
-    """A thread that hands on each hint until it is stopped."""
+    """A thread that passes on each hint until it is stopped."""
 
     def __init__(self, redis_url: str, heard: Callable[[Hint], None]) -> None:
-        """Begin at once. heard: called in the thread of the listener; must not raise."""
+        """Start the thread. heard: called in that thread for each hint; must not raise."""
         self._redis_url = redis_url
         self._heard = heard
         self._stop = threading.Event()
@@ -29,7 +29,7 @@ class Listener:
         self._thread.start()
 
     def stop(self) -> None:
-        """Listen no more; returns at once."""
+        """Stop listening; returns at once."""
         self._stop.set()
 
     def _run(self) -> None:
@@ -39,10 +39,10 @@ class Listener:
                 self._listen()
                 failures = 0
             except BrokerUrlError:
-                return  # it is told where it matters
+                return  # other parts report an invalid URL
             except (redis.RedisError, OSError, ValueError) as error:
                 if failures == 0:
-                    logger.info("no hints of progress, Redis is away: %s", type(error).__name__)
+                    logger.info("no hints of progress, Redis is unavailable: %s", type(error).__name__)
                 self._stop.wait(_PAUSES[min(failures, len(_PAUSES) - 1)])
                 failures += 1
 

@@ -1,4 +1,4 @@
-"""The part of a submission's page that changes while it is graded, for the page itself, its stream and its polling."""
+"""The live part of a submission's page, for the page itself, its stream and its polling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEMPLATE = "submissions/progress.html"
 
 
 class LivePart:
-    """Writes the part as HTML. It needs no request: the hub writes it for many pages at once."""
+    """Renders the live part as HTML, outside of requests: the hub renders it once for many pages."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -30,27 +30,27 @@ class LivePart:
 
 
 def attach_live(app: Flask, site: Site) -> None:
-    """Give the application what its live pages need; begins nothing."""
+    """Attach the hub and the live part to the application; starts no thread."""
     attach_hub(app, Hub(site.readers, site.settings.redis_url))
     app.extensions[_KEY] = LivePart(app)
 
 
 def live_part() -> LivePart:
-    """That of the application that answers the present request."""
+    """The live part of the current application."""
     part: LivePart = current_app.extensions[_KEY]
     return part
 
 
 def markup_of(progress: Progress) -> Markup:
-    """The part, for the page that is made now."""
-    return Markup(live_part()(progress))  # noqa: S704 - a template of ours
+    """The live part as markup for a page."""
+    return Markup(live_part()(progress))  # noqa: S704 - from our own template
 
 
 def envelope(html: str, final: bool) -> str:
-    """What the page's script is told: the part, whether it is the last, and what the time is here."""
+    """The JSON for the page's script: the live part, whether it is the last, and the server's time."""
     return json.dumps({"html": html, "final": final, "now": round(time.time(), 2)})
 
 
 def clock() -> float:
-    """Seconds since 1970, as the page's script counts."""
+    """Seconds since 1970, for the page's script."""
     return round(datetime.now(UTC).timestamp(), 2)

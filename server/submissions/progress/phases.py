@@ -1,6 +1,6 @@
-"""How far a submission has come, in the words of its page: phases with their times, its place, what is at work now.
+"""The progress of a submission in words: phases with their times, its place in the queue, the current activity.
 
-Made of what the database says, which is the truth, and of what workers hint at, which says more and may be missing.
+The database is always right. Workers' hints add details, and may be missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from worker.contract.messages import StepKind
 
 
 class PhaseState(StrEnum):
-    """Where a phase is. left_out: the kernel did not come so far."""
+    """The state of a phase. left_out: an earlier phase ended the grading."""
 
     WAITING = "waiting"
     NOW = "now"
@@ -28,11 +28,11 @@ class PhaseState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A part of the way.
+    """A phase of grading.
 
-    seconds: that it took; None where it goes on, or nobody could tell
-    began: when it began, for one that goes on
-    detail: how far it has come, in words
+    seconds: its duration; None before its end, or if unknown
+    began: when it began, if it is the current phase
+    detail: its progress in words
     """
 
     key: str
@@ -47,8 +47,8 @@ class Phase:
 class Progress:
     """A submission's status in words.
 
-    headline: what happens now, in a few words; explanation: what is to be known about it
-    note: what went wrong on the way, which is not the kernel's doing; "" mostly
+    headline: the current activity in a few words; explanation: one sentence more
+    note: a failure of a worker, which isn't the kernel's fault; usually ""
     """
 
     status: SubmissionStatus
@@ -60,9 +60,9 @@ class Progress:
 
 @dataclass(slots=True)
 class Trail:
-    """What workers hinted at about one attempt at a step.
+    """The hints about one attempt at a step.
 
-    begun: when each phase was first heard of; worked: when it was told, by the worker's clock
+    begun: when each phase's first hint arrived; worked: when the worker sent it, by the worker's clock
     """
 
     step: StepKind
@@ -80,7 +80,7 @@ Trails = Mapping[StepKind, Trail]
 
 
 def follow(trails: dict[StepKind, Trail], hint: Hint, now: datetime) -> None:
-    """Let a hint continue the trail of its step, or begin another for a later attempt."""
+    """Add a hint to the trail of its step; a later attempt starts a new trail."""
     trail = trails.get(hint.step)
     if trail is None or hint.attempt > trail.attempt:
         trail = trails[hint.step] = Trail(hint.step, hint.attempt, hint.phase, hint.detail)
@@ -92,7 +92,7 @@ def follow(trails: dict[StepKind, Trail], hint: Hint, now: datetime) -> None:
 
 
 def progress_of(status: SubmissionStatus, trails: Trails) -> Progress:
-    """The progress of a submission that stands so."""
+    """Describe the progress of a submission."""
     check, measure = status.step(StepKind.CHECK), status.step(StepKind.MEASURE)
     phases = [*_checking(status, check, trails.get(StepKind.CHECK))]
     if status.device_class:
@@ -110,7 +110,7 @@ def progress_of(status: SubmissionStatus, trails: Trails) -> Progress:
 
 
 def _checking(status: SubmissionStatus, step: StepStatus | None, trail: Trail | None) -> list[Phase]:
-    """Queued, compiling, checking: one step of one worker."""
+    """The phases queued, compiling and checking, which are one step of one worker."""
     titles = {"queued": "Queued", "compiling": "Compiling", "checking": "Checking"}
     if step is None or step.state is StepState.CANCELLED:
         return [Phase(key, title, PhaseState.LEFT_OUT) for key, title in titles.items()]
@@ -132,7 +132,7 @@ def _checking(status: SubmissionStatus, step: StepStatus | None, trail: Trail | 
             Phase("compiling", "Compiling", PhaseState.DONE, compiled),
             Phase("checking", "Checking", PhaseState.DONE, checked, detail=together),
         ]
-    if followed is None:  # its worker was not heard of: it is at one of the two
+    if followed is None:  # no hint from its worker: it is in one of the two phases
         return [
             queued,
             Phase("compiling", "Compiling", PhaseState.NOW, began=step.started_at),
@@ -171,7 +171,7 @@ def _followed(step: StepStatus, trail: Trail | None) -> Trail | None:
 
 
 def _begun(step: StepStatus, trail: Trail | None) -> bool:
-    """Whether a worker is at it, or was. A hint may come before the database knows."""
+    """Whether a worker has started it. A hint may arrive before the database knows."""
     if step.state in {StepState.QUEUED, StepState.SENT}:
         return step.state is StepState.SENT and trail is not None
     return True
@@ -215,7 +215,7 @@ def _wait_text(place: Place) -> str:
 
 
 def _about(seconds: float) -> str:
-    """Rough, as it is a guess; and so it does not change with every look."""
+    """Round the guess coarsely, so that it doesn't change with each update."""
     if seconds < 10:
         return "10 seconds"
     if seconds < 90:
@@ -247,6 +247,6 @@ def _between(first: datetime, then: datetime | None) -> float | None:
 
 
 def _spent(trail: Trail, phase: str, following: str) -> float | None:
-    """What a phase took, by the worker's clock."""
+    """The duration of a phase, by the worker's clock."""
     first, then = trail.worked.get(phase), trail.worked.get(following)
     return None if first is None or then is None else max(0.0, then - first)

@@ -1,8 +1,8 @@
-"""A submission's progress as server-sent events: what happens is told while it happens.
+"""A submission's progress as server-sent events.
 
-Events are named `state`; `beat` every 15 seconds shows that the stream lives. It ends by itself after the last state,
-when the server stops, when whoever listens may no longer see the submission, and after some minutes: whoever still
-listens asks again, as browsers do.
+Events are named `state`; a `beat` every 15 seconds shows that the stream is alive. A stream ends after the last state
+or when the reader may no longer see the submission. It also ends after some minutes and when the server stops. Clients
+then reconnect, as browsers do by themselves.
 """
 
 from __future__ import annotations
@@ -30,56 +30,57 @@ _RETRY_MS = 2_000
 _KEY = "tilelab-hub"
 
 Envelope = Callable[[str, bool], str]
-"""What is sent of a text, and of whether it is the last."""
+"""Wraps a text for sending, with whether it is the last."""
 
 MaySee = Callable[[], bool]
-"""Asks the database whether whoever listens may still see the submission."""
+"""Asks the database whether the reader may still see the submission."""
 
 _checking = threading.Lock()
-"""Streams look whether they may go on one after the other: all of them together take one connection."""
+"""Streams recheck their permission one after the other, so all together use one database connection."""
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """How a progress is told: in which form, and in what that is sent."""
+class EventFormat:
+    """The format of a stream's events: the text of a progress, and its envelope."""
 
     form: Form
     envelope: Envelope
 
 
 def attach_hub(app: Flask, hub: Hub) -> None:
-    """Let the application's requests find it."""
+    """Attach the hub to the application."""
     app.extensions[_KEY] = hub
 
 
 def hub_of(app: Flask) -> Hub:
-    """That of the application."""
+    """The hub of an application."""
     hub: Hub = app.extensions[_KEY]
     return hub
 
 
 def the_hub() -> Hub:
-    """That of the application that answers the present request."""
+    """The hub of the current application."""
     return hub_of(current_app)
 
 
 def stream_for_programs(submission: int, person: int, status: SubmissionStatus, may_see: MaySee) -> Response:
-    """The answer to a program that may see this submission: each event an object, see `ProgressAnswer`.
+    """A stream for a program; each event is a JSON object, see `ProgressAnswer`.
 
-    raise (Refused): 429 or 503 where no further stream is given; then the submission itself is to be asked for
+    raise (Refused): 429 or 503 if too many streams are open; the program then polls the submission
     """
-    return event_stream(submission, person, status, Telling(_as_json, lambda text, _final: text), may_see)
+    events = EventFormat(_as_json, lambda text, _final: text)
+    return event_stream(submission, person, status, events, may_see)
 
 
 def event_stream(
-    submission: int, person: int, status: SubmissionStatus, telling: Telling, may_see: MaySee
+    submission: int, person: int, status: SubmissionStatus, events: EventFormat, may_see: MaySee
 ) -> Response:
-    """The answer whose body goes on until the submission is graded. status: as it was just read."""
+    """A response that streams events until the submission is graded. status: as the request read it."""
     try:
         watch = the_hub().watch(submission, person, status)
     except TooMany as error:
         raise _refused(error) from error
-    body = _Events(watch, the_hub(), telling, may_see)
+    body = _Events(watch, the_hub(), events, may_see)
     response = Response(body, mimetype="text/event-stream")
     response.headers["X-Accel-Buffering"] = "no"
     response.call_on_close(body.close)
@@ -87,10 +88,10 @@ def event_stream(
 
 
 class _Events:
-    """The events, one text after the other; to be closed, also where none was ever asked for."""
+    """The events as texts. The caller closes it, even if it never reads one."""
 
-    def __init__(self, watch: Watch, hub: Hub, telling: Telling, may_see: MaySee) -> None:
-        self._watch, self._hub, self._telling, self._may_see = watch, hub, telling, may_see
+    def __init__(self, watch: Watch, hub: Hub, events: EventFormat, may_see: MaySee) -> None:
+        self._watch, self._hub, self._format, self._may_see = watch, hub, events, may_see
         self._ends, self._checks = _in_about(LIFETIME_SECONDS), _in_about(CHECK_SECONDS)
         self._pieces = self._written()
 
@@ -104,21 +105,21 @@ class _Events:
         try:
             yield f"retry: {_RETRY_MS}\n\n"
             while time.monotonic() < self._ends and self._goes_on():
-                told = self._watch.next(self._telling.form, BEAT_SECONDS)
-                if told is None:
+                found = self._watch.next(self._format.form, BEAT_SECONDS)
+                if found is None:
                     if self._hub.closing:
                         return
                     yield _event("beat", "{}")
                     continue
-                text, final = told
-                yield _event("state", self._telling.envelope(text, final))
+                text, final = found
+                yield _event("state", self._format.envelope(text, final))
                 if final:
                     return
         finally:
             self._watch.close()
 
     def _goes_on(self) -> bool:
-        """Whether whoever listens still may, looked at now and then: people sign out, and are dropped."""
+        """Whether the reader may still see the submission. Rechecked at times: people sign out or are dropped."""
         if time.monotonic() < self._checks:
             return True
         self._checks = _in_about(CHECK_SECONDS)
@@ -126,16 +127,16 @@ class _Events:
             with _checking:
                 return self._may_see()
         except SQLAlchemyError:
-            return True  # nothing new can be told while the database is away
+            return True  # no new progress can leak while the database is unavailable
 
 
 def _in_about(seconds: float) -> float:
-    """When that is: what began together, after a restart say, shall not go on together."""
+    """A time with random spread, so that streams opened together, as after a restart, don't stay in step."""
     return time.monotonic() + seconds * random.uniform(0.8, 1.2)  # noqa: S311 - no secret
 
 
 def _event(name: str, data: str) -> str:
-    """One event. Data is JSON, which has no line breaks."""
+    """Format an event. Its data is JSON without line breaks."""
     return f"event: {name}\ndata: {data}\n\n"
 
 
@@ -146,10 +147,10 @@ def _as_json(progress: Progress) -> str:
 def _refused(error: TooMany) -> Refused:
     if error.of_person:
         return Refused(
-            429, "too_many_streams", "You watch too many submissions at once",
-            "Close some, or ask for the submission itself now and then.", {"Retry-After": "10"},
+            429, "too_many_streams", "You follow too many submissions at once",
+            "Close some streams, or poll the submission instead.", {"Retry-After": "10"},
         )  # fmt: skip
     return Refused(
-        503, "no_stream_left", "The server has no further stream of events",
-        "Ask for the submission itself now and then.", {"Retry-After": "10"},
+        503, "no_stream_left", "The server has no free stream",
+        "Poll the submission instead.", {"Retry-After": "10"},
     )  # fmt: skip

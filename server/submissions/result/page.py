@@ -1,4 +1,4 @@
-"""What the page of a submission shows, read from the database in one go."""
+"""The data of a submission's page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from worker.contract.messages import StepKind
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """How long a part of the way took, in seconds."""
+    """The duration of a part of grading, in seconds."""
 
     title: str
     seconds: float
@@ -31,10 +31,10 @@ class Duration:
 class Judged:
     """The result that counts now.
 
-    shipped: the name of the exercise if it comes with Tilelab; "" for a course's own
-    packed: its report as it is kept; None where it was lost
-    waited, waited_for_gpu: until a worker checked it, and until one measured it; None where none did
-    in_vain: what workers had begun that were lost, or could not go on
+    shipped: the name of an exercise that comes with Tilelab; "" for a course's own
+    packed: the stored report; None if there is none
+    waited, waited_for_gpu: seconds until a worker checked it, and until a worker measured it; None if none did
+    in_vain: the attempts of workers that were lost or failed
     """
 
     verdict: Verdict
@@ -50,13 +50,13 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionPage:
-    """A submission as whoever may see it finds it.
+    """A submission's page.
 
-    course_zone: in which times are shown to who has no zone of their own
-    limited: whether there are only so many like it, so that one that was begun costs one of them
-    own: whether the reader handed it in; staff: whether the reader sees everybody's
-    form: the key of the form that the reader sent it from; "" for none
-    status: how far it is; judged: what its verdict is from, None before there is one
+    course_zone: the time zone for readers without their own
+    limited: whether the number of such submissions is limited, so a started one uses an attempt or a check
+    own: whether it is the reader's; staff: whether the reader is course staff
+    form: the key of the form that sent it; "" for another reader or a program
+    status: its progress; judged: the result that gave its verdict, None before the first verdict
     """
 
     number: int
@@ -86,38 +86,38 @@ class SubmissionPage:
 
     @property
     def waits(self) -> bool:
-        """Whether its page goes on by itself."""
+        """Whether its page updates itself."""
         return not self.status.over
 
     @property
     def graded_again(self) -> bool:
-        """Whether there is a verdict, and another one is on its way."""
+        """Whether it has a verdict and is being regraded."""
         return self.waits and self.judged is not None
 
     @property
     def taken_back(self) -> bool:
-        """Whether it was cancelled before there was a verdict."""
+        """Whether it was cancelled before the first verdict."""
         return self.status.state is JobState.CANCELLED and self.judged is None
 
     @property
     def begun(self) -> bool:
-        """Whether a worker was at it, so that it costs as much as any other; never so where staff ended it."""
+        """Whether a worker started it, so it uses an attempt or a check; false if course staff cancelled it."""
         return any(step.started_at is not None for step in self.status.steps)
 
     @property
     def may_cancel(self) -> bool:
-        """What staff have graded again is theirs to end."""
+        """Whether the reader may cancel it. Only course staff may cancel a regrade."""
         return self.waits and (self.staff or (self.own and self.status.kind is JobKind.SUBMISSION))
 
     @property
     def may_retry(self) -> bool:
-        """A fault of ours may be over by now."""
-        ours = self.judged is not None and self.judged.verdict is Verdict.SYSTEM_ERROR
-        return ours and self.status.over and not self.archived and (self.own or self.staff)
+        """Whether the reader may have it graded again after a system error, whose cause may be gone."""
+        failed = self.judged is not None and self.judged.verdict is Verdict.SYSTEM_ERROR
+        return failed and self.status.over and not self.archived and (self.own or self.staff)
 
 
 def read_page(session: Session, person: int, public_id: str, now: datetime) -> SubmissionPage | None:
-    """The submission; None for who may not see it, as where there is none."""
+    """Read the page; None if there is no such submission, or the person may not see it."""
     found = visible_submission(session, person, public_id)
     if found is None:
         return None
@@ -150,13 +150,13 @@ def read_page(session: Session, person: int, public_id: str, now: datetime) -> S
 def watched(
     session: Session, person: int, public_id: str, now: datetime
 ) -> tuple[int, SubmissionStatus] | None:
-    """The number of a submission and how far it is; None for who may not see it."""
+    """The database ID and the status of a submission; None if the person may not see it."""
     found = visible_submission(session, person, public_id)
     return None if found is None else (found.id, read_statuses(session, [found.id], now)[found.id])
 
 
 def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tuple[Duration, ...]:
-    """Where the time went, from the moment it was handed in. seconds: of each step, by its report."""
+    """The durations from the submission to the verdict. seconds: of each part, from the report."""
     judged = page.judged
     if judged is None or judged.ended_at is None:
         return ()
@@ -167,7 +167,7 @@ def durations(page: SubmissionPage, seconds: Sequence[tuple[str, float]]) -> tup
         parts.append(Duration(_STEPS.get(name, name), spent))
     parts += judged.in_vain
     whole = max(0.0, (judged.ended_at - judged.queued_at).total_seconds())
-    # on the way from one to the next
+    # The rest is time between the parts.
     between = whole - sum(part.seconds for part in parts)
     if between >= _LEAST_SHOWN:
         parts.append(Duration("between steps", between))
@@ -213,7 +213,7 @@ def _judged(session: Session, submission: Submission) -> Judged | None:
 
 
 def _in_vain(session: Session, job: Job) -> tuple[Duration, ...]:
-    """Each attempt that ended without a report, though it was begun."""
+    """The duration of each started attempt that ended without a report."""
     query = (
         select(Attempt.outcome, Attempt.started_at, Attempt.ended_at)
         .join(Step, Step.id == Attempt.step_id)

@@ -1,4 +1,4 @@
-"""A submission's result as a page shows it: its report, read and rendered, whatever wrote it."""
+"""Render a submission's stored report, whichever version wrote it."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of a result. plain: the object that `tilelab grade --json` prints; report: the same, read."""
+    """A stored report. plain: the object that `tilelab grade --json` prints; report: the same as a data class."""
 
     plain: dict[str, Any]
     report: Report
 
 
 def read_kept(packed: bytes | None, verdict: Verdict, *, staff: bool) -> Kept:
-    """A result's report; where it cannot be read, what the verdict itself says.
+    """Read a result's report; if it is unreadable, a report with the verdict alone.
 
-    staff: whether the seed is shown, from which all numbers of the judge can be made again
+    staff: whether to keep the seed, which reproduces all secret inputs
     """
     try:
         plain = unpack(packed) if packed is not None else {}
     except ReportError:
-        logger.exception("a report cannot be read")
+        logger.exception("a stored report is unreadable")
         plain = {}
     if not staff and "seed" in plain:
         plain = {**plain, "seed": ""}
@@ -49,25 +49,25 @@ def read_kept(packed: bytes | None, verdict: Verdict, *, staff: bool) -> Kept:
 
 
 def sections(report: Report, source: str, file: str, ladder: Ladder | None) -> Markup:
-    """The result's part of a page."""
+    """Render the result as part of a page."""
     around = Around(file, ladder, {})
     return _first_that_works(report, lambda each: render_sections(each, source, around))
 
 
 def whole_page(report: Report, source: str, file: str, ladder: Ladder | None, facts: dict[str, str]) -> str:
-    """The result as one file. facts: what else it says at the top."""
+    """Render the result as one HTML file. facts: more lines for its top."""
     around = Around(file, ladder, facts)
     return _first_that_works(report, lambda each: render_report(each, source, around))
 
 
 def _first_that_works(report: Report, render: Callable[[Report], T]) -> T:
-    """What an older version wrote may hold what no template expects: then without what explains the verdict."""
+    """Render the report, with fewer details if that fails: a report of an older version may surprise a template."""
     *first, last = _smaller(report)
     for each in first:
         try:
             return render(each)
         except Exception:
-            logger.exception("a report cannot be shown as it is")
+            logger.exception("a report is shown with fewer details")
     return render(last)
 
 
@@ -84,7 +84,7 @@ def _smaller(report: Report) -> Iterator[Report]:
 
 @lru_cache(maxsize=64)
 def shipped_ladder(exercise: str) -> Ladder | None:
-    """The reference kernels of an exercise that comes with Tilelab."""
+    """The reference ladder of an exercise that comes with Tilelab; None for none."""
     try:
         return read_ladder(find_exercise(exercise, ()))
     except (ExerciseError, LadderError):

@@ -1,4 +1,4 @@
-"""The page of a submission: how far it is, live, and what became of it."""
+"""The page of a submission: its live progress, then its result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from server.submissions.changes import NotPossible, cancel, retry, revoke, take_
 from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
 from server.submissions.progress.phases import progress_of
-from server.submissions.progress.streams import Telling, event_stream, the_hub
+from server.submissions.progress.streams import EventFormat, event_stream, the_hub
 from server.submissions.queries import may_still_see, visible_submission
 from server.submissions.result.page import SubmissionPage, durations, read_page, watched
 from server.submissions.result.report import Kept, read_kept, sections, shipped_ladder, whole_page
@@ -37,9 +37,9 @@ RETRIES = Limit("retry", 5, timedelta(hours=1))
 
 @submissions_pages.get("/<public_id>")
 def show(public_id: str) -> str:
-    """The page: progress as long as it is graded, then the result."""
+    """Show the page of a submission."""
     page = _page(public_id)
-    # what its workers hinted at while others, or this reader a moment ago, looked
+    # The hub may know hints already, if another page watches the submission.
     progress = the_hub().look(page.number, page.status) if page.waits else progress_of(page.status, {})
     kept = _kept(page)
     return render_template(
@@ -56,7 +56,7 @@ def show(public_id: str) -> str:
 
 @submissions_pages.get("/<public_id>/state")
 def state(public_id: str) -> Response:
-    """The live part, for a page that asks now and then."""
+    """Return the live part to a page that polls."""
     number, status = _watched(public_id)
     progress = the_hub().look(number, status)
     return Response(envelope(live_part()(progress), progress.status.over), mimetype="application/json")
@@ -64,16 +64,16 @@ def state(public_id: str) -> Response:
 
 @submissions_pages.get("/<public_id>/events")
 def events(public_id: str) -> Response:
-    """The live part, as often as it changes."""
+    """Stream the live part, each time that it changes."""
     who = viewer()
     number, status = _watched(public_id)
     may_see = may_still_see(site().readers, partial(_signed_in, session_token()), public_id)
-    return event_stream(number, who.id, status, Telling(live_part(), envelope), may_see)
+    return event_stream(number, who.id, status, EventFormat(live_part(), envelope), may_see)
 
 
 @submissions_pages.get("/<public_id>/source.cu")
 def source(public_id: str) -> Response:
-    """What was handed in, byte by byte."""
+    """Download the submitted source unchanged."""
     who = viewer()
     with site().readers.begin() as session:
         found = visible_submission(session, who.id, public_id)
@@ -86,7 +86,7 @@ def source(public_id: str) -> Response:
 
 @submissions_pages.get("/<public_id>/report.json")
 def report_json(public_id: str) -> Response:
-    """The object that `tilelab grade --json` prints."""
+    """Download the object that `tilelab grade --json` prints."""
     page, kept = _graded(public_id)
     name = page.file.removesuffix(".cu") + ".json"
     return _download(json.dumps(kept.plain, indent=1).encode(), "application/json", name)
@@ -94,12 +94,12 @@ def report_json(public_id: str) -> Response:
 
 @submissions_pages.get("/<public_id>/report.html")
 def report_html(public_id: str) -> Response:
-    """The result as one file, to be kept or sent to somebody."""
+    """Download the result as one HTML file."""
     page, kept = _graded(public_id)
-    handed_in = page.created_at.astimezone(zone_of(page.course_zone))
+    submitted = page.created_at.astimezone(zone_of(page.course_zone))
     facts = {
         "Assignment": f"{page.title} ({page.course_title})",
-        "Submitted": f"{handed_in:%d %b %Y, %H:%M %Z}",
+        "Submitted": f"{submitted:%d %b %Y, %H:%M %Z}",
         "Submission": page.public_id,
     }
     html = whole_page(kept.report, page.source, page.file, _ladder(page), facts)
@@ -108,7 +108,7 @@ def report_html(public_id: str) -> Response:
 
 @submissions_pages.post("/<public_id>/cancel")
 def stop(public_id: str) -> Response:
-    """Take it back, as long as it is not graded."""
+    """Cancel a submission that isn't graded yet."""
     who = viewer()
     page = _page(public_id)
     try:
@@ -129,7 +129,7 @@ def stop(public_id: str) -> Response:
 
 @submissions_pages.post("/<public_id>/retry")
 def again(public_id: str) -> Response:
-    """Have it graded once more, after a fault of ours."""
+    """Grade a submission again after a system error."""
     who = viewer()
     page = _page(public_id)
     if not page.may_retry:
@@ -139,7 +139,7 @@ def again(public_id: str) -> Response:
     except TooOften as error:
         raise Refused(
             429, "too_often", "Tried too often",
-            "The failure seems to persist. Tell your course staff, and try again in an hour.",
+            "The failure seems to persist. Tell your course staff, or try again in an hour.",
             {"Retry-After": str(error.seconds)},
         ) from error  # fmt: skip
     try:
@@ -194,7 +194,7 @@ def _graded(public_id: str) -> tuple[SubmissionPage, Kept]:
     kept = _kept(page)
     if kept is None:
         raise Refused(
-            404, "not_graded", "There is no report yet", "It appears when the submission is graded."
+            404, "not_graded", "There is no report yet", "It appears once the submission is graded."
         )
     return page, kept
 

@@ -109,8 +109,8 @@ def test_who_takes_back_too_late_is_told_so_of_the_submission(portal: Portal):
     told = [portal.client.post(f"{url}/cancel", headers=bearer) for url in urls]
     assert [answer.status_code for answer in told] == [409, 409]
     before, graded = (answer.get_json()["detail"] for answer in told)
-    assert before.startswith("It was stopped before: there is nothing to stop.")
-    assert graded.startswith("It is graded already: there is nothing to stop.")
+    assert before.startswith("It is already cancelled.")
+    assert graded.startswith("It is already graded.")
 
 
 def test_a_regrade_that_is_cancelled_leaves_the_earlier_verdict(portal: Portal):
