@@ -12,7 +12,7 @@ from kernels.report import Report
 from kernels.verdict import Verdict
 from server.grading.reports import pack
 from server.submissions.models import Mode
-from server.submissions.service import HandedIn, accept
+from server.submissions.service import SubmissionInput, accept
 from server.submissions.source import read_source
 
 
@@ -30,7 +30,8 @@ class Waiting:
         assignment = next(iter(ground.assignments.values()))
         made = [
             accept(
-                ground.sessions, HandedIn(person, assignment, read_source(f"// {person}\n"), Mode.CHECK)
+                ground.sessions,
+                SubmissionInput(person, assignment, read_source(f"// {person}\n"), Mode.CHECK),
             ).submission
             for person in ground.people
         ]

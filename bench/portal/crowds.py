@@ -23,7 +23,7 @@ from bench.portal.shutting_out import CLIENTS, HOST, Target, allow_files
 from bench.queue.ground import COURSE, ROOT, Ground
 from bench.table import table
 from server.submissions.models import Mode
-from server.submissions.service import HandedIn, accept
+from server.submissions.service import SubmissionInput, accept
 from server.submissions.source import read_source
 
 MOST = 2.0
@@ -103,7 +103,7 @@ def _crafted(ground: Ground) -> str:
     names = []
     for _ in range(2):
         source = "\n".join(" ".join(chance.sample(words, 150)) for _ in range(99)).encode()
-        handed_in = HandedIn(ground.people[-1], assignment, read_source(source), Mode.CHECK)
+        handed_in = SubmissionInput(ground.people[-1], assignment, read_source(source), Mode.CHECK)
         names.append(accept(ground.sessions, handed_in).submission.public_id)
     return f"/courses/{COURSE}/tiled-own/compare?left={names[0]}&right={names[1]}&whole=yes"
 

@@ -18,7 +18,7 @@ from bench.queue.ground import CANNED, Ground
 from bench.table import table
 from server.grading.models import Job, Result
 from server.submissions.models import Mode, Submission
-from server.submissions.service import HandedIn, accept
+from server.submissions.service import SubmissionInput, accept
 from server.submissions.source import read_source
 
 BURST = 500
@@ -97,7 +97,9 @@ def _waits(ground: Ground, burst: int, others: int, spread: float) -> Waits:
 def _hand_in(ground: Ground, person: int) -> int:
     """The number of a submission that is accepted now; no two of a person are alike."""
     source = f"// {person} {time.monotonic_ns()}\n".encode()
-    handed_in = HandedIn(person, next(iter(ground.assignments.values())), read_source(source), Mode.CHECK)
+    handed_in = SubmissionInput(
+        person, next(iter(ground.assignments.values())), read_source(source), Mode.CHECK
+    )
     return accept(ground.sessions, handed_in).submission.id
 
 

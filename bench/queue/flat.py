@@ -29,7 +29,7 @@ from server.recording.recorder import Recorder
 from server.settings import Settings
 from server.standings.service import board
 from server.submissions.models import Mode
-from server.submissions.service import HandedIn, accept
+from server.submissions.service import SubmissionInput, accept
 from server.submissions.source import read_source
 from worker.contract.fleet import SlotRecord, WorkerRecord, WorkerState
 from worker.contract.messages import CPU_QUEUE, StepResult, encode
@@ -96,7 +96,7 @@ class Side:
             self.handed_in += 1
             person = self.full.people[self.handed_in % PEOPLE]
             source = f"// {self.handed_in}\n".encode()
-            handed_in = HandedIn(person, self.full.assignment, read_source(source), Mode.CHECK)
+            handed_in = SubmissionInput(person, self.full.assignment, read_source(source), Mode.CHECK)
             self._timed("accept", partial(accept, self.full.sessions, handed_in))
 
     def _results(self) -> list[str]:

@@ -26,7 +26,7 @@ from bench.queue.worker import STAND_IN
 from bench.table import table
 from server.grading.models import Job, Step
 from server.submissions.models import Submission
-from server.submissions.service import HandedIn, accept
+from server.submissions.service import SubmissionInput, accept
 from server.submissions.source import read_source
 from worker.bench.backlog import work_off
 from worker.bench.throughput import binds, throughput
@@ -114,7 +114,7 @@ def _hand_in(ground: Ground, subject: Subject, place: int, turn: int) -> int:
     person = ground.people[place % len(ground.people)]
     source = subject.source + f"// round {turn}\n".encode()
     return accept(
-        ground.sessions, HandedIn(person, ground.assignments[subject.tile], read_source(source))
+        ground.sessions, SubmissionInput(person, ground.assignments[subject.tile], read_source(source))
     ).submission.id
 
 

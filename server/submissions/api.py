@@ -21,7 +21,7 @@ from server.http.query import read_query
 from server.http.site import site
 from server.submissions import allowance
 from server.submissions.answers import AcceptedAnswer, SubmissionAnswer, read_submission
-from server.submissions.changes import NotPossible, revoke, take_back
+from server.submissions.changes import NotPossible, cancel_own, revoke
 from server.submissions.new_submission import (
     KEY,
     NewSubmission,
@@ -44,7 +44,7 @@ from server.submissions.refusals import (
     TooOften,
 )
 from server.submissions.result.page import watched
-from server.submissions.service import HandedIn
+from server.submissions.service import SubmissionInput
 
 submissions = Blueprint("submissions", __name__)
 
@@ -101,9 +101,9 @@ def hand_in() -> tuple[Response, int, dict[str, str]]:
     asked = read_new_submission(request.get_data(), request.headers.get("Idempotency-Key"))
     with site().readers.begin() as session:
         assignment = _assignment(session, asked)
-    handed_in = HandedIn(person, assignment, asked.source, asked.mode, asked.device_class, asked.key)
+    submitted = SubmissionInput(person, assignment, asked.source, asked.mode, asked.device_class, asked.key)
     try:
-        accepted = submit(handed_in)
+        accepted = submit(submitted)
     except limits.TooOften as often:
         raise too_many_requests(allowance.SUBMITS, often) from often
     except NotAccepted as error:
@@ -211,7 +211,7 @@ def stop(public_id: str) -> Response:
                 "Course staff cancel it on its page, or with `tilelab admin jobs cancel`.",
             )  # fmt: skip
         try:
-            tickets = take_back(session, found, person)
+            tickets = cancel_own(session, found, person)
         except NotPossible as error:
             raise Refused(
                 409,

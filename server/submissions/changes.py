@@ -206,7 +206,7 @@ def _graded(session: Session, assignment: Assignment, which: ColumnElement[bool]
     return [_Graded(*row) for row in session.execute(query)]
 
 
-def take_back(session: Session, submission: Submission, person: Person) -> list[Ticket]:
+def cancel_own(session: Session, submission: Submission, person: Person) -> list[Ticket]:
     """Cancel a submission as its owner. Returns the tickets to revoke after the commit.
 
     raise (NotPossible): it is over, or course staff are regrading it

@@ -22,7 +22,7 @@ from server.http.site import site
 from server.submissions import allowance
 from server.submissions.models import Mode
 from server.submissions.refusals import DiskFull
-from server.submissions.service import Accepted, HandedIn, accept, find_earlier
+from server.submissions.service import Accepted, SubmissionInput, accept, find_earlier
 from server.submissions.source import SubmittedSource, UnusableSource, read_source
 
 ASSIGNMENT = r"[a-z0-9][a-z0-9._\-]{0,59}/[a-z0-9][a-z0-9._\-]{0,59}"
@@ -76,17 +76,17 @@ class NewSubmission:
     key: str | None
 
 
-def submit(handed_in: HandedIn) -> Accepted:
+def submit(submitted: SubmissionInput) -> Accepted:
     """Accept the submission of the present request, dated by the arrival of its last byte.
 
     raise (limits.TooOften): this person sends requests too fast
     raise (NotAccepted): as `accept`, or the disk is full
     """
-    _refuse_if_full(handed_in)
-    limits.count(site().sessions, allowance.SUBMITS, f"person {handed_in.person}")
+    _refuse_if_full(submitted)
+    limits.count(site().sessions, allowance.SUBMITS, f"person {submitted.person}")
     return accept(
         site().sessions,
-        handed_in,
+        submitted,
         arrived(),
         most_under_way=site().settings.under_way,
         most_a_day=allowance.MOST_A_DAY,
@@ -102,7 +102,7 @@ def read_new_submission(body: bytes, key: str | None) -> NewSubmission:
     return NewSubmission(_assignment(asked), _source(asked), _mode(asked), _device_class(asked), _key(key))
 
 
-def _refuse_if_full(handed_in: HandedIn) -> None:
+def _refuse_if_full(submitted: SubmissionInput) -> None:
     """Raise DiskFull while the remaining space is reserved for accepted submissions.
 
     Runs before anything is written. A repeated request passes, because its submission is stored already.
@@ -111,7 +111,7 @@ def _refuse_if_full(handed_in: HandedIn) -> None:
     if not is_nearly_full(here.engine, here.settings.free_mb):
         return
     with here.readers.begin() as session:
-        again = find_earlier(session, handed_in) is not None
+        again = find_earlier(session, submitted) is not None
     if not again:
         raise DiskFull(
             "The server has almost no disk space left, so nothing was stored. Tell your course staff, and submit "

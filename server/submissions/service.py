@@ -42,7 +42,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
-class HandedIn:
+class SubmissionInput:
     """A submission to accept.
 
     device_class: None for the assignment's own
@@ -82,7 +82,7 @@ class Accepted:
 
 def accept(
     sessions: Sessions,
-    handed_in: HandedIn,
+    submitted: SubmissionInput,
     now: datetime | None = None,
     *,
     most_under_way: int | None = None,
@@ -97,14 +97,14 @@ def accept(
     """
     moment = now or datetime.now(UTC)
     most = _Most(most_under_way, most_a_day)
-    _check_request(handed_in)
+    _check_request(submitted)
     try:
-        return _accept(sessions, handed_in, moment, most)
+        return _accept(sessions, submitted, moment, most)
     except IntegrityError:
         # Another request with the same key was a moment faster: now its submission can be read.
-        if handed_in.key is None:
+        if submitted.key is None:
             raise
-        return _accept(sessions, handed_in, moment, most)
+        return _accept(sessions, submitted, moment, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,40 +113,40 @@ class _Most:
     a_day: int | None
 
 
-def _accept(sessions: Sessions, handed_in: HandedIn, now: datetime, most: _Most) -> Accepted:
+def _accept(sessions: Sessions, submitted: SubmissionInput, now: datetime, most: _Most) -> Accepted:
     with sessions.begin() as session:
-        _wait_for_turn(session, handed_in.person)
-        earlier = find_earlier(session, handed_in)
+        _wait_for_turn(session, submitted.person)
+        earlier = find_earlier(session, submitted)
         if earlier is not None:
             return Accepted(earlier, place_of(session, latest_job(session, earlier.id), now), repeated=True)
-        assignment, role = _assignment(session, handed_in, now)
+        assignment, role = _assignment(session, submitted, now)
         staff = role is not Role.STUDENT
         if not staff:
-            refused = allowance(session, assignment, handed_in.person, now).refusal(
-                handed_in.mode, now, most.under_way
+            refused = allowance(session, assignment, submitted.person, now).refusal(
+                submitted.mode, now, most.under_way
             )
             if refused is not None:
                 raise refused
-        if most.a_day is not None and (many := too_many_kept(session, handed_in.person, now, most.a_day)):
+        if most.a_day is not None and (many := too_many_kept(session, submitted.person, now, most.a_day)):
             raise many
-        device_class, arch = _device(session, assignment, handed_in, now)
+        device_class, arch = _device(session, assignment, submitted, now)
         submission = Submission(
             public_id=secrets.token_hex(8),
             assignment_id=assignment.id,
-            person_id=handed_in.person,
-            source_digest=keep_source(session, handed_in.source.digest, handed_in.source.content, now),
-            mode=handed_in.mode,
+            person_id=submitted.person,
+            source_digest=keep_source(session, submitted.source.digest, submitted.source.content, now),
+            mode=submitted.mode,
             device_class=device_class,
-            idempotency_key=handed_in.key,
-            request_digest=handed_in.digest if handed_in.key is not None else None,
+            idempotency_key=submitted.key,
+            request_digest=submitted.digest if submitted.key is not None else None,
             created_at=now,
         )
         session.add(submission)
         session.flush()
         work = Work(
             kind=JobKind.SUBMISSION,
-            priority=priority_of(staff=staff, due_at=_due_at(session, assignment, handed_in), now=now),
-            person=handed_in.person,
+            priority=priority_of(staff=staff, due_at=_due_at(session, assignment, submitted), now=now),
+            person=submitted.person,
             source=submission.source_digest,
             exercise=assignment.exercise_id,
             arch=arch,
@@ -165,21 +165,21 @@ def latest_job(session: Session, submission: int) -> Job:
     return session.scalars(query).one()
 
 
-def _check_request(handed_in: HandedIn) -> None:
-    if handed_in.key is not None and not _KEY.fullmatch(handed_in.key):
+def _check_request(submitted: SubmissionInput) -> None:
+    if submitted.key is not None and not _KEY.fullmatch(submitted.key):
         raise UnusableRequest("The idempotency key must be 1 to 200 visible ASCII characters.")
 
 
-def find_earlier(session: Session, handed_in: HandedIn) -> Submission | None:
+def find_earlier(session: Session, submitted: SubmissionInput) -> Submission | None:
     """This person's earlier submission with the same key; raises IdempotencyConflict if its request was different."""
-    if handed_in.key is None:
+    if submitted.key is None:
         return None
     found = session.scalar(
         select(Submission).where(
-            Submission.person_id == handed_in.person, Submission.idempotency_key == handed_in.key
+            Submission.person_id == submitted.person, Submission.idempotency_key == submitted.key
         )
     )
-    if found is not None and found.request_digest != handed_in.digest:
+    if found is not None and found.request_digest != submitted.digest:
         raise IdempotencyConflict("This idempotency key was already used for another submission.")
     return found
 
@@ -192,12 +192,12 @@ def _wait_for_turn(session: Session, person: int) -> None:
     session.execute(select(Person.id).where(Person.id == person).with_for_update(key_share=True))
 
 
-def _assignment(session: Session, handed_in: HandedIn, now: datetime) -> tuple[Assignment, Role]:
+def _assignment(session: Session, submitted: SubmissionInput, now: datetime) -> tuple[Assignment, Role]:
     # A shared lock: an update of the assignment's exercise waits, other submissions don't.
     assignment = session.get(
-        Assignment, handed_in.assignment, with_for_update={"read": True, "of": Assignment}
+        Assignment, submitted.assignment, with_for_update={"read": True, "of": Assignment}
     )
-    role = None if assignment is None else role_in(session, handed_in.person, assignment.course_id)
+    role = None if assignment is None else role_in(session, submitted.person, assignment.course_id)
     if assignment is None or role is None or not is_shown(assignment, role, now):
         raise NoSuchAssignment("There is no such assignment in your courses.")
     if assignment.course.archived_at is not None:
@@ -205,14 +205,16 @@ def _assignment(session: Session, handed_in: HandedIn, now: datetime) -> tuple[A
     return assignment, role
 
 
-def _due_at(session: Session, assignment: Assignment, handed_in: HandedIn) -> datetime | None:
-    return due_for(assignment, session.get(Extension, (assignment.id, handed_in.person))).due_at
+def _due_at(session: Session, assignment: Assignment, submitted: SubmissionInput) -> datetime | None:
+    return due_for(assignment, session.get(Extension, (assignment.id, submitted.person))).due_at
 
 
-def _device(session: Session, assignment: Assignment, handed_in: HandedIn, now: datetime) -> tuple[str, str]:
+def _device(
+    session: Session, assignment: Assignment, submitted: SubmissionInput, now: datetime
+) -> tuple[str, str]:
     """The device class and architecture. A class other than the assignment's needs a running worker."""
-    asked = handed_in.device_class
-    if handed_in.mode is Mode.CHECK:
+    asked = submitted.device_class
+    if submitted.mode is Mode.CHECK:
         if asked:
             raise UnusableRequest("A check isn't measured. Leave out the device class.")
         return "", assignment.arch

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from kernels.verdict import Verdict
 from server.grading.models import MAX_ATTEMPTS, Attempt, AttemptOutcome, Job, JobState, Result, Step
 from server.submissions.models import Submission
-from tests.faults.load import HandedIn
+from tests.faults.load import SubmissionInput
 
 SYSTEM_ERRORS_ALLOWED = 0.01
 
@@ -44,7 +44,7 @@ def unfinished(session: Session) -> int:
     return session.scalar(select(func.count()).where(Job.state.in_([JobState.QUEUED, JobState.RUNNING]))) or 0
 
 
-def account(session: Session, handed_in: Sequence[HandedIn]) -> Account:
+def account(session: Session, handed_in: Sequence[SubmissionInput]) -> Account:
     """Look at every submission that was accepted."""
     found = Account(accepted=len(handed_in))
     rows = session.execute(
@@ -69,7 +69,7 @@ def account(session: Session, handed_in: Sequence[HandedIn]) -> Account:
 def _one(
     session: Session,
     found: Account,
-    each: HandedIn,
+    each: SubmissionInput,
     jobs: Sequence[tuple[int | None, Verdict | None, Verdict | None]],
 ) -> None:
     if len(jobs) != 1 or jobs[0][0] is None:

@@ -22,7 +22,7 @@ from server.grading import attempts
 from server.grading.models import Job, Step
 from server.grading.service import Work, queue_job
 from server.http.site import site
-from server.submissions.service import Accepted, HandedIn, accept
+from server.submissions.service import Accepted, SubmissionInput, accept
 from tests.faults.target import LEASE_SECONDS
 from worker.commands import main
 from worker.contract.broker import StepSender, celery_app
@@ -38,7 +38,7 @@ def _queue_as_sent(session: Session, work: Work, now: datetime) -> Job:
     return job
 
 
-def _accept_and_publish(sessions: Sessions, handed_in: HandedIn) -> Accepted:
+def _accept_and_publish(sessions: Sessions, handed_in: SubmissionInput) -> Accepted:
     accepted = accept(sessions, handed_in, datetime.now(UTC))
     if not accepted.repeated:
         try:

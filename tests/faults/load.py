@@ -19,7 +19,7 @@ _AGAIN_SECONDS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class HandedIn:
+class SubmissionInput:
     """A submission that was accepted, and the verdict that it must get."""
 
     id: str
@@ -43,7 +43,7 @@ class Load:
     total: int
     seconds: float
     seed: int
-    accepted: list[HandedIn] = field(default_factory=list)
+    accepted: list[SubmissionInput] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     tries: int = 0
     probes: int = 0
@@ -108,6 +108,6 @@ class Load:
                 pass  # the portal died before or while it answered
             else:
                 with self._lock:
-                    self.accepted.append(HandedIn(found["id"], kernel.name, kernel.verdict))
+                    self.accepted.append(SubmissionInput(found["id"], kernel.name, kernel.verdict))
                 return
             time.sleep(_AGAIN_SECONDS)

@@ -22,7 +22,7 @@ from server.database.engine import Sessions
 from server.grading.attempts import ticket_of
 from server.grading.models import Job, Result, Step
 from server.submissions.models import Mode, Submission
-from server.submissions.service import Accepted, HandedIn, accept
+from server.submissions.service import Accepted, SubmissionInput, accept
 from server.submissions.source import read_source
 from worker.contract.measure_work import MeasureRequest
 from worker.contract.messages import (
@@ -92,7 +92,9 @@ class ACourse:
         key: str | None = None,
         device_class: str | None = None,
     ) -> Accepted:
-        asked = HandedIn(self.person(name), self.assignment, read_source(source), mode, device_class, key)
+        asked = SubmissionInput(
+            self.person(name), self.assignment, read_source(source), mode, device_class, key
+        )
         return accept(self.sessions, asked, now)
 
     def job(self, name: str, **more: Any) -> int:

@@ -127,11 +127,11 @@ def task_of(session: Session, assignment: Assignment, person_id: int) -> Task:
 
 def _tasks(session: Session, assignments: Sequence[Assignment], person_id: int) -> Iterable[Task]:
     extensions = extensions_of(session, [one.id for one in assignments], person_id)
-    handed_in = own_entries(session, assignments, person_id)
+    entries_by_assignment = own_entries(session, assignments, person_id)
     for assignment in assignments:
         extension = extensions.get(assignment.id)
         deadlines = due_for(assignment, extension)
-        entries = handed_in.get(assignment.id, ())
+        entries = entries_by_assignment.get(assignment.id, ())
         yield Task(
             course=assignment.course.slug,
             course_title=assignment.course.title,

@@ -22,7 +22,7 @@ from server.submissions.assignment.page import assignment_page
 from server.submissions.assignment.tasks import tasks_in
 from server.submissions.new_submission import submit
 from server.submissions.refusals import DiskFull, NotAccepted, TooOften
-from server.submissions.service import HandedIn
+from server.submissions.service import SubmissionInput
 
 courses = Blueprint("courses", "server.submissions", template_folder="templates", url_prefix="/courses")
 
@@ -68,9 +68,9 @@ def hand_in(course: str, name: str) -> Response:
     sent = read_sent()
     if sent.source is None:
         return _again(reader, sent)
-    handed_in = HandedIn(reader.viewer.id, assignment, sent.source, sent.mode, key=sent.request_key)
+    submitted = SubmissionInput(reader.viewer.id, assignment, sent.source, sent.mode, key=sent.request_key)
     try:
-        accepted = submit(handed_in)
+        accepted = submit(submitted)
     except limits.TooOften as error:
         often = TooOften("You submitted too often. Wait a minute, then submit again.", error.seconds)
         return _again(reader, sent, often)

@@ -18,7 +18,7 @@ from server.accounts.models import Person
 from server.http.numbers import zone_of
 from server.http.problems import Refused
 from server.http.site import site
-from server.submissions.changes import NotPossible, cancel, retry, revoke, take_back
+from server.submissions.changes import NotPossible, cancel, cancel_own, retry, revoke
 from server.submissions.progress.jobs import SubmissionStatus
 from server.submissions.progress.live import clock, envelope, live_part, markup_of
 from server.submissions.progress.phases import progress_of
@@ -120,7 +120,7 @@ def stop(public_id: str) -> Response:
             if page.staff:
                 tickets = cancel(session, latest_job(session, found.id).id, person)
             else:
-                tickets = take_back(session, found, person)
+                tickets = cancel_own(session, found, person)
     except NotPossible:
         return _back(public_id, "already-over")
     revoke(site().settings.redis_url, tickets)

@@ -20,7 +20,7 @@ from server.submissions.allowance import allowance, allowances
 from server.submissions.changes import cancel
 from server.submissions.models import Mode, Submission
 from server.submissions.refusals import Closed, NoAttemptsLeft, NoSuchAssignment, NotAccepted, TooOften
-from server.submissions.service import Accepted, HandedIn, accept
+from server.submissions.service import Accepted, SubmissionInput, accept
 from server.submissions.source import read_source
 from server.submissions.verdicts import failed, update_judged_job
 from tests.server.course import NOW, SUBMITTED, ACourse, check_result, later, step_of
@@ -211,7 +211,7 @@ def test_only_so_many_are_kept_of_one_person_in_a_day(course, made):
     person = course.person("ada")
 
     def ask(now: datetime, key: str | None = None) -> Accepted:
-        return accept(made, HandedIn(person, course.assignment, SUBMITTED, key=key), now, most_a_day=2)
+        return accept(made, SubmissionInput(person, course.assignment, SUBMITTED, key=key), now, most_a_day=2)
 
     cancelled_before_its_turn(course, course.job("ada"))
     last = ask(later(60), "last")
@@ -261,7 +261,7 @@ def test_only_so_many_are_under_way_at_a_time(course, made):
     person = course.person("ada")
 
     def ask(mode: Mode = Mode.RANK) -> None:
-        accept(made, HandedIn(person, course.assignment, SUBMITTED, mode), NOW, most_under_way=2)
+        accept(made, SubmissionInput(person, course.assignment, SUBMITTED, mode), NOW, most_under_way=2)
 
     ask()
     ask(Mode.CHECK)
@@ -282,7 +282,9 @@ def test_staff_try_things_out_without_limits(course, made, role):
     )  # fmt: skip
     person = course.person("teacher", role)
     for mode in (Mode.RANK, Mode.RANK, Mode.CHECK, Mode.CHECK):
-        assert accept(made, HandedIn(person, course.assignment, SUBMITTED, mode), NOW, most_under_way=1)
+        assert accept(
+            made, SubmissionInput(person, course.assignment, SUBMITTED, mode), NOW, most_under_way=1
+        )
 
 
 def test_what_is_not_listed_is_not_there_for_students(course):
@@ -316,7 +318,7 @@ def test_of_many_at_once_no_more_are_taken_than_there_may_be(course, made, limit
 
     def ask(turn: int) -> bool:
         together.wait()
-        handed_in = HandedIn(person, course.assignment, read_source(f"// {turn}\n"), mode)
+        handed_in = SubmissionInput(person, course.assignment, read_source(f"// {turn}\n"), mode)
         try:
             accept(made, handed_in, NOW, most_under_way=3)
         except NotAccepted:

@@ -22,7 +22,7 @@ from server.submissions.refusals import (
     NotOpen,
     UnusableRequest,
 )
-from server.submissions.service import HandedIn, accept, latest_job
+from server.submissions.service import SubmissionInput, accept, latest_job
 from server.submissions.source import UnusableSource
 from tests.server.course import NOW, SOURCE, SUBMITTED, ACourse, later
 from tests.server.databases import ON_BOTH
@@ -87,7 +87,7 @@ def test_of_many_requests_at_once_one_is_accepted_and_all_are_told_of_it(course,
 
     def ask(_: int) -> int:
         together.wait()
-        return accept(made, HandedIn(person, course.assignment, SUBMITTED, key="k"), NOW).submission.id
+        return accept(made, SubmissionInput(person, course.assignment, SUBMITTED, key="k"), NOW).submission.id
 
     with ThreadPoolExecutor(6) as pool:
         found = set(pool.map(ask, range(6)))
@@ -101,7 +101,7 @@ def test_a_source_that_many_hand_in_at_once_is_kept_once(course, made):
 
     def ask(person: int) -> None:
         together.wait()
-        accept(made, HandedIn(person, course.assignment, SUBMITTED), NOW)
+        accept(made, SubmissionInput(person, course.assignment, SUBMITTED), NOW)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(ask, people))
@@ -126,9 +126,9 @@ def test_a_key_is_short_and_visible(course, key):
 def test_who_is_not_in_the_course_is_told_as_if_there_were_no_assignment(course, made):
     outside = course.person("outside", None)
     with pytest.raises(NoSuchAssignment) as told:
-        accept(made, HandedIn(outside, course.assignment, SUBMITTED), NOW)
+        accept(made, SubmissionInput(outside, course.assignment, SUBMITTED), NOW)
     with pytest.raises(NoSuchAssignment) as as_well:
-        accept(made, HandedIn(outside, 4711, SUBMITTED), NOW)
+        accept(made, SubmissionInput(outside, 4711, SUBMITTED), NOW)
     assert str(told.value) == str(as_well.value)
 
 
