@@ -1,1 +1,1 @@
-"""Courses, who is in them, and what is to be handed in."""
+"""Courses, their members, exercises and assignments."""

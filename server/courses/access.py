@@ -1,6 +1,6 @@
-"""Who may see a course and its assignments: decided here, in one place, before a view looks at anything.
+"""Access to courses and assignments, decided in this one place before a view reads anything.
 
-Strangers are told the same of a course that they are not in and of one that does not exist.
+A course that a person isn't in gives the same answer as a course that doesn't exist.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from server.http.site import site
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A course, and what the viewer is in it. Admins are instructors everywhere."""
+    """A course with the viewer's role. Operators are instructors everywhere."""
 
     course_id: int
     slug: str
@@ -38,7 +38,11 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who looks at a page of an assignment, and when. slug: the assignment's, which need not exist."""
+    """The reader of an assignment's page.
+
+    slug: of the assignment, which may not exist
+    now: the time of the request
+    """
 
     viewer: Viewer
     course: Membership
@@ -47,7 +51,7 @@ class Reader:
 
 
 def member_of(slug: str) -> Membership:
-    """The course, for those who are in it."""
+    """The course, for its members; otherwise raises Refused."""
     who = viewer()
     with site().readers.begin() as session:
         course = find_course(session, slug)
@@ -58,7 +62,7 @@ def member_of(slug: str) -> Membership:
 
 
 def staff_of(slug: str) -> Membership:
-    """The course, for its assistants and instructors."""
+    """The course, for course staff; otherwise raises Refused."""
     found = member_of(slug)
     if not found.is_staff:
         raise not_allowed("This page is only for course staff.")
@@ -66,7 +70,7 @@ def staff_of(slug: str) -> Membership:
 
 
 def instructor_of(slug: str) -> Membership:
-    """The course, for its instructors."""
+    """The course, for its instructors; otherwise raises Refused."""
     found = staff_of(slug)
     if not found.is_instructor:
         raise not_allowed("Only an instructor can change the course. Assistants can see its work.")
@@ -74,19 +78,19 @@ def instructor_of(slug: str) -> Membership:
 
 
 def membership(course: Course, role: Role) -> Membership:
-    """What someone is in a course, without its database session."""
+    """A membership that outlives the database session."""
     return Membership(
         course.id, course.slug, course.title, course.time_zone, course.archived_at is not None, role
     )
 
 
 def reader_of(course: str, assignment: str) -> Reader:
-    """Who asks for this assignment, if they are in its course."""
+    """The reader of an assignment's page; raises Refused for a person who isn't in its course."""
     return Reader(viewer(), member_of(course), assignment, datetime.now(UTC))
 
 
 def assignment_for(session: Session, reader: Reader) -> Assignment:
-    """The assignment; students see it once it is open, and while it is listed."""
+    """The reader's assignment; raises Refused if they may not see it. Students see it once it is open and listed."""
     found = find_assignment(session, f"{reader.course.slug}/{reader.slug}")
     if found is None or not is_shown(found, reader.course.role, reader.now):
         raise nothing_here()

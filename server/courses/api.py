@@ -1,4 +1,4 @@
-"""Who a token belongs to, for programs."""
+"""The API of the signed-in person."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ me = Blueprint("me", __name__)
 
 @dataclass(frozen=True, slots=True)
 class CourseAnswer:
-    """A course of yours. archived: whether it is over: it can be read, and nothing handed in."""
+    """A course of yours. archived: whether it is read-only and takes no submissions."""
 
     slug: str
     title: str
@@ -30,7 +30,7 @@ class CourseAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TokenAnswer:
-    """The token that was shown. name: as its owner called it; expires_at: None for one that does not."""
+    """The token of the request. name: given by its owner; expires_at: None if it doesn't expire."""
 
     name: str
     expires_at: Moment | None
@@ -38,10 +38,11 @@ class TokenAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MeAnswer:
-    """Who the token acts for.
+    """The person that the token belongs to.
 
-    admin: whether that is someone who runs the server, and so an instructor in every course
-    time_zone: in which they read times; "" for the course's
+    admin: whether the person is an operator, who is an instructor in every course
+    time_zone: the person's own; "" for the course's
+    courses: with the person's role in each
     """
 
     name: str
@@ -55,7 +56,7 @@ class MeAnswer:
 @me.get("/me")
 @operation(MeAnswer)
 def show() -> Response:
-    """Who the token acts for, and the courses they are in."""
+    """Get the person that the token belongs to, with their courses."""
     person = person_asking()
     with site().readers.begin() as session:
         answer = _answer(session, person, token_shown())

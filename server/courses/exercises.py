@@ -1,7 +1,7 @@
-"""Exercises as courses keep them: where each comes from, which version it is, and its files.
+"""Stored exercises: their origin, versions and files.
 
-An exercise comes with Tilelab, or it belongs to the course for which it was read from a folder. Neither the name of the
-folder nor equal text makes two exercises the same. Whatever changes in an exercise gives another version of it.
+An exercise comes with Tilelab, or belongs to the course that it was read for from a folder. Two exercises with the same
+folder name or the same text are still different exercises. Any change makes a new version.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST_FILE_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """All of one version of an exercise. files: handout, starter, solution and figures, by name."""
+    """One version of an exercise. files: handout, starter, solution and figures, by name."""
 
     exercise: Found
     definition: str
@@ -47,7 +47,7 @@ class Content:
 
     @property
     def version(self) -> str:
-        """A hash of what it judges by and of all its files."""
+        """A hash of everything that verdicts depend on, and of all files."""
         files = {DEFINITION: self.definition.encode(), **self.files}
         hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
         text = json.dumps({"judged_by": self.exercise.digest, "files": hashes}, sort_keys=True)
@@ -56,7 +56,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What students get. figures: names of those that the handout may show; starter: None where there is none."""
+    """The files for students. figures: the names of the handout's figures; starter: None for none."""
 
     handout: str
     figures: frozenset[str]
@@ -64,7 +64,7 @@ class Material:
 
 
 def read_content(exercise: Found) -> Content:
-    """The exercise with the files in its folder; raises ExerciseError where one cannot be kept."""
+    """Read an exercise with the files in its folder; raises ExerciseError for a file that can't be stored."""
     root = exercise.root
     for field, text, longest in (
         ("", exercise.name, _LONGEST_NAME),
@@ -85,19 +85,19 @@ def read_content(exercise: Found) -> Content:
 
 
 def installed_content(name: str) -> Content:
-    """The exercise of that name that comes with Tilelab; raises ExerciseError."""
+    """Read an exercise that comes with Tilelab; raises ExerciseError."""
     return read_content(find_exercise(name))
 
 
 def kept_content(session: Session, row: Exercise) -> Content:
-    """What was kept of a version, as it is judged today; raises ExerciseError where it cannot be read any more."""
+    """Read a stored version for the present judge; raises ExerciseError if this judge can't read it."""
     rows = session.execute(select(ExerciseFile.name, ExerciseFile.content).where(_of(row)))
     files = {name: bytes(content) for name, content in rows}
     return Content(read_exercise(row.name, row.definition), row.definition, files)
 
 
 def keep(session: Session, content: Content, course_id: int | None, now: datetime) -> Exercise:
-    """The row of this version, made where there is none. course_id: whose it is; None if it comes with Tilelab."""
+    """Find or insert the row of this version. course_id: its owner; None if it comes with Tilelab."""
     found = content.exercise
     version = content.version
     is_it = (
@@ -108,7 +108,7 @@ def keep(session: Session, content: Content, course_id: int | None, now: datetim
     row = session.scalar(select(Exercise).where(*is_it))
     if row is not None:
         return row
-    # whoever keeps the same at the same time comes second, and finds this one's row
+    # If another transaction inserts the same version now, one of the two finds the other's row.
     added = session.scalar(
         insert_into(session, Exercise)
         .values(
@@ -127,7 +127,7 @@ def keep(session: Session, content: Content, course_id: int | None, now: datetim
 
 
 def material_of(session: Session, row: Exercise) -> Material | None:
-    """What students get of a version; None where no files of it were kept."""
+    """The files of a version for students; None if it has no stored files."""
     is_text = ExerciseFile.name.in_((_HANDOUT, _STARTER))
     query = select(ExerciseFile.name, case((is_text, ExerciseFile.content))).where(_of(row))
     files: dict[str, bytes | None] = dict(session.execute(query).all())
@@ -142,7 +142,7 @@ def material_of(session: Session, row: Exercise) -> Material | None:
 
 
 def figure_of(session: Session, row: Exercise, name: str) -> bytes | None:
-    """A figure of the handout; None where there is none of that name."""
+    """A figure of the handout by its name; None for none."""
     if not name.endswith(_FIGURE):
         return None
     content = session.scalar(select(ExerciseFile.content).where(_of(row), ExerciseFile.name == name))

@@ -1,4 +1,4 @@
-"""What stands around every page: who reads it, and the ways to go from it."""
+"""The frame of every page: the signed-in person and the links at the top."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COURSES = "frame_courses"
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A way to go. here: whether it leads to where the reader is."""
+    """A link at the top of a page. here: whether it leads to this page or its area."""
 
     title: str
     address: str
@@ -24,14 +24,14 @@ class Link:
 
 
 def attach_frame(app: Flask) -> None:
-    """Give the base template what it shows."""
+    """Attach the frame's functions to the base template."""
     app.jinja_env.globals["viewer_or_none"] = viewer_or_none
     app.jinja_env.globals["known_viewer"] = known_viewer
     app.jinja_env.globals["site_links"] = site_links
 
 
 def site_links() -> tuple[Link, ...]:
-    """The ways that stand at the top of every page."""
+    """The links at the top of every page."""
     who = viewer_or_none()
     if who is None:
         return ()
@@ -60,7 +60,7 @@ def _courses(who: Viewer) -> Sequence[Attended]:
 
 
 def _here(who: Viewer, courses: Sequence[Attended]) -> Attended | None:
-    """The course that the page is of; of somebody in one course alone, that one anywhere."""
+    """The course of the page. Elsewhere, the reader's only active course; None if they have several."""
     slug = _in_address()
     if slug:
         known = next((one for one in courses if one.slug == slug), None)

@@ -15,14 +15,15 @@ from markupsafe import Markup, escape
 from kernels.rendering.page.listing.coloured import coloured
 
 _FIRST_LEVEL = 3
-"""Of headings on the page: the assignment's title is the first, and that of the handout the second."""
+"""The top heading level in a handout: level 1 is the assignment's title, level 2 the section "Handout"."""
 
 
 @lru_cache(maxsize=64)
 def render(text: str, figures: frozenset[str], address: str) -> Markup:
-    """A handout as HTML, without its title. What it holds of HTML is shown as text.
+    """Render a handout as HTML, without its title. HTML in the handout is shown as text.
 
-    figures: the names of those that exist; address: what their names are put behind, "…/figures/"
+    figures: the names of existing figures
+    address: the address before their names, "…/figures/"
     """
     reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
     tokens = _below_title(reader.parse(text))
@@ -31,10 +32,10 @@ def render(text: str, figures: frozenset[str], address: str) -> Markup:
 
 
 class _Renderer(RendererHTML):
-    """Figures from the folder alone, code with its colours, and wide things in a frame of their own that scrolls."""
+    """Renders only figures of the exercise, colours code, and lets wide tables scroll."""
 
     def image(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any) -> str:
-        """A figure that there is; else what stands for it in words."""
+        """Render an existing figure; for any other image, only its description."""
         token = tokens[at]
         words = self.renderInlineAsText(token.children or [], options, env).replace("\n", " ")
         name = str(token.attrs.get("src", ""))
@@ -56,7 +57,7 @@ class _Renderer(RendererHTML):
 
 
 def _below_title(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Without the first heading, where that is the title; the others below the page's own."""
+    """Remove the title, and lower the other headings below the page's headings."""
     if tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
         tokens = tokens[3:]
     levels = [int(token.tag[1]) for token in tokens if token.type == "heading_open"]

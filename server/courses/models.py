@@ -1,4 +1,4 @@
-"""Courses, memberships, exercises and assignments."""
+"""Tables of courses, memberships, exercises, assignments and extensions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHIPPED = text("course_id IS NULL")
 
 
 class Role(StrEnum):
-    """What someone is in a course."""
+    """A person's role in a course."""
 
     STUDENT = "student"
     ASSISTANT = "assistant"
@@ -26,7 +26,7 @@ class Role(StrEnum):
 
 
 class Counts(StrEnum):
-    """Which of a student's submissions is graded: the best, the last, or the one that the student chose."""
+    """Which of a student's submissions counts: the best, the last, or the chosen one."""
 
     BEST = "best"
     LAST = "last"
@@ -37,8 +37,8 @@ class Course(Base):
     """One term of a course.
 
     slug: its name in addresses
-    enrolment_code: with which students enrol themselves; None where they cannot
-    time_zone: in which its times are shown, such as "Europe/Vienna"
+    enrolment_code: lets students add themselves; None if they can't
+    time_zone: for its times on pages, such as "Europe/Vienna"
     """
 
     __tablename__ = "courses"
@@ -53,10 +53,10 @@ class Course(Base):
 
 
 class Membership(Base):
-    """Who is in a course, as what.
+    """A person's membership in a course.
 
-    section: of a large course, such as a lab group; "" for none
-    dropped_at: when the person left; all that was done stays
+    section: a part of a large course, such as a lab group; "" for none
+    dropped_at: when the person left; their work stays
     """
 
     __tablename__ = "memberships"
@@ -75,19 +75,19 @@ class Membership(Base):
 
 
 class Exercise(Base):
-    """One version of an exercise. A row never changes: an exercise that does gets another.
+    """One version of an exercise. A row never changes; a changed exercise gets a new row.
 
-    course_id: the course that it belongs to; None for an exercise that comes with Tilelab
+    course_id: its course; None for an exercise that comes with Tilelab
     name: the name of its folder
     version: a hash of everything in it, see server.courses.exercises
-    digest: a hash of what verdicts depend on; versions with the same digest judge alike
+    digest: a hash of everything that verdicts depend on; versions with the same digest judge alike
     definition: the text of its exercise.toml
     """
 
     __tablename__ = "exercises"
     __table_args__ = (
         UniqueConstraint("course_id", "name", "version"),
-        # NULLs are distinct in a constraint
+        # The constraint above doesn't cover these rows, because each NULL counts as different.
         Index(
             "uq_exercises_shipped",
             "name",
@@ -120,19 +120,19 @@ class ExerciseFile(Base):
 
 
 class Assignment(Base):
-    """An exercise set in a course.
+    """An assignment: an exercise in a course, with its settings.
 
     slug: its name in addresses, within the course
-    device_class: what it is measured on; "" where it is checked only
-    arch: what it is compiled for
+    device_class: the GPU that measures it; "" for none
+    arch: the architecture to compile for
     tile: None for the exercise's own
-    listed: whether students see it, once it has opened
-    closes_at: until when late submissions are taken; None for as long as the course goes on
-    late_percent_per_day: of the points, lost for each day begun after `due_at`
-    attempts: how many submissions for the ranking each student has; None for any number
-    min_interval_seconds: between two submissions of one student for the ranking
-    checks_per_hour: how many may be checked only
-    board_frozen_at: from when on students see the boards as they stood then
+    listed: whether students see it once it has opened
+    closes_at: until when late submissions are possible; None for as long as the course is active
+    late_percent_per_day: the late penalty, in % of the points for each day started after `due_at`
+    attempts: for each student; None for any number
+    min_interval_seconds: between two submissions of one student
+    checks_per_hour: free checks for each student
+    board_frozen_at: from then on, students see the leaderboards of that moment
     """
 
     __tablename__ = "assignments"
@@ -176,10 +176,10 @@ class Assignment(Base):
 
 
 class Extension(Base):
-    """What one student may beyond the others, for one assignment.
+    """A student's extension for one assignment.
 
-    due_at, closes_at: instead of the assignment's where they are later; None for those
-    extra_attempts: beside the assignment's
+    due_at, closes_at: replace earlier ones of the assignment; None for no change
+    extra_attempts: added to the assignment's attempts
     """
 
     __tablename__ = "extensions"

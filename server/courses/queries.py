@@ -1,4 +1,4 @@
-"""The courses that somebody is in."""
+"""The courses of a person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from server.courses.service import find_course
 
 @dataclass(frozen=True, slots=True)
 class Attended:
-    """A course that somebody is in."""
+    """A course of a person, with their role."""
 
     slug: str
     title: str
@@ -23,7 +23,7 @@ class Attended:
 
 
 def attended(session: Session, person_id: int) -> Sequence[Attended]:
-    """The courses that somebody is in, those that go on first, the newest first."""
+    """A person's courses, active ones before archived ones, each the newest first."""
     query = (
         select(Course, Membership.role)
         .join(Membership, Membership.course_id == Course.id)
@@ -37,7 +37,7 @@ def attended(session: Session, person_id: int) -> Sequence[Attended]:
 
 
 def all_courses(session: Session) -> Sequence[Attended]:
-    """Every course, for whoever runs the server and so is an instructor everywhere."""
+    """All courses, for an operator, who is an instructor everywhere."""
     query = select(Course).order_by(Course.archived_at.is_not(None), Course.created_at.desc(), Course.slug)
     return [
         Attended(course.slug, course.title, Role.INSTRUCTOR, course.archived_at is not None)
@@ -46,7 +46,7 @@ def all_courses(session: Session) -> Sequence[Attended]:
 
 
 def find_attended(session: Session, slug: str) -> Attended | None:
-    """A course as whoever runs the server attends it."""
+    """One course, for an operator; None for none."""
     course = find_course(session, slug)
     if course is None:
         return None

@@ -1,4 +1,4 @@
-"""Courses, who is in them, and their assignments."""
+"""Create and find courses, memberships and assignments."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from worker.contract.architectures import ARCHES
 DEFAULT_ARCH = "sm_90"
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
 DEVICE_CLASS = r"[a-z0-9][a-z0-9\-]{0,47}"
-"""What the name of a kind of GPU looks like, such as h200."""
+"""The pattern of a device class, such as h200."""
 
 _DEVICE_CLASS = re.compile(DEVICE_CLASS)
 _LONGEST_TITLE = 200
 
 
 class CourseError(ValueError):
-    """What was asked for a course cannot be; the text says why, to whoever asked.
+    """A change of a course is refused; the text tells the person why.
 
-    fields: of what was asked, those that cannot be so
+    fields: the names of the invalid fields
     """
 
     def __init__(self, text: str, fields: Iterable[str] = ()) -> None:
@@ -41,11 +41,11 @@ class CourseError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """How an exercise is set.
+    """The settings of a new assignment.
 
     slug, title: "" for the exercise's own name and title
-    device_class: what it is measured on; "" where it is checked only
-    arch: what it is compiled for; "" for what the device class has, else sm_90
+    device_class: the GPU that measures it; "" for none
+    arch: the architecture to compile for; "" for the architecture of the device class, or sm_90
     tile: None for the exercise's own
     """
 
@@ -60,7 +60,7 @@ class Terms:
 
 
 def create_course(session: Session, slug: str, title: str, now: datetime | None = None) -> Course:
-    """A new course; raises CourseError where its name is taken or cannot be one."""
+    """Create a course; raises CourseError if its name is taken or invalid."""
     _check_slug(slug)
     if find_course(session, slug) is not None:
         raise CourseError(f"The course {slug} already exists.")
@@ -71,18 +71,18 @@ def create_course(session: Session, slug: str, title: str, now: datetime | None 
 
 
 def find_course(session: Session, slug: str) -> Course | None:
-    """The course of that name in addresses."""
+    """Find a course by its name in addresses; None for none."""
     if not _SLUG.fullmatch(slug):
         return None
     return session.scalar(select(Course).where(Course.slug == slug))
 
 
 def hold_course(session: Session, course_id: int) -> None:
-    """Wait for whoever holds the course, and hold it to the end of the transaction; comes before any other lock.
+    """Lock a course until the end of the transaction. Take this lock before any other.
 
-    Who decides by what the course is now holds it until the decision is committed.
+    A transaction that decides by the state of the course holds it, so the state can't change before the commit.
 
-    It keeps nobody from handing in, and no result from being recorded. SQLite has one writer anyway.
+    Submissions and results don't wait for this lock. SQLite has only one writer anyway.
     """
     session.execute(select(Course.id).where(Course.id == course_id).with_for_update(key_share=True))
 
@@ -95,7 +95,7 @@ def courses(session: Session) -> Sequence[Course]:
 def enrol(
     session: Session, course: Course, person: Person, role: Role = Role.STUDENT, now: datetime | None = None
 ) -> Membership:
-    """Take a person into a course, back into it after they left; one who is in it already gets the role."""
+    """Add a person to a course, also after they left. A member gets the new role."""
     if person.erased_at is not None:
         raise CourseError("This person was erased and can't be enrolled.")
     found = session.scalar(
@@ -110,7 +110,7 @@ def enrol(
 
 
 def members(session: Session, course: Course) -> Sequence[Membership]:
-    """Who is in the course, by email; without those that were erased."""
+    """The members of a course by email, without erased people."""
     return session.scalars(
         select(Membership)
         .join(Membership.person)
@@ -121,7 +121,7 @@ def members(session: Session, course: Course) -> Sequence[Membership]:
 
 
 def role_in(session: Session, person_id: int, course_id: int) -> Role | None:
-    """What someone is in a course; None for nothing, as for one who left. Admins are instructors everywhere."""
+    """A person's role in a course; None for a person who isn't in it or left. Operators are instructors everywhere."""
     if session.scalar(select(Person.admin).where(Person.id == person_id)):
         return Role.INSTRUCTOR
     return session.scalar(
@@ -145,7 +145,7 @@ def create_assignment(
     terms: Terms | None = None,
     now: datetime | None = None,
 ) -> Assignment:
-    """Set an exercise that comes with Tilelab, as it is now, in a course; raises CourseError."""
+    """Create an assignment from the present version of an exercise that comes with Tilelab; raises CourseError."""
     try:
         content = installed_content(exercise)
     except ExerciseError as error:
@@ -156,7 +156,7 @@ def create_assignment(
 def assign(
     session: Session, course: Course, content: Content, terms: Terms, now: datetime | None = None
 ) -> Assignment:
-    """Set an exercise in a course, to which it belongs from now on unless it comes with Tilelab; raises CourseError."""
+    """Create an assignment; raises CourseError. The exercise belongs to the course unless it comes with Tilelab."""
     given, found = terms, content.exercise
     moment = now or datetime.now(UTC)
     wrong = wrong_terms(session, course, found, given)
@@ -181,7 +181,7 @@ def assign(
 
 
 def wrong_terms(session: Session, course: Course, exercise: Found | None, terms: Terms) -> dict[str, str]:
-    """What cannot be of how an exercise is to be set, by field; exercise: None where it is not known yet."""
+    """Mistakes in the settings of a new assignment, by field. exercise: None if it isn't known yet."""
     found: dict[str, str] = {}
     slug = terms.slug or (exercise.name if exercise else "")
     if slug and not _SLUG.fullmatch(slug):
@@ -204,7 +204,7 @@ def wrong_terms(session: Session, course: Course, exercise: Found | None, terms:
 
 
 def find_assignment(session: Session, name: str) -> Assignment | None:
-    """The assignment of that name, such as "demo/tiled"."""
+    """Find an assignment by its name, such as "demo/tiled"; None for none."""
     course, _, slug = name.partition("/")
     if not (_SLUG.fullmatch(course) and _SLUG.fullmatch(slug)):
         return None
@@ -219,7 +219,7 @@ def find_assignment(session: Session, name: str) -> Assignment | None:
 def visible_assignment(
     session: Session, person_id: int, name: str, now: datetime
 ) -> tuple[Assignment, Role] | None:
-    """The assignment of that name, and what the person is in its course; None where they see none."""
+    """Find an assignment by its name, with the person's role; None if they may not see it."""
     found = find_assignment(session, name)
     role = None if found is None else role_in(session, person_id, found.course_id)
     if found is None or role is None or not is_shown(found, role, now):
@@ -228,7 +228,7 @@ def visible_assignment(
 
 
 def assignments(session: Session, course: Course) -> Sequence[Assignment]:
-    """All of a course, those due first before the others."""
+    """All assignments of a course, by deadline."""
     query = select(Assignment).where(Assignment.course_id == course.id)
     return session.scalars(_in_order(query)).all()
 
@@ -236,9 +236,9 @@ def assignments(session: Session, course: Course) -> Sequence[Assignment]:
 def visible_assignments(
     session: Session, person_id: int, now: datetime | None = None
 ) -> Sequence[Assignment]:
-    """What a person sees in the courses that go on: students what is listed and open or was, staff everything.
+    """The assignments that a person sees in active courses. Students see listed ones that have opened, staff all.
 
-    Admins are instructors everywhere.
+    Operators are instructors everywhere.
     """
     query = (
         select(Assignment)
@@ -258,7 +258,7 @@ def visible_assignments(
 def assignments_for(
     session: Session, course_id: int, role: Role, now: datetime | None = None
 ) -> Sequence[Assignment]:
-    """What somebody with that role sees of one course."""
+    """The assignments of a course that a person with this role sees, by deadline."""
     query = (
         select(Assignment).where(Assignment.course_id == course_id).options(joinedload(Assignment.exercise))
     )
@@ -268,7 +268,7 @@ def assignments_for(
 
 
 def is_shown(assignment: Assignment, role: Role, now: datetime) -> bool:
-    """Whether somebody with that role sees it."""
+    """Whether a person with this role sees the assignment."""
     opened = assignment.opens_at is None or assignment.opens_at <= now
     return role is not Role.STUDENT or (assignment.listed and opened)
 
@@ -278,18 +278,18 @@ def _shown_at(now: datetime) -> ColumnElement[bool]:
 
 
 def is_device_class(text: str) -> bool:
-    """Whether a kind of GPU may be called so."""
+    """Whether the text is a valid name of a device class."""
     return _DEVICE_CLASS.fullmatch(text) is not None
 
 
 def arch_of(device_class: str) -> str:
-    """What to compile for, for a device class; sm_90 for one that is not in the table of devices."""
+    """The architecture to compile for, for a device class; sm_90 for one that isn't in the table of devices."""
     device = devices().get(device_class)
     return DEFAULT_ARCH if device is None else f"sm_{device.cc.replace('.', '')}"
 
 
 def _in_order(query: Select[Assignment]) -> Select[Assignment]:
-    """By the day due, those without one last; the two databases would put them at different ends."""
+    """Sort by deadline, none last. By default PostgreSQL puts NULL last and SQLite puts it first."""
     return query.order_by(Assignment.due_at.is_(None), Assignment.due_at, Assignment.slug, Assignment.id)
 
 

@@ -1,1 +1,1 @@
-"""What somebody handed in over time: all attempts, which one counts, and what changed from one to another."""
+"""A student's history in an assignment: all attempts, which one counts, and comparisons of two attempts."""

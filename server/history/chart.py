@@ -1,4 +1,4 @@
-"""The chart of a history: each attempt a point that leads to it, and the best so far as a line."""
+"""The chart of a history: attempts as points with links, and the best so far as a line."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _WIDTH, _HEIGHT = 720, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 704, 26, 196
 _WRONG = 222
 MOST = 250
-"""Attempts in one chart: of more the points would lie on one another."""
+"""The most attempts in one chart; more points would overlap."""
 
 _FROM_DECADES = 12.0
-"""Where the best is so many times the worst, the axis has a decade in each step."""
+"""If the largest value is this many times the smallest, the axis is logarithmic."""
 
 
 def chart(attempts: Sequence[Attempt], metric: Metric, *, modelled: bool) -> Markup | None:
-    """The last MOST of them. None where nothing has a value: a table says it as well."""
+    """Draw the last `MOST` attempts; None if fewer than two attempts, or none with a value."""
     before, attempts = attempts[:-MOST], attempts[-MOST:]
     values = _values(attempts)
     if not values or len(attempts) < 2:
@@ -66,14 +66,14 @@ def _up(values: Sequence[float]) -> Axis:
 
 
 def _step(high: float) -> float:
-    """A round number of which three to six reach that high."""
+    """A round step, of which three to six reach `high`."""
     rough = high / 4
     unit: float = 10 ** math.floor(math.log10(rough))
     return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
 
 
 def _marks(up: Axis) -> list[float]:
-    """The values at which a line is drawn."""
+    """The values of the grid lines."""
     if up.logarithmic:
         return up.decades()
     step = _step(up.high / 1.02)
@@ -86,7 +86,7 @@ def _grid(up: Axis) -> list[str]:
 
 
 def _axis(up: Axis, metric: Metric) -> list[str]:
-    """The unit, and the value of each line."""
+    """The unit, and the labels of the grid lines."""
     return [
         _beside(_TOP - 12, UNITS[metric]),
         *(_beside(up.place(mark) + 4, _round(mark, metric)) for mark in _marks(up)),
@@ -100,7 +100,7 @@ def _round(mark: float, metric: Metric) -> str:
 
 
 def _names(attempts: Sequence[Attempt]) -> list[str]:
-    """What the rows below the lines are."""
+    """The labels of the rows below the grid."""
     none = [_beside(_WRONG + 4, "none")] if _without(attempts) else []
     return [*none, _beside(_HEIGHT - 12, "attempt")]
 
@@ -122,7 +122,7 @@ def _without(attempts: Sequence[Attempt]) -> bool:
 
 
 def _best_line(points: Sequence[tuple[float, Attempt]], up: Axis, metric: Metric, best: float | None) -> str:
-    """Steps: the best so far, at first that of before, stays until there is a better one."""
+    """A line of steps: the best so far. best: the best before the first point."""
     drawn: list[tuple[float, float]] = []
     for x, each in points:
         if each.value is not None and each.value > 0:
@@ -136,7 +136,7 @@ def _best_line(points: Sequence[tuple[float, Attempt]], up: Axis, metric: Metric
 
 
 def _point(x: float, attempt: Attempt, up: Axis) -> str:
-    """With a pointer only: the table beside it has the same ways for everybody."""
+    """A point with a link for pointers only: the table has the same links for keyboards and screen readers."""
     if attempt.value is not None and attempt.value > 0:
         mark = svg.dot(
             "point" if not attempt.counts else "point counts",

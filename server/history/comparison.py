@@ -1,4 +1,4 @@
-"""Two submissions beside each other: what they are, what was measured, counted and modelled of them."""
+"""Compare two submissions: their verdicts and their measured, counted and modelled numbers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from server.submissions.models import Submission
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A finding. line: 0 for none."""
+class FindingText:
+    """A finding in words. line: 0 if it isn't about a line."""
 
     title: str
     message: str
@@ -34,21 +34,22 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One of the two. source: its text."""
+    """One side of the comparison. source: the text; told: the first findings."""
 
     attempt: Attempt
     source: str
     result: Result | None
     report: Report | None
-    told: tuple[Told, ...]
+    told: tuple[FindingText, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number of both.
+    """A number of both sides.
 
     basis: measured, counted or modelled
-    difference: from left to right; "" for none, or for none that can be told
+    left_more, right_more: the interval, and whether the number is reliable
+    difference: from left to right, or why there is none; "" if the numbers are equal or can't be compared
     change: "better", "worse" or ""
     """
 
@@ -66,7 +67,7 @@ _SHOWN_FINDINGS = 6
 
 
 def compared(session: Session, attempt: Attempt) -> Compared:
-    """All that is known of one."""
+    """Read one side of the comparison."""
     submission = session.get_one(Submission, attempt.entry.submission_id)
     content = submission.source.content
     result = None if submission.judged_job_id is None else session.get(Result, submission.judged_job_id)
@@ -75,7 +76,7 @@ def compared(session: Session, attempt: Attempt) -> Compared:
 
 
 def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ...]:
-    """What both have a number for, or one of them."""
+    """Compare all numbers that at least one side has."""
     rows = [
         _speed(left.result, right.result, metric),
         _plain(left, right, "Share of cuBLAS", "measured", lambda each: each.cublas_share),
@@ -86,8 +87,8 @@ def figures(left: Compared, right: Compared, metric: Metric) -> tuple[Figure, ..
             title = each.compared or each.title[:1].upper() + each.title[1:]
             rows.append(_counted(left, right, title, _in_totals(each), each.better))
     rows += [
-        _counted(left, right, "Registers of a thread", _registers),
-        _counted(left, right, "Shared memory of a block, in bytes", _shared),
+        _counted(left, right, "Registers per thread", _registers),
+        _counted(left, right, "Shared memory per block, in bytes", _shared),
     ]
     rows.append(_bound(left.result, right.result, metric))
     return tuple(row for row in rows if row is not None and (row.left != "–" or row.right != "–"))
@@ -101,16 +102,16 @@ def _report(session: Session, result: Result) -> Report | None:
         return None
 
 
-def _told(report: Report | None) -> tuple[Told, ...]:
+def _told(report: Report | None) -> tuple[FindingText, ...]:
     found = () if report is None else report.findings
     return tuple(
-        Told(title_of(each), each.message, each.line or 0, each.severity is Severity.WARNING)
+        FindingText(title_of(each), each.message, each.line or 0, each.severity is Severity.WARNING)
         for each in found[:_SHOWN_FINDINGS]
     )
 
 
 def _speed(left: Result | None, right: Result | None, metric: Metric) -> Figure | None:
-    """Measured: called different only where both can be relied on, on one device, and the intervals say so."""
+    """Compare speeds. They differ only if both are reliable, from one device, and their intervals don't overlap."""
     a, b = _measured(left, metric), _measured(right, metric)
     if a is None and b is None:
         return None
@@ -136,7 +137,7 @@ def _speed(left: Result | None, right: Result | None, metric: Metric) -> Figure 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """score, low, high: turned so that more is better; more: the interval, and what there is to know."""
+    """A measurement. score, low, high: higher is better; more: the interval, and whether it is reliable."""
 
     score: float
     low: float
@@ -169,7 +170,7 @@ def _not_comparable(a: _Measured, b: _Measured) -> str:
 def _plain(
     left: Compared, right: Compared, title: str, basis: str, of: Callable[[Result], float | None]
 ) -> Figure:
-    """Shares, beside each other; whether what was measured differs, the speed says."""
+    """Two shares without a difference: only the speed decides whether measurements differ."""
     a, b = (None if each.result is None else of(each.result) for each in (left, right))
     return Figure(title, basis, percent_text(a), percent_text(b))
 
@@ -198,7 +199,7 @@ def _with_unit(score: float | None, metric: Metric) -> str:
 def _counted(
     left: Compared, right: Compared, title: str, of: Callable[[Report], float | None], better: str = ""
 ) -> Figure:
-    """Counts are exact: any difference is one, as long as both were counted at the same size.
+    """Compare counts. They are exact, so every difference is real if both were counted at the same size.
 
     better: "less", "more" or ""
     """
@@ -218,7 +219,6 @@ def _count(number: float | None) -> str:
 
 
 def _sizes(one: Compared) -> object:
-    """What its counts are of."""
     extent = None if one.report is None else one.report.evidence.extent
     return None if extent is None else dict(extent.sizes)
 
@@ -237,7 +237,6 @@ def _by(new: float, old: float) -> str:
 
 
 def _in_totals(counter: Counter) -> Callable[[Report], float | None]:
-    """Of a run that was counted."""
     return lambda report: (
         counter.of(report.evidence.totals) if report.evidence.totals.thread_instructions else None
     )

@@ -1,4 +1,4 @@
-"""Which removed lines became which added ones: the pairs, in order, that have the most words in common."""
+"""Pair removed lines with the added lines that replaced them, by the words in common."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 MOST_CELLS = 10_000
-"""Comparisons of two lines in one diff; a stretch that would need more is shown without pairs."""
+"""Comparisons of two lines in one diff. A block that needs more is shown without pairs."""
 
 _LEAST_ALIKE = 0.5
 _MOST_WORDS = 300
@@ -16,9 +16,9 @@ Pair = tuple[int | None, int | None]
 
 
 def line_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[Pair]:
-    """Every line of both sides once, in order: two that are alike together, each other one alone.
+    """Every line of both sides once, in order: similar lines as pairs, other lines alone.
 
-    It takes len(left) * len(right) comparisons.
+    Needs len(left) * len(right) comparisons.
     """
     known: dict[str, int] = {}
     a, b = ([_words(line, known) for line in side] for side in (left, right))
@@ -38,13 +38,13 @@ def line_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[Pair]:
 
 
 def unpaired(left: range, right: range) -> Iterator[Pair]:
-    """The same for lines of which no two belong together."""
+    """Every line of both sides alone."""
     yield from ((i, None) for i in left)
     yield from ((None, j) for j in right)
 
 
 def _best_from(left: Sequence[int], right: Sequence[int]) -> list[list[float]]:
-    """The most that pairs can add up to from line i on the left and line j on the right."""
+    """The largest sum of likeness from line i on the left and line j on the right."""
     best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i in range(len(left) - 1, -1, -1):
         row, below = best[i], best[i + 1]
@@ -54,15 +54,15 @@ def _best_from(left: Sequence[int], right: Sequence[int]) -> list[list[float]]:
 
 
 def _alike(left: int, right: int) -> float:
-    """The share of words in common, 0 where it is too small for one line to have become the other."""
+    """The share of words in common; 0 if the lines are too different to be a pair."""
     share = 2 * (left & right).bit_count() / ((left.bit_count() + right.bit_count()) or 1)
     return share if share >= _LEAST_ALIKE else 0.0
 
 
 def _words(line: str, known: dict[str, int]) -> int:
-    """A bit for each different name and number; none of a line that has too many to be compared.
+    """A bit for each different word; 0 for a line with too many words to compare.
 
-    known: the bits of words seen before, on either side; grows
+    known: the bits of words so far, on both sides; this function adds new words
     """
     found = _WORD.findall(line)
     if len(found) > _MOST_WORDS:

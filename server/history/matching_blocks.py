@@ -1,8 +1,8 @@
-"""The longest part that two sequences have in common, in a bounded number of steps whatever they hold.
+"""The longest common subsequence of two sequences, in a bounded number of steps for any input.
 
-Whoever hands in two sources chooses both: what is bounded only for usual ones is not bounded. A row of the usual table
-of lengths is one number here, a bit for each item on the right, so that a row takes a handful of operations (Hyyrö,
-"Bit-parallel LCS-length computation revisited", 2004).
+Students choose both sources, so a method that is fast only for usual inputs isn't enough. Each row of the table of
+lengths is one integer with a bit for each item on the right. So a row takes a few operations. See Hyyrö, "Bit-parallel
+LCS-length computation revisited", 2004.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Items from `left` to `left_end` against those from `right` to `right_end`. same: whether they are alike."""
+    """Items `left` to `left_end` next to items `right` to `right_end`. same: whether they are equal."""
 
     same: bool
     left: int
@@ -23,7 +23,7 @@ class Block:
 
 
 def blocks(left: Sequence[Hashable], right: Sequence[Hashable]) -> tuple[Block, ...]:
-    """Both from end to end: what is alike and what is not, by turns."""
+    """Split both sequences into blocks of equal and of different items."""
     return tuple(_blocks(_pairs(left, right), len(left), len(right)))
 
 
@@ -43,7 +43,7 @@ def _blocks(pairs: Sequence[tuple[int, int]], left_end: int, right_end: int) -> 
 
 
 def _pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """The places of what is alike, in order. What both begin and end with belongs to it."""
+    """The indices of equal items in order, including the common beginning and end."""
     most = min(len(left), len(right))
     start = next((i for i in range(most) if left[i] != right[i]), most)
     end = next((i for i in range(most - start) if left[-1 - i] != right[-1 - i]), most - start)
@@ -65,7 +65,7 @@ def _inner(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[in
         there = row & where.get(item, 0)
         row = ((row + there) | (row - there)) & every
         rows.append(row)
-    # A bit that is not set: there the length grows by one. From the end back to where each one came from.
+    # A cleared bit means that the length grows by one there. Walk back from the end to find the pairs.
     found: list[tuple[int, int]] = []
     i, j = len(left) - 1, len(right) - 1
     while i >= 0 and j >= 0:

@@ -1,4 +1,4 @@
-"""All that one person handed in for an assignment: what became of each, what counts, and why one is not ranked."""
+"""All attempts of one person at an assignment, which one counts, and why others aren't ranked."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ PAGE = 25
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One submission as its owner sees it.
+    """One submission or check in a history.
 
     number: 1 for the first
-    value: by the exercise's metric, measured or, where nothing is measured, what the model allows; None for neither,
-        and for a measurement that cannot be relied on, or was made on another kind of device than the assignment's
-    shown: the number in words, whether or not it can be relied on
-    late: days begun
-    counts: whether it is the one that counts
-    stands: the device class on whose board it stands, as its reader sees that; "" for the board of what is checked only
-    why_not: why it is not ranked, in words; "" where it is, or may yet be
-    choosable: whether its owner may say that this one counts
-    judged: what there is of the job that has its verdict; put into words where it is shown, for there may be very many
+    value: by the exercise's metric, measured; without a GPU the modelled bound. None for no number, an unreliable
+        measurement, or one from another device class than the assignment's
+    shown: the value as text, even if it is unreliable
+    late: started days after the deadline
+    counts: whether this one counts
+    stands: the device class of the leaderboard that lists it, "" without a GPU; None for no leaderboard
+    why_not: a sentence why it isn't ranked; "" if it is, or may be later
+    again: whether it is being regraded
+    choosable: whether its owner may choose that it counts
+    judged: the row of the job that gave its verdict. It becomes text only when shown, as there may be very many
     """
 
     number: int
@@ -61,17 +62,17 @@ class Attempt:
 
     @property
     def interval(self) -> str:
-        """The 95 % interval of the number; "" where none is known."""
+        """The 95 % interval of the number; "" if unknown."""
         return interval_text(self.judged, self.metric)
 
     @property
     def share(self) -> str:
-        """Of cuBLAS."""
+        """The share of cuBLAS's speed."""
         return percent_text(self.judged.cublas_share if self.judged else None)
 
     @property
     def occupancy(self) -> str:
-        """By the driver's calculation where it was asked."""
+        """The modelled occupancy."""
         return percent_text(self.judged.occupancy if self.judged else None)
 
     @property
@@ -81,11 +82,11 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All of somebody's attempts, the first one first.
+    """All attempts of one person, the first one first.
 
-    modelled: whether nothing is measured here, so that numbers are what the model allows
-    chosen: whether somebody said which one counts
-    closed: whether what counts stays as it is
+    modelled: whether nothing is measured, so that the numbers are modelled bounds
+    chosen: whether the student chose one that counts
+    closed: whether the choice can't change any more
     """
 
     attempts: tuple[Attempt, ...]
@@ -100,7 +101,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class _Boards:
-    """The jobs with which somebody stands, by device class. seen: on the boards as the reader sees them."""
+    """The jobs of a person's lines on leaderboards, by device class. seen: on the leaderboards that the reader sees."""
 
     live: Mapping[str, int]
     seen: Mapping[str, int]
@@ -115,9 +116,10 @@ def history_of(
     staff: bool = False,
     now: datetime | None = None,
 ) -> History:
-    """All of one person.
+    """Read the history of one person.
 
-    own: whether that person asks, who may choose what counts; staff: whether boards are seen as they are, frozen or not
+    own: whether the reader is that person and may choose the submission that counts
+    staff: whether the reader sees live leaderboards even if they are frozen
     """
     moment = now or datetime.now(UTC)
     entries = entries_of(session, assignment, person)
@@ -168,7 +170,7 @@ def history_of(
 def _why_not(
     assignment: Assignment, entry: Entry, judged: Row[*tuple[Any, ...]] | None, boards: _Boards
 ) -> str:
-    """Why a submission does not stand on the board; "" where there is no verdict yet."""
+    """Why a submission isn't on the leaderboard; "" if it has no verdict yet."""
     if entry.cancelled:
         return "It was cancelled."
     if judged is None:
@@ -193,7 +195,7 @@ def _why_not(
 
 
 def _judged(session: Session, assignment: Assignment, person: int) -> Mapping[int, Row[*tuple[Any, ...]]]:
-    """By submission. Somebody may have handed in very often, so nothing is read that is not shown."""
+    """The jobs with the verdicts, by submission. Reads only the shown columns: there may be very many."""
     other = aliased(Job)
     again = exists().where(
         other.submission_id == Submission.id, other.id != Submission.judged_job_id, other.ended_at.is_(None)
@@ -235,7 +237,7 @@ def _value(judged: Row[*tuple[Any, ...]] | None, metric: Metric, *, modelled: bo
 
 
 def _shown(value: float | None, metric: Metric, elsewhere: str) -> str:
-    """elsewhere: another kind of device than the assignment's that measured it."""
+    """elsewhere: the device class that measured it, if it isn't the assignment's."""
     if value is None:
         return ""
     on = f" on {elsewhere.upper()}" if elsewhere else ""
@@ -243,12 +245,12 @@ def _shown(value: float | None, metric: Metric, elsewhere: str) -> str:
 
 
 def number_text(value: float, metric: Metric) -> str:
-    """A value without its unit."""
+    """Format a value without its unit."""
     return ms_text(value) if metric is Metric.TIME else speed_text(value)
 
 
 def interval_text(result: Any, metric: Metric) -> str:
-    """The 95 % interval of a result, or of a row with the same fields; "" where none is known."""
+    """The 95 % interval of a result, or of a row with the same fields; "" if unknown."""
     ends = None if result is None else interval_of(metric, result)
     if ends is None:
         return ""
@@ -257,7 +259,7 @@ def interval_text(result: Any, metric: Metric) -> str:
 
 
 def percent_text(share: float | None) -> str:
-    """A share, or that there is none."""
+    """Format a share; a dash for none."""
     return "–" if share is None else numbers.percent(share)
 
 
@@ -268,7 +270,7 @@ def _launch(judged: Row[*tuple[Any, ...]] | None) -> str:
 
 
 def page_of(attempts: Sequence[Attempt], number: int) -> tuple[tuple[Attempt, ...], int, int]:
-    """One page, the newest first; with the number that it has, and how many there are."""
+    """One page of attempts, the newest first, with its number and the number of pages."""
     pages = max(1, -(-len(attempts) // PAGE))
     number = min(max(1, number), pages)
     newest = tuple(reversed(attempts))

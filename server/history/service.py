@@ -1,4 +1,4 @@
-"""Let somebody say which of their submissions counts, where the assignment leaves that to them."""
+"""Let students choose the submission that counts, if the assignment allows it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from server.submissions.models import Mode, Submission
 
 
 class NotChoosable(ValueError):
-    """It cannot be chosen; the text says why, to its owner."""
+    """The submission can't be chosen; the text tells its owner why."""
 
 
 def choose(session: Session, person: int, public_id: str, now: datetime | None = None) -> Submission | None:
-    """From now on this one counts; None where it is none of this person's, or in a course they left.
+    """Choose the submission that counts. Returns None if it isn't this person's, or they left the course.
 
-    raise (NotChoosable): where the assignment does not leave it to them, or not any more
+    raise (NotChoosable): the assignment doesn't allow it, is closed, or the submission isn't accepted
     """
     moment = now or datetime.now(UTC)
     if not (public_id.isascii() and public_id.isalnum()):
@@ -47,7 +47,7 @@ def choose(session: Session, person: int, public_id: str, now: datetime | None =
     entries = entries_of(session, assignment, person)
     entry = next((each for each in entries if each.submission_id == found.id), None)
     if entry is None or not entry.judged:
-        raise NotChoosable("It has no verdict yet. Choose it once it is graded.")
+        raise NotChoosable("This submission has no verdict yet. Choose it once it is graded.")
     if not entry.worth_choosing:
         raise NotChoosable("Only an accepted submission can be chosen.")
     found.chosen_at = moment

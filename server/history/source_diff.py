@@ -1,4 +1,4 @@
-"""Two sources line by line, and within a changed line word by word."""
+"""The difference of two sources, by lines, and within changed lines by words."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from server.history import line_pairs
 from server.history.matching_blocks import Block, blocks
 
 MOST_LINES = 2_000
-"""Of either source; a kernel has far fewer, and a page with more is of no use."""
+"""The longest source that is compared. A kernel has far fewer lines, and a longer page would be useless."""
 
 MOST_MARKED = 3_000
-"""Words of both sources that are compared with each other; changed lines beyond them are marked as a whole."""
+"""The number of words that are compared. Changed lines beyond are marked as a whole."""
 
 _MOST_WORDS = 300
 _ROWS_AT_A_TIME = 50
@@ -26,7 +26,7 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a line. changed: whether the other line has something else there."""
+    """A part of a line. changed: whether it differs from the other line."""
 
     text: str
     changed: bool
@@ -34,7 +34,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A line of one of the sources."""
+    """A line of one source."""
 
     number: int
     pieces: tuple[Piece, ...]
@@ -42,9 +42,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Lines that stand beside each other; one of them is None where the other was added or removed.
+    """Two lines next to each other. One is None if the other was added or removed.
 
-    hidden: so many lines that are alike are left out here
+    hidden: the number of identical lines left out here
     """
 
     left: Side | None = None
@@ -55,7 +55,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class SourceDiff:
-    """added, removed: lines; too_long: nothing was compared."""
+    """A comparison of two sources. added, removed: numbers of lines; too_long: whether nothing was compared."""
 
     rows: tuple[Row, ...]
     added: int
@@ -70,10 +70,10 @@ class SourceDiff:
 def source_diff(
     left: str, right: str, *, whole: bool = False, go_on: Callable[[], None] = lambda: None
 ) -> SourceDiff:
-    """What changed from the one to the other.
+    """Compare two sources.
 
-    whole: with every line that is alike
-    go_on: called after each piece of the work; what it raises ends the rest
+    whole: whether to include all identical lines
+    go_on: called after each piece of work; may raise to stop the comparison
     """
     before, after = _lines(left), _lines(right)
     if max(len(before), len(after)) > MOST_LINES:
@@ -122,7 +122,7 @@ def _side(place: int, lines: Sequence[str]) -> Side:
 
 
 def _folded(rows: list[Row], *, first: bool, last: bool) -> list[Row]:
-    """Without the middle of what is alike; at the ends of the file, without what is far from a change."""
+    """Leave out identical lines that are far from a change."""
     start, end = 0 if first else _CONTEXT, 0 if last else _CONTEXT
     hidden = len(rows) - start - end
     if hidden < _FOLD_FROM:
@@ -141,13 +141,13 @@ def _changed(a: int | None, b: int | None, before: Sequence[str], after: Sequenc
 
 
 class _Words:
-    """Marks the words of changed lines, as long as there are not too many in all."""
+    """Marks changed words, up to a total number of words."""
 
     def __init__(self, most: int) -> None:
         self._left = most
 
     def pieces(self, left: str, right: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-        """Of two lines; where they have little in common, or much was marked, both as a whole."""
+        """The pieces of two lines. Both are one piece if they have little in common or the total is reached."""
         whole = (Piece(left, changed=False),), (Piece(right, changed=False),)
         if not self._left:
             return whole

@@ -1,4 +1,4 @@
-"""Pages of a history: all attempts, two of them compared, and the one that counts chosen."""
+"""Pages of a history: list all attempts, compare two, choose the submission that counts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ _PAGE = re.compile(r"[0-9]{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page is. student, student_name: 0 and "" on one's own pages; zone: the course's."""
+    """The assignment and student of a page.
+
+    student, student_name: 0 and "" on the reader's own pages
+    zone: the course's time zone
+    """
 
     course: str
     course_title: str
@@ -58,10 +62,11 @@ class Place:
 class HistoryPage:
     """A page of a history.
 
-    rows: of this page, the newest first
-    left, right: what is compared unless something else is picked
-    picked: those of them that stand on another page
-    newer, older: numbers of the pages before and after; 0 for none
+    rows: the attempts on this page, the newest first
+    charted: the number of attempts in the chart
+    left, right: the picked attempts to compare
+    picked: picked attempts that are on another page
+    newer, older: the numbers of the pages before and after; 0 for none
     """
 
     place: Place
@@ -78,7 +83,11 @@ class HistoryPage:
 
 @dataclass(frozen=True, slots=True)
 class ComparePage:
-    """whole: an address that shows every line; "" where they are all shown."""
+    """A comparison page.
+
+    whole: the address that shows all lines; "" if this page does
+    turned: the address with the sides swapped
+    """
 
     place: Place
     left: Compared
@@ -91,7 +100,7 @@ class ComparePage:
 
 @history_pages.get("/courses/<slug>/<assignment>/history")
 def show_history(slug: str, assignment: str) -> str:
-    """All attempts of the reader, or of a student whom staff look at."""
+    """List all attempts of the reader or, for course staff, of a student."""
     reader = reader_of(slug, assignment)
     with site().readers.begin() as session:
         found = assignment_for(session, reader)
@@ -123,7 +132,7 @@ def show_history(slug: str, assignment: str) -> str:
 
 @history_pages.get("/courses/<slug>/<assignment>/compare")
 def show_comparison(slug: str, assignment: str) -> str:
-    """Two attempts of one person beside each other."""
+    """Compare two attempts of one person."""
     reader = reader_of(slug, assignment)
     names = request.args.get("left", ""), request.args.get("right", "")
     with site().readers.begin() as session:
@@ -154,7 +163,7 @@ def show_comparison(slug: str, assignment: str) -> str:
 
 @history_pages.post("/submissions/<public_id>/choose")
 def choose_one(public_id: str) -> Response:
-    """Let this one count."""
+    """Choose the submission that counts."""
     who = viewer()
     try:
         with site().sessions.begin() as session:
@@ -163,18 +172,18 @@ def choose_one(public_id: str) -> Response:
                 raise nothing_here()
             address = f"/courses/{found.assignment.course.slug}/{found.assignment.slug}/history"
     except NotChoosable as error:
-        raise Refused(409, "not_choosable", "This submission cannot be chosen", str(error)) from error
+        raise Refused(409, "not_choosable", "This submission can't be chosen", str(error)) from error
     return Response(status=303, headers={"Location": f"{address}?notice=chosen"})
 
 
 def _picked(side: str, known: Mapping[str, Attempt], otherwise: Sequence[str]) -> str:
-    """What the address has picked for a side, else the first of the others; "" where there is none."""
+    """The attempt that the address picks for a side, otherwise the first of the others; "" for none."""
     asked = request.args.get(side, "")
     return asked if asked in known else next(iter(otherwise), "")
 
 
 def _whose(session: Session, reader: Reader, assignment: Assignment) -> int:
-    """The reader's own, or for staff that of the student who was named, if they handed in anything here."""
+    """The ID of the reader or, for course staff, of the named student if they have any submission here."""
     asked = request.args.get("student", "")
     if not asked:
         return reader.viewer.id
@@ -183,10 +192,10 @@ def _whose(session: Session, reader: Reader, assignment: Assignment) -> int:
     number = int(asked)
     if number == reader.viewer.id:
         return number
-    handed_in = select(Submission.id).where(
+    submissions = select(Submission.id).where(
         Submission.assignment_id == assignment.id, Submission.person_id == number
     )
-    if not reader.course.is_staff or session.scalar(handed_in.limit(1)) is None:
+    if not reader.course.is_staff or session.scalar(submissions.limit(1)) is None:
         raise nothing_here()
     return number
 
@@ -206,6 +215,6 @@ def _place(session: Session, reader: Reader, assignment: Assignment, person: int
 
 def _not_two(place: Place) -> Refused:
     return Refused(
-        404, "not_found", "These two cannot be compared",
-        "Pick two attempts of one person for this assignment in the history, one in each column.",
+        404, "not_found", "These attempts can't be compared",
+        "Open the history and pick two attempts, one in each column.",
     )  # fmt: skip

@@ -180,7 +180,7 @@ def has_board(session: Session, assignment: Assignment, name: str) -> bool:
 def device_title(name: str) -> str:
     """Describe a device class in a few words."""
     if name == CPU:
-        return "CPU device: checked and counted, never measured"
+        return "CPU device: kernels are checked and counted, but not measured"
     device = devices().get(name)
     if device is None:
         return f"device class {name}"
@@ -210,13 +210,13 @@ def _tabs(session: Session, assignment: Assignment, path: str, here: str) -> tup
 
 def _tab_title(name: str) -> str:
     if name == CPU:
-        return "Checked on the CPU"
+        return "CPU device"
     device = devices().get(name)
     return device.title if device is not None else name
 
 
 def _columns(path: str, query: Query, unit: str, *, measured: bool) -> tuple[Column, ...]:
-    date = (Order.DATE, "Reached", "") if measured else (Order.DATE, "Accepted since", "")
+    date = (Order.DATE, "Submitted", "") if measured else (Order.DATE, "Accepted since", "")
     speeds = [(Order.RANK, unit, "measured"), (Order.SHARE, "Of cuBLAS", "measured")] if measured else []
     given = [*speeds, (Order.OCCUPANCY, "Occupancy", "modelled"), date]
     return tuple(_column(path, query, *each) for each in given)
