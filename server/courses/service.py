@@ -80,7 +80,7 @@ def find_course(session: Session, slug: str) -> Course | None:
 def hold_course(session: Session, course_id: int) -> None:
     """Lock a course until the end of the transaction. Take this lock before any other.
 
-    A transaction that decides by the state of the course holds it, so the state can't change before the commit.
+    A transaction that decides by the state of the course holds it, so it can't change before the commit.
 
     Submissions and results don't wait for this lock. SQLite has only one writer anyway.
     """

@@ -224,8 +224,8 @@ class Result(Base):
     launch: grid and block, such as "64×64 · 16×16". Of the measured launch, otherwise of the counted launch (which the
         bound is for), otherwise of the largest launch
     tile: 0 if unknown
+    bound_ms: the modelled speed of light, for the device of the evidence; bound_gflops: the same as a speed
     occupancy: modelled, from the driver if it was asked, 0 to 1
-    bound_ms, bound_gflops: the modelled speed of light, for the device of the evidence
     not_ranked: a sentence why the measurement isn't ranked; "" if it is
     """
 

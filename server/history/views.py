@@ -62,11 +62,11 @@ class Place:
 class HistoryPage:
     """A page of a history.
 
+    newer, older: the numbers of the pages before and after; 0 for none
     rows: the attempts on this page, the newest first
     charted: the number of attempts in the chart
     left, right: the picked attempts to compare
     picked: picked attempts that are on another page
-    newer, older: the numbers of the pages before and after; 0 for none
     """
 
     place: Place

@@ -24,11 +24,11 @@ class Standing(Base):
     device_class: "" for a leaderboard without a GPU: accepted kernels, no speeds
     before_freeze: whether the line is on the frozen leaderboard, which is stored next to the live one
     score: by the exercise's metric, higher is better; 0 if nothing is measured
-    low, high: the 95 % interval of the score
+    low: the lower end of its 95 % interval; high: the upper end
     reached_at: when the kernel was submitted; the earlier of two equal lines comes first. If nothing is measured, when
         the first accepted kernel was submitted
-    lot: a random number that orders equal lines. The person's number would reveal who is who, because rosters are
-        imported in the order of emails
+    lot: a random number that orders equal lines. The person's ID would reveal who is who, because rosters are imported
+        in the order of emails
     cublas_share, occupancy, tile: 0 for none
     bound: the modelled speed of light, with the sign of a score; only if nothing is measured
     """

@@ -74,10 +74,10 @@ class Line:
 class BoardPage:
     """Everything that the page shows.
 
+    previous, next, mine: addresses of other parts; "" for none
     measured: whether the leaderboard has speeds
     own: the reader's line if it is on another page
     called: the reader's name for other students; "" if the reader isn't on the leaderboard
-    previous, next, mine: addresses of other parts; "" for none
     everybody: the address without the search
     unseen: whether the search stopped before the last line
     frozen: when the leaderboard was frozen; freezes: when it will be

@@ -53,7 +53,8 @@ class Ranked:
     shared_rank: the rank of the first line that it is tied with; None if ties were not computed
     tied: whether it is tied with any line; False if ties were not computed
     name: the real name, for course staff; shown: the name for other students
-    score, low, high: by the exercise's metric, higher is better; a time in ms is negative
+    score: by the exercise's metric, higher is better; a time in ms is negative
+    low: the lower end of the score's 95 % interval; high: the upper end
     lot: the order of lines that are equal otherwise
     submission: the public ID of the submission that reached it
     """
@@ -95,8 +96,8 @@ class Position:
 class Selection:
     """The part of a leaderboard to read.
 
-    turned: whether the order is reversed, lowest first
     after, before: the part begins after the one or ends before the other; neither for the first part
+    turned: whether the order is reversed, lowest first
     text: a text in the names to search for
     names_too: whether to search real names and emails, for course staff
     """

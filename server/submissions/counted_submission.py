@@ -24,7 +24,7 @@ class Entry:
     verdict: None before the first verdict
     cancelled: whether it was cancelled before a verdict
     score: by the exercise's metric, higher is better; None without a ranked measurement on the assignment's device
-    gflops, gbps, ms_median, ms_low, ms_high: the measurement; the last two are the 95 % interval of the median
+    ms_low: the lower end of the median's 95 % interval; ms_high: the upper end
     remark: a sentence why the measurement isn't ranked; "" if it is, or if nothing was measured
     """
 

@@ -93,6 +93,7 @@ def accept(
     now: the time of acceptance, which decides whether the submission is late
     most_under_way: ungraded submissions of one student to one assignment; None for any number
     most_a_day: stored submissions of one person in 24 hours; None for any number
+
     raise (NotAccepted): a subclass that says why it is refused
     """
     moment = now or datetime.now(UTC)

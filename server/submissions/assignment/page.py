@@ -62,8 +62,8 @@ class Editor:
 class AssignmentPage:
     """The data of the page.
 
-    allowance: None for course staff, who have no limits
     rank, check: why a submission or a check isn't possible now; None if it is
+    allowance: None for course staff, who have no limits
     handout: None for no handout
     earlier: the submission in the editor, if there is one
     attempts: the last submissions and checks, the last one first

@@ -33,7 +33,8 @@ class Judged:
 
     shipped: the name of an exercise that comes with Tilelab; "" for a course's own
     packed: the stored report; None if there is none
-    waited, waited_for_gpu: seconds until a worker checked it, and until a worker measured it; None if none did
+    waited: seconds until a worker checked it; None if none did
+    waited_for_gpu: seconds until a worker measured it; None if none did
     in_vain: the attempts of workers that were lost or failed
     """
 

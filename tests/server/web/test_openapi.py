@@ -80,7 +80,7 @@ def test_only_the_description_itself_asks_for_no_token(document: dict[str, Any])
 
 def test_fields_come_with_what_their_class_says_of_them(document: dict[str, Any]):
     found = document["components"]["schemas"]["Submission"]["properties"]
-    assert found["verdict"]["description"] == "null until there is a final one"
+    assert found["verdict"]["description"] == "null before the first verdict"
     assert found["assignment"]["description"] == "COURSE/ASSIGNMENT"
     assert (
         "null where nobody can tell"
