@@ -27,7 +27,7 @@ class Standing(Base):
     low: the lower end of its 95 % interval; high: the upper end
     reached_at: when the kernel was submitted; the earlier of two equal lines comes first. If nothing is measured, when
         the first accepted kernel was submitted
-    lot: a random number that orders equal lines. The person's ID would reveal who is who, because rosters are imported
+    lot: a random number that orders equal lines. IDs of people would reveal who is who: rosters are imported
         in the order of emails
     cublas_share, occupancy, tile: 0 for none
     bound: the modelled speed of light, with the sign of a score; only if nothing is measured
