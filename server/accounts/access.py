@@ -1,4 +1,4 @@
-"""Who looks at a page, and what strangers are told: asked before a view looks at anything."""
+"""The signed-in viewer of a page, and refusals that reveal nothing to strangers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_PATH = 500
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks at a page. session_id: of the browser session, so that it can be told from the person's others."""
+    """The signed-in person. session_id: this browser's session."""
 
     id: int
     name: str
@@ -30,7 +30,7 @@ class Viewer:
 
 
 def viewer_or_none() -> Viewer | None:
-    """Who is signed in with this browser; looked up once for each request."""
+    """The person signed in with this browser; looked up once per request."""
     if _KEY not in g:
         setattr(g, _KEY, _look_up())
     found: Viewer | None = getattr(g, _KEY)
@@ -38,13 +38,13 @@ def viewer_or_none() -> Viewer | None:
 
 
 def known_viewer() -> Viewer | None:
-    """Who is signed in, where that was looked up for this request already; asks the database for nothing."""
+    """The signed-in person if this request already looked it up; doesn't query the database."""
     found: Viewer | None = g.get(_KEY)
     return found
 
 
 def viewer() -> Viewer:
-    """Who is signed in; sends everyone else to sign in, and back here afterwards."""
+    """The signed-in person; redirects everyone else to sign in, and back here afterwards."""
     found = viewer_or_none()
     if found is None:
         raise sign_in_first()
@@ -52,23 +52,22 @@ def viewer() -> Viewer:
 
 
 def sign_in_first() -> Refused:
-    """The way to the page on which one signs in; after a form was sent, back to the page on which it stood.
+    """A redirect to the sign-in page that leads back to this page, or to the page with the form.
 
-    There it has to be sent anew: a form belongs to the session in which it was shown.
+    The form must be sent again, because a form belongs to the session that showed it.
     """
     reads = request.method == "GET"
     came_from = request.full_path.rstrip("?") if reads else _page_of_the_form()
     query = f"?{urlencode({'next': came_from})}" if came_from not in {"", "/"} else ""
     return Refused(
         303 if reads else 401, "not_signed_in", "You are not signed in",
-        "Your session has ended, and nothing was stored. Sign in; that leads back to the page from which this came, "
-        "to send it once more.",
+        "Your session has ended, and nothing was stored. Sign in to return to the page, then send the form again.",
         {"Location": f"/sign-in{query}"},
     )  # fmt: skip
 
 
 def own_path(text: str) -> str:
-    """The path as it was given; "" where it could lead anywhere else, as what begins with two slashes does."""
+    """The path unchanged; "" if it could lead to another site, for example because it begins with two slashes."""
     if not text.startswith("/") or len(text) > _LONGEST_PATH or not text.isprintable() or "\\" in text:
         return ""
     try:
@@ -81,7 +80,7 @@ def own_path(text: str) -> str:
 
 
 def _page_of_the_form() -> str:
-    """The address on this site from which a form was sent, where a page is there; "" for none that is known."""
+    """The local page from which a form was sent; "" if unknown."""
     try:
         given = urlsplit(request.referrer or "")
     except ValueError:
@@ -92,13 +91,13 @@ def _page_of_the_form() -> str:
 
 
 def zone_of_viewer() -> str:
-    """The time zone that the reader chose; "" for none."""
+    """The time zone that the viewer chose; "" for none."""
     who = viewer_or_none()
     return who.time_zone if who else ""
 
 
 def admin() -> Viewer:
-    """Who runs the server."""
+    """The viewer, if an operator; refuses everyone else."""
     who = viewer()
     if not who.admin:
         raise not_allowed("This page is only for operators.")
@@ -106,7 +105,7 @@ def admin() -> Viewer:
 
 
 def nothing_here() -> Refused:
-    """Told of what does not exist and of what is none of the viewer's business: nobody can tell the two apart."""
+    """The answer for a missing page, and for a page hidden from this viewer: both look alike."""
     return Refused(
         404, "not_found", "There is nothing here",
         "The address is incorrect, or you have no access. The start page lists your courses.",
@@ -114,8 +113,8 @@ def nothing_here() -> Refused:
 
 
 def not_allowed(detail: str) -> Refused:
-    """Of a page that exists, for whoever is signed in and may not open it."""
-    return Refused(403, "not_allowed", "This is not open to you", detail)
+    """The answer for a page that exists, but that this viewer may not open."""
+    return Refused(403, "not_allowed", "You have no access to this page", detail)
 
 
 def _look_up() -> Viewer | None:

@@ -1,4 +1,4 @@
-"""Who is signed in with a browser: begin a session, find it by its cookie, end it."""
+"""Sessions of signed-in browsers: begin one, find it by its cookie, end it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ LIFETIME = timedelta(days=14)
 IDLE = timedelta(days=3)
 _USE_NOTED_EVERY = timedelta(minutes=5)
 KEPT = timedelta(days=30)
-"""After its end, so that the browser is known when its owner comes back."""
+"""After a session ends, so that the browser is recognized when its owner returns."""
 
 _LONGEST_USER_AGENT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A session that goes on, and whose it is.
+    """A live session and its person.
 
-    stale: whether its use should be noted again: not with every request, so that reading a page writes nothing
+    stale: whether to record its use again; not on every request, so that reading a page writes nothing
     """
 
     session_id: int
@@ -35,7 +35,7 @@ class SignedIn:
 
 
 def begin(session: Session, person: Person, user_agent: str, now: datetime | None = None) -> str:
-    """Sign the person in; returns what the cookie holds, of which only the hash is kept."""
+    """Sign the person in; returns the cookie's value. The database keeps only its hash."""
     moment = now or datetime.now(UTC)
     _forget_old(session, person.id, moment)
     token = secrets.token_urlsafe(32)
@@ -55,7 +55,7 @@ def begin(session: Session, person: Person, user_agent: str, now: datetime | Non
 
 
 def find(session: Session, token: str, now: datetime | None = None) -> SignedIn | None:
-    """Whose cookie that is; None where the session was ended, is over, or was unused for long."""
+    """The session of this cookie; None if it ended, expired or was idle for too long."""
     moment = now or datetime.now(UTC)
     found = session.scalar(
         select(BrowserSession)
@@ -76,7 +76,7 @@ def find(session: Session, token: str, now: datetime | None = None) -> SignedIn 
 
 
 def was_theirs(session: Session, person_id: int, token: str) -> bool:
-    """Whether the person was once signed in with that cookie, whatever became of the session since."""
+    """Whether the person was ever signed in with this cookie, even if that session is over."""
     if not token:
         return False
     kept = select(BrowserSession.id).where(
@@ -86,7 +86,7 @@ def was_theirs(session: Session, person_id: int, token: str) -> bool:
 
 
 def note_use(session: Session, session_id: int, now: datetime | None = None) -> None:
-    """Write down that it is used."""
+    """Record that the session is in use."""
     moment = now or datetime.now(UTC)
     session.execute(
         update(BrowserSession)
@@ -96,7 +96,7 @@ def note_use(session: Session, session_id: int, now: datetime | None = None) -> 
 
 
 def going_on(session: Session, person_id: int, now: datetime | None = None) -> Sequence[BrowserSession]:
-    """The person's sessions that go on, the one used last first."""
+    """The person's live sessions, the latest used first."""
     moment = now or datetime.now(UTC)
     return session.scalars(
         select(BrowserSession)
@@ -111,7 +111,7 @@ def going_on(session: Session, person_id: int, now: datetime | None = None) -> S
 
 
 def end(session: Session, person_id: int, session_id: int, now: datetime | None = None) -> bool:
-    """End one of the person's; False where it is none of theirs, or ended before."""
+    """End a session of the person; False if it belongs to another person or ended before."""
     ended = session.execute(
         update(BrowserSession)
         .where(
@@ -126,7 +126,7 @@ def end(session: Session, person_id: int, session_id: int, now: datetime | None 
 
 
 def close(session: Session, session_id: int, now: datetime | None = None) -> None:
-    """End the session of a browser that says so itself."""
+    """End a session at its browser's request."""
     session.execute(
         update(BrowserSession)
         .where(BrowserSession.id == session_id, BrowserSession.ended_at.is_(None))
@@ -135,7 +135,7 @@ def close(session: Session, session_id: int, now: datetime | None = None) -> Non
 
 
 def end_all(session: Session, person_id: int, *, but: int | None = None, now: datetime | None = None) -> int:
-    """End all of the person's, as after a change of password. but: one that goes on, which asked for it."""
+    """End all sessions of the person, for example after a change of password. but: the session to keep."""
     which = [BrowserSession.person_id == person_id, BrowserSession.ended_at.is_(None)]
     if but is not None:
         which.append(BrowserSession.id != but)
@@ -149,7 +149,7 @@ def end_all(session: Session, person_id: int, *, but: int | None = None, now: da
 
 
 def _forget_old(session: Session, person_id: int, now: datetime) -> None:
-    """What ended long ago helps nobody, but for the first: it says since when the account is used."""
+    """Delete sessions that ended long ago, except the first: it dates the account's first use."""
     first = select(func.min(BrowserSession.id)).where(BrowserSession.person_id == person_id)
     over = (
         BrowserSession.person_id == person_id,

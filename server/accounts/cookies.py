@@ -1,4 +1,4 @@
-"""Cookies that say who is signed in and know a browser again, and the token that shows that a form is ours."""
+"""Session cookies, and the CSRF token that proves that a form came from this site."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
 def attach_form_guard(app: Flask) -> None:
-    """Refuse what a foreign page makes a browser send, and give templates `csrf_field()`."""
+    """Refuse forms from other sites, and give templates `csrf_field()`."""
     app.before_request(_refuse_foreign_forms)
     app.jinja_env.globals["csrf_field"] = csrf_field
 
 
 def session_token() -> str:
-    """What the request's cookie holds; "" for none."""
+    """The value of the request's session cookie; "" for none."""
     return request.cookies.get(_name(), "")[:_LONGEST]
 
 
 def set_session(response: Response, token: str) -> None:
-    """Let the browser keep it; and once more for longer, by which its owner is known when they come back."""
+    """Set the session cookie, and a second one that outlives it and identifies the browser later."""
     for name, age in ((_name(), LIFETIME), (_name_of_earlier(), LIFETIME + KEPT)):
         response.set_cookie(
             name, token, max_age=age, httponly=True, samesite="Lax", secure=encrypted(), path="/"
@@ -41,35 +41,35 @@ def set_session(response: Response, token: str) -> None:
 
 
 def earlier_token() -> str:
-    """That of the last session of this browser, which may be over; "" for none. It lets nobody in."""
+    """The token of this browser's last session, which may be over; "" for none. It can't sign in."""
     token = request.cookies.get(_name_of_earlier(), "")
     return token if token.isascii() and len(token) <= _LONGEST else ""
 
 
 def clear_session(response: Response) -> None:
-    """Let the browser forget it."""
+    """Delete the session cookie."""
     response.delete_cookie(_name(), httponly=True, samesite="Lax", secure=encrypted(), path="/")
 
 
 def csrf_field() -> Markup:
-    """The hidden field that every form which changes something has; the same one in all forms of a page."""
+    """The hidden CSRF field of every form that changes something; the same in all forms of a page."""
     if _FIELD not in g:
         setattr(g, _FIELD, csrf_token(session_token()))
     return Markup(f'<input type="hidden" name="{CSRF_FIELD}" value="{escape(getattr(g, _FIELD))}">')  # noqa: S704 - hexadecimal digits
 
 
 def csrf_token(token: str) -> str:
-    """What a form of this session holds. It follows from the cookie, which a foreign page cannot read.
+    """The CSRF token of this session, computed from the cookie, which other sites can't read.
 
-    It is written in another way each time, behind a mask: pages are compressed, and how long one then is would tell
-    whoever can make it repeat guesses how much of a guess is right.
+    A random mask changes its text each time. Pages are compressed, so a fixed text could be guessed from
+    their size.
     """
     mask = secrets.token_bytes(_MASK_BYTES)
     return (mask + _masked(_of_session(token), mask)).hex()
 
 
 def _refuse_foreign_forms() -> None:
-    """Programs show a token, which no browser sends by itself; everything else has to come from a page of ours."""
+    """Accept only forms from this site. API requests carry a token, which no browser sends by itself."""
     if request.method in _SAFE or request.path.startswith("/api/"):
         return
     if not _from_here():
@@ -96,7 +96,10 @@ def _masked(content: bytes, mask: bytes) -> bytes:
 
 
 def _from_here() -> bool:
-    """By what the browser says of where the request was made; one that says nothing sends no foreign form either."""
+    """Whether the request comes from this site, judging by the browser's headers.
+
+    A client that sends none of these headers isn't a browser, so it can't carry another site's form.
+    """
     if (where := request.headers.get("Sec-Fetch-Site")) is not None:
         return where == "same-origin"
     if (origin := request.headers.get("Origin")) is not None:
@@ -109,8 +112,8 @@ def _from_here() -> bool:
 def _foreign() -> Refused:
     return Refused(
         403, "foreign_form", "This form is out of date",
-        "It was opened before you signed in or out, or does not come from this site. Nothing was stored. Open the page "
-        "again, and send it from there.",
+        "It was opened before you signed in or out, or it comes from another site. Nothing was stored. Open the page "
+        "again, and send the form from there.",
     )  # fmt: skip
 
 
@@ -120,7 +123,9 @@ def encrypted() -> bool:
 
 
 def _name() -> str:
-    """A browser takes the first of these names over an encrypted connection alone, and from this host alone."""
+    """The cookie's name. Browsers accept the prefix `__Host-` only over an encrypted connection from this
+    host.
+    """
     return "__Host-tilelab" if encrypted() else "tilelab"
 
 

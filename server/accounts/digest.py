@@ -1,4 +1,4 @@
-"""What is kept of a secret that is random enough to need no salt: a token, the cookie of a session, a one-time link."""
+"""Hashes of random secrets: tokens, session cookies, one-time links. They are random enough to need no salt."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import hashlib
 
 
 def digest_of(secret: str) -> str:
-    """Nobody can make the secret of it."""
+    """The secret's SHA-256 in hexadecimal digits."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Coming in with a password: within limits, and into a session that is new each time."""
+"""Sign in with a password, within rate limits, into a new session."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from server.accounts.limits import Limit, by_address, by_both, by_email, count_a
 from server.accounts.models import Person
 from server.database.engine import Sessions
 
-# Only what fails counts. Somebody far away who guesses at an account does not shut out its owner at once: the first
-# limit is of one account from one address. A whole class may sit behind the second. A browser in which the owner was
-# signed in has a limit of its own instead: nobody else can use that up, so nobody shuts them out there.
+# Only failures count. The first limit is for one account from one address: a distant guesser can't lock the owner out
+# at once. The second is for an address, which a whole class may share. A browser in which the owner was signed in has
+# its own limit, which others can't use up.
 _FROM_HERE = Limit("sign-in both", 10, timedelta(minutes=10))
 _ANYBODY = Limit("sign-in address", 200, timedelta(minutes=10))
 _FROM_ANYWHERE = Limit("sign-in account", 100, timedelta(hours=1))
@@ -24,7 +24,7 @@ _KNOWN_BROWSER = Limit("sign-in browser", 10, timedelta(minutes=10))
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where somebody asks from. earlier: what the browser kept of the last time that somebody was signed in with it."""
+    """The origin of a sign-in. earlier: the token of this browser's last session; "" for none."""
 
     address: str
     earlier: str = ""
@@ -33,9 +33,9 @@ class Where:
 def sign_in(
     sessions: Sessions, email: str, password: str, where: Where, now: datetime | None = None
 ) -> Person | None:
-    """Who that is; None for a wrong email or password. Raises TooOften after too many of them, without looking.
+    """The person; None if email or password is incorrect. Raises TooOften after too many failures.
 
-    It counts before it looks: of many tries at once none gets past a limit.
+    Counts the try before comparing, so that simultaneous tries can't exceed a limit.
     """
     asked = _limits(sessions, email, where)
     count_all(sessions, asked, now)
@@ -60,10 +60,11 @@ def _limits(sessions: Sessions, email: str, where: Where) -> tuple[tuple[Limit, 
 def open_session(
     session: Session, person: Person, user_agent: str, left: int | None = None, now: datetime | None = None
 ) -> str | None:
-    """Let the person in with this browser; what its cookie holds, or None where the password was changed meanwhile.
+    """Sign the person in with this browser; returns the cookie's value, or None if the password changed
+    meanwhile.
 
-    person: as they were when the password was compared
-    left: the session that this browser had until now, which ends
+    person: as read when the password was compared
+    left: this browser's previous session, which ends
     """
     current = session.get(Person, person.id, with_for_update=True, populate_existing=True)
     if current is None or current.password != person.password or current.disabled_at is not None:

@@ -1,4 +1,4 @@
-"""Who asks: the bearer token of a request. A token acts for its person, and in nobody's name else."""
+"""The person behind a request's bearer token."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from server.http.site import Site, site
 _LONGEST_TOKEN = 200
 
 BAD_TOKENS = Limit("bad token", 60, timedelta(minutes=1))
-"""From one address. A good token is let in all the same: others may share the address with whoever guesses."""
+"""From one address. A valid token still works: others may share the address with a guesser."""
 
 
 def person_asking() -> Person:
-    """The owner of the request's token; refuses a request without one that is good."""
+    """The owner of the request's token; refuses a request without a valid token."""
     token = token_shown()
     if not token:
-        raise _not_signed_in("No token came along. Send the header `Authorization: Bearer TOKEN`.")
+        raise _not_signed_in("The request has no token. Send the header `Authorization: Bearer TOKEN`.")
     found = None
     if token.isascii() and len(token) <= _LONGEST_TOKEN:
         with site().readers.begin() as session:
@@ -42,7 +42,10 @@ def person_asking() -> Person:
 
 
 def owner_of(site: Site, credential: str) -> int | None:
-    """Whose a cookie or an Authorization header is; None for nobody's, and where the database can't say."""
+    """The ID of the person behind a session cookie or Authorization header.
+
+    None for an unknown credential, and if the database doesn't answer.
+    """
     token = _bearer(credential)
     looked_up = token or credential
     if not looked_up.isascii() or len(looked_up) > _LONGEST_TOKEN:
@@ -56,7 +59,7 @@ def owner_of(site: Site, credential: str) -> int | None:
 
 
 def token_shown() -> str:
-    """The token that the request came with; "" for none."""
+    """The request's bearer token; "" for none."""
     return _bearer(request.headers.get("Authorization", ""))
 
 
@@ -66,21 +69,19 @@ def _bearer(header: str) -> str:
 
 
 def too_many_requests(limit: Limit, often: TooOften) -> Refused:
-    """The answer to one request too many."""
+    """The answer to a request above the limit."""
     minutes = limit.every.total_seconds() / 60
     return Refused(
         429, "too_often", "Too many requests",
-        f"At most {limit.count} are answered in {minutes:g} min. Try again in {often.seconds} s.",
+        f"The limit is {limit.count} requests in {minutes:g} min. Try again in {often.seconds} s.",
         {"Retry-After": str(often.seconds)},
     )  # fmt: skip
 
 
-_NOT_GOOD = (
-    "The token is unknown, has expired or was revoked. Make another on your account’s page, under API tokens."
-)
+_NOT_GOOD = "The token is unknown, expired or revoked. Create another on your account page, under API tokens."
 
 
 def _not_signed_in(detail: str) -> Refused:
     return Refused(
-        401, "not_signed_in", "Nobody is signed in", detail, {"WWW-Authenticate": 'Bearer realm="tilelab"'}
+        401, "not_signed_in", "You are not signed in", detail, {"WWW-Authenticate": 'Bearer realm="tilelab"'}
     )

@@ -1,6 +1,6 @@
-"""How often something may be done: counted in the database, so that all processes count together.
+"""Rate limits, counted in the database so that all processes share them.
 
-A loss of power may take counts back: not to wait for the disk is worth more.
+A power failure may lose counts: not waiting for the disk is worth more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEPT = 2
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most so many in each stretch of time."""
+    """At most `count` times in each window."""
 
     action: str
     count: int
@@ -43,22 +43,23 @@ class Limit:
 
 @dataclass(slots=True)
 class TooOften(Exception):
-    """The limit is reached; seconds: until it is no longer."""
+    """The limit is reached. seconds: until the next try is allowed."""
 
     limit: Limit
     seconds: int
 
 
 def count(sessions: Sessions, limit: Limit, subject: str, now: datetime | None = None) -> None:
-    """Count one, in a transaction of its own; raises TooOften where it was one too many."""
+    """Count one use in its own transaction; raises TooOften if it exceeds the limit."""
     count_all(sessions, [(limit, subject)], now)
 
 
 def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
-    """Count one of each in their order; raises TooOften at the first where it was one too many, and counts no further.
+    """Count one use of each limit in order; raises TooOften at the first exceeded one and counts no further.
 
-    So what is refused here uses up nothing of what is shared with others, where the narrowest limit comes first. Those
-    who count several together name them in the same order everywhere: then none waits for another in a circle.
+    Put the narrowest limit first: then a refused request uses up nothing that others share. Use the same
+        order
+    everywhere, so that no two transactions wait for each other.
     """
     moment = now or datetime.now(UTC)
     begun: list[Limit] = []
@@ -79,7 +80,7 @@ def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datet
 
 
 def take_back(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
-    """It was no failure after all: what `count_all` counted of it does not count."""
+    """Undo the counts of `count_all`, because the try was not a failure."""
     moment = now or datetime.now(UTC)
     with sessions.begin() as session:
         leave_unsynced(session)
@@ -94,17 +95,17 @@ def take_back(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datet
 
 
 def by_address(address: str) -> str:
-    """A subject for a network address, which is not to be read out of the database later."""
+    """A limit's subject for a network address; hashed, so that the database doesn't reveal it."""
     return f"address {_hashed(network_of(address))}"
 
 
 def by_email(email: str) -> str:
-    """A subject for an account, also for one that there is not."""
+    """A limit's subject for an account, whether it exists or not."""
     return f"email {_hashed(composed(email.strip(), LONGEST_EMAIL).lower())}"
 
 
 def by_both(email: str, address: str) -> str:
-    """A subject for an account as seen from a network address."""
+    """A limit's subject for an account seen from one network address."""
     return f"both {_hashed(by_email(email) + by_address(address))}"
 
 
@@ -131,7 +132,7 @@ def _kept(subject: str) -> str:
 
 
 def _forget_old(sessions: Sessions, limit: Limit, now: datetime) -> None:
-    """What was counted of anybody long ago: the table stays as small as the crowd of the last hours."""
+    """Delete counts of past windows, so that the table stays small."""
     old = (RateCount.action == limit.action, RateCount.window <= limit.window(now) - _KEPT)
     with sessions.begin() as session:
         leave_unsynced(session)

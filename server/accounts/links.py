@@ -1,4 +1,4 @@
-"""Links that work once: with one somebody sets a password, for the first time or anew."""
+"""One-time links with which a person sets a first or a new password."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def create_link(
     created_by: int | None = None,
     now: datetime | None = None,
 ) -> str:
-    """The token of a new link, to be shown once: only its hash is kept. Earlier links of this purpose end.
+    """Create a link and return its token; only its hash is kept. Earlier links of this purpose end.
 
-    created_by: who of the staff hands it out; None for the command line
+    created_by: the staff member who created it; None on the command line
     """
     moment = now or datetime.now(UTC)
     end_links(session, person.id, purpose, now=moment)
@@ -47,14 +47,14 @@ def create_link(
 
 
 def path_of(purpose: LinkPurpose, token: str) -> str:
-    """Where on the portal the link leads."""
+    """The link's path on the portal."""
     return f"/{purpose}/{token}"
 
 
 def end_links(
     session: Session, person_id: int, purpose: LinkPurpose | None = None, now: datetime | None = None
 ) -> None:
-    """No link of this purpose, or of any, is good any more for this person."""
+    """End the person's links of this purpose, or all of them."""
     which = [OneTimeLink.person_id == person_id, OneTimeLink.used_at.is_(None)]
     if purpose is not None:
         which.append(OneTimeLink.purpose == purpose)

@@ -1,4 +1,4 @@
-"""Names that are drawn for those who choose none: two friendly words and a number."""
+"""Random names for people who choose none: two friendly words and a number."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _FORM = re.compile(rf"(?:{'|'.join(FIRST)}) ?(?:{'|'.join(SECOND)}) ?\d+", re.IG
 
 
 def draw_name() -> str:
-    """One by chance: nothing that is known of somebody says which is theirs."""
+    """A random name, unrelated to its owner."""
     number = _SMALLEST + secrets.randbelow(_LARGEST + 1 - _SMALLEST)
     return f"{secrets.choice(FIRST)} {secrets.choice(SECOND)} {number}"
 
 
 def is_of_their_form(name: str) -> bool:
-    """Whether a name reads as if it were drawn."""
+    """Whether a name looks like a random one."""
     return _FORM.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""People, and what they come in with: browser sessions, one-time links, API tokens."""
+"""People and their credentials: browser sessions, one-time links, API tokens."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from server.database.base import Base, BigId, choice
 
 
 class Person(Base):
-    """One who may sign in.
+    """A person with an account.
 
-    email: in small letters, as it is compared
-    password: an Argon2 hash; None for one who has set none yet
-    admin: runs the whole server, and may in every course what an instructor may
-    pseudonym: what the boards show instead of the name; None for `made_name`, which was drawn by chance
-    shows_name: whether the boards show the name itself, once `proven_at` is known
-    proven_at: since when the staff stand for it that the account is with whom its email belongs to: they made it, or
-        handed out the link that was followed; None for one that somebody made with a code, for whichever email they
-        typed
-    time_zone: in which this person reads times, such as "Europe/Vienna"; "" for the course's
-    erased_at: when everything that names the person was removed; the row stays, so that counts stay right
+    email: in small letters, for comparison
+    password: an Argon2 hash; None until the person sets one
+    admin: an operator, who may do in every course what an instructor may
+    pseudonym: shown on leaderboards instead of the name; None for the random `made_name`
+    shows_name: whether leaderboards show the name itself, once `proven_at` is known
+    proven_at: since when staff vouch that the email is this person's, because they created the account or gave out the
+        link that was used. None for an account that was made with an enrolment code
+    time_zone: for this person's times, such as "Europe/Vienna"; "" for the course's
+    erased_at: when the personal data was removed; the row stays, so that counts stay correct
     """
 
     __tablename__ = "people"
@@ -46,16 +45,16 @@ class Person(Base):
 
 
 class LinkPurpose(StrEnum):
-    """What a one-time link lets its holder do: set a password, for the first time or anew."""
+    """The purpose of a one-time link: set a first password, or a new one."""
 
     INVITATION = "invitation"
     RESET = "reset"
 
 
 class OneTimeLink(Base):
-    """A link that works once. Kept as a hash, as tokens are.
+    """A link that works once. The database keeps only its hash.
 
-    created_by: who of the staff handed it out; None for the command line
+    created_by: the staff member who created it; None on the command line
     """
 
     __tablename__ = "one_time_links"
@@ -73,9 +72,9 @@ class OneTimeLink(Base):
 
 
 class BrowserSession(Base):
-    """Someone signed in with a browser. The cookie holds a random token, of which the hash is kept.
+    """A signed-in browser. The cookie holds a random token; the database keeps its hash.
 
-    user_agent: as the browser called itself, so that its owner knows which one it is
+    user_agent: as the browser calls itself, so that its owner recognizes it
     """
 
     __tablename__ = "browser_sessions"
@@ -93,10 +92,10 @@ class BrowserSession(Base):
 
 
 class RateCount(Base):
-    """How often something was done in a stretch of time, for its limit.
+    """How often an action happened in a window of time, for its limit.
 
-    subject: who or what is limited, such as "person 17" or a hashed address
-    window: the number of the stretch since 1970
+    subject: the person or address that is limited, such as "person 17" or a hashed address
+    window: the number of the window since 1970
     """
 
     __tablename__ = "rate_counts"
@@ -108,7 +107,7 @@ class RateCount(Base):
 
 
 class ApiToken(Base):
-    """What a program shows instead of a password. Kept as a hash: nobody can read a token out of the database.
+    """A program's credential. Only a hash is kept, so the database reveals no token.
 
     digest: SHA-256 of the token, which is random enough to need no salt
     """

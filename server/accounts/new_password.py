@@ -1,4 +1,4 @@
-"""Whether a password is one that somebody should choose."""
+"""Rules for new passwords."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EASY = frozenset(_USUAL.split())
 
 
 def mistake_in(password: str, email: str, name: str) -> str:
-    """What is wrong with a password that somebody chooses for themselves; "" for nothing."""
+    """What a new password lacks, as a sentence; "" if it is fine."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         return f"Use at least {SHORTEST_PASSWORD} characters. A short phrase is easy to remember."
     plain = password.casefold().strip()

@@ -1,4 +1,4 @@
-"""What a board calls somebody: the name, a pseudonym of their choice, or one that was drawn for them."""
+"""Names on leaderboards: a person's name, chosen pseudonym or random name."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "KATAKANA-HIRAGANA": "CJK",
 
 
 class PseudonymError(ValueError):
-    """It cannot be one; the text says why, to who chose it."""
+    """A name that can't be used; the text says why."""
 
 
 def board_name(person: Person) -> str:
-    """What other students read on a board. Staff see through it."""
+    """The name that other students see on leaderboards. Staff see the real one too."""
     if person.shows_name and person.proven_at is not None:
         return person.name
     return person.pseudonym or person.made_name
@@ -38,7 +38,9 @@ BOARD_NAME: ColumnElement[str] = case(
 
 
 def free_pseudonym(session: Session, person: Person, text: str) -> str:
-    """The pseudonym as it is kept; raises PseudonymError where it cannot be one, or could be taken for someone else."""
+    """The pseudonym in its stored form; raises PseudonymError if it is invalid or too similar to a taken
+    name.
+    """
     pseudonym = composed(" ".join(text.split()), LONGEST, "NFKC")
     if not SHORTEST <= len(pseudonym) <= LONGEST:
         raise PseudonymError(f"A pseudonym has {SHORTEST} to {LONGEST} characters.")
@@ -48,7 +50,7 @@ def free_pseudonym(session: Session, person: Person, text: str) -> str:
 
 
 def free_own_name(session: Session, person: Person, text: str) -> str:
-    """The name as it is kept that somebody gives themselves; raises PseudonymError as for a pseudonym, AccountError."""
+    """A person's own name in its stored form; raises PseudonymError or AccountError if it can't be used."""
     name = normal_name(text)
     _check_letters(name, _BETWEEN + _IN_NAMES)
     _check_others(session, person, name)
@@ -69,7 +71,7 @@ def _check_letters(name: str, between: str) -> None:
 
 
 def _check_others(session: Session, person: Person, name: str) -> None:
-    """Of all on this server, as somebody of another course may come into this one tomorrow."""
+    """Compare with everyone on this server, because people of other courses may join this one."""
     key = _key(name)
     others = session.execute(
         select(Person.name, Person.pseudonym).where(Person.id != person.id, Person.erased_at.is_(None))
@@ -79,7 +81,7 @@ def _check_others(session: Session, person: Person, name: str) -> None:
 
 
 def _key(name: str) -> str:
-    """What two names share that are read as one."""
+    """Two names with the same key look alike."""
     return "".join(
         letter
         for letter in unicodedata.normalize("NFKC", name).casefold()

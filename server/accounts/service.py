@@ -40,7 +40,7 @@ _HASHER = PasswordHasher()
 
 @dataclass(frozen=True, slots=True)
 class TokenShown:
-    """A token that is good, and whose it is. stale: whether its use should be noted again, at most once a minute."""
+    """A valid token and its owner. stale: whether to record its use again, at most once a minute."""
 
     token_id: int
     person: Person
@@ -48,7 +48,7 @@ class TokenShown:
 
 
 class AccountError(ValueError):
-    """What was asked for an account cannot be; the text says why, to whoever asked."""
+    """An invalid change of an account; the text says why."""
 
 
 def create_person(
@@ -60,9 +60,9 @@ def create_person(
     proven: bool = True,
     now: datetime | None = None,
 ) -> Person:
-    """A new person; raises AccountError where the email is taken or cannot be one.
+    """Create a person; raises AccountError if the email is taken or invalid.
 
-    proven: whether staff make it, who know whose email that is
+    proven: whether staff create the account, who know whose email it is
     """
     address = normal_email(email)
     if find_person(session, address) is not None:
@@ -77,7 +77,9 @@ def create_person(
 def create_people(
     session: Session, wanted: Sequence[tuple[str, str]], *, proven: bool = True, now: datetime | None = None
 ) -> Sequence[Person]:
-    """New people by their emails, as they are kept and free, and names; with few statements however many they are."""
+    """Create people from pairs of normalized, free emails and names, with few statements however many there
+    are.
+    """
     moment = now or datetime.now(UTC)
     people = [
         Person(
@@ -95,7 +97,7 @@ def create_people(
 
 
 def change_email(session: Session, person: Person, email: str) -> None:
-    """Sign in with this one from now on; raises AccountError. Links that were handed out for the other one end."""
+    """Change the email with which the person signs in; raises AccountError. The person's links end."""
     address = normal_email(email)
     other = find_person(session, address)
     if other is not None and other.id != person.id:
@@ -106,7 +108,7 @@ def change_email(session: Session, person: Person, email: str) -> None:
 
 
 def free_names(session: Session, count: int) -> Sequence[str]:
-    """So many names for the boards that nobody else was given."""
+    """As many new random names as asked for."""
     found: set[str] = set()
     while len(found) < count:
         drawn = {draw_name() for _ in range(count - len(found))}
@@ -116,7 +118,7 @@ def free_names(session: Session, count: int) -> Sequence[str]:
 
 
 def find_person(session: Session, email: str) -> Person | None:
-    """Who has that email, however it is spelt; None for nobody."""
+    """The person with this email, in any spelling; None if there is none."""
     try:
         address = normal_email(email)
     except AccountError:
@@ -125,12 +127,12 @@ def find_person(session: Session, email: str) -> Person | None:
 
 
 def people(session: Session) -> Sequence[Person]:
-    """All that are not erased, by email."""
+    """Everyone who isn't erased, by email."""
     return session.scalars(select(Person).where(Person.erased_at.is_(None)).order_by(Person.email)).all()
 
 
 def normal_email(text: str) -> str:
-    """The address as it is kept and compared; raises AccountError where it is none."""
+    """The address in its stored form; raises AccountError if it isn't one."""
     address = composed(text.strip(), LONGEST_EMAIL).lower()
     if len(address) > LONGEST_EMAIL or not _EMAIL.fullmatch(address) or not address.isprintable():
         raise AccountError("An email address looks like name@university.edu.")
@@ -140,27 +142,26 @@ def normal_email(text: str) -> str:
 
 
 def normal_name(text: str) -> str:
-    """A name as it is kept; raises AccountError where it is none."""
+    """The name in its stored form; raises AccountError if it isn't one."""
     return _line(text, "name", _LONGEST_NAME)
 
 
 def hash_password(password: str) -> str:
-    """What is kept of a password; raises AccountError for one that is too short or too long."""
+    """The hash of a password; raises AccountError if it is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise AccountError(f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.")
     return _HASHER.hash(unicodedata.normalize("NFC", password))
 
 
 def set_password(session: Session, person: Person, password: str) -> None:
-    """A new password; raises AccountError for one that cannot be used."""
+    """Set a new password; raises AccountError if it can't be used."""
     keep_password(session, person, hash_password(password))
 
 
 def keep_password(session: Session, person: Person, kept: str, now: datetime | None = None) -> None:
-    """Sign in with this password from now on, of which `hash_password` made what is kept.
+    """Store a password that `hash_password` hashed. Hashing takes long, so do it before the transaction.
 
-    Hashing takes long, so it is done before a transaction. Whoever came in with the old password is out: all browsers
-    are signed out, and no link is good any more. API tokens go on; each can be revoked.
+    Signs out all browsers and ends all links. API tokens stay valid; each can be revoked.
     """
     person.password = kept
     end_all(session, person.id, now=now)
@@ -169,10 +170,10 @@ def keep_password(session: Session, person: Person, kept: str, now: datetime | N
 
 
 def sign_in(sessions: Sessions, email: str, password: str) -> Person | None:
-    """Who that is; None for a wrong email or password, and for one who may not sign in.
+    """The person with this email and password; None if they don't match or the person is disabled.
 
-    It takes the same work either way, so that nobody learns by it which emails there are; and it takes long, so it is
-    done outside any transaction.
+    Takes equally long either way, so that timing reveals no emails. Call it outside any transaction: hashing
+    is slow.
     """
     with sessions.begin() as session:
         person = find_person(session, email)
@@ -190,14 +191,14 @@ def sign_in(sessions: Sessions, email: str, password: str) -> Person | None:
 
 
 def has_password(person: Person, password: str) -> bool:
-    """Whether that is the person's password. It takes long, so it is done outside any transaction."""
+    """Whether this is the person's password. Call it outside any transaction: hashing is slow."""
     return person.password is not None and _matches(person.password, password)
 
 
 def disable(session: Session, person: Person, now: datetime | None = None) -> None:
-    """Nobody can sign in as this person any more, nor with a token of theirs; all they did stays.
+    """Lock the person out: no sign-in, no tokens. The person's work stays.
 
-    Their browsers are signed out, and no link of theirs is good: letting them in again brings none of it back.
+    Browsers are signed out and links end; enabling the person again doesn't restore them.
     """
     person.disabled_at = person.disabled_at or now or datetime.now(UTC)
     end_all(session, person.id, now=now)
@@ -206,7 +207,7 @@ def disable(session: Session, person: Person, now: datetime | None = None) -> No
 
 
 def enable(session: Session, person: Person) -> None:
-    """Let a disabled person in again."""
+    """Let a disabled person sign in again."""
     person.disabled_at = None
     session.flush()
 
@@ -219,7 +220,7 @@ def create_token(
     lifetime: timedelta | None = None,
     now: datetime | None = None,
 ) -> str:
-    """A new token, to be shown once: only its hash is kept. name: what it is for, in its owner's words."""
+    """Create a token and return it; only its hash is kept. name: its purpose, in the owner's words."""
     made = now or datetime.now(UTC)
     token = TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
     session.add(
@@ -236,13 +237,13 @@ def create_token(
 
 
 def find_by_token(session: Session, token: str, *, now: datetime | None = None) -> Person | None:
-    """Whose token it is; None where it is unknown, expired or revoked, or its owner may not come in."""
+    """The token's owner; None if it is unknown, expired or revoked, or its owner is disabled."""
     found = find_token(session, token, now=now)
     return None if found is None else found.person
 
 
 def find_token(session: Session, token: str, *, now: datetime | None = None) -> TokenShown | None:
-    """The token that somebody shows, where it is good; writes nothing."""
+    """The token if it is valid; writes nothing."""
     if not token.startswith(TOKEN_PREFIX):
         return None
     moment = now or datetime.now(UTC)
@@ -265,7 +266,7 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
 
 
 def note_token_use(session: Session, token_id: int, *, now: datetime | None = None) -> None:
-    """Write down that it is used: of many requests at once one writes, and the others do not wait to write it anew."""
+    """Record that the token is in use. Of many simultaneous requests one writes, and the others don't wait."""
     moment = now or datetime.now(UTC)
     stale = or_(ApiToken.used_at.is_(None), ApiToken.used_at < moment - _USE_NOTED_EVERY)
     session.execute(update(ApiToken).where(ApiToken.id == token_id, stale).values(used_at=moment))
@@ -274,7 +275,7 @@ def note_token_use(session: Session, token_id: int, *, now: datetime | None = No
 def revoke_tokens(
     session: Session, person: Person, name: str | None = None, now: datetime | None = None
 ) -> int:
-    """End all tokens of a person, or those of that name; returns how many were good until now."""
+    """Revoke all tokens of a person, or the tokens with this name; returns how many were valid."""
     which = [ApiToken.person_id == person.id, ApiToken.revoked_at.is_(None)]
     if name is not None:
         which.append(ApiToken.name == name)
@@ -286,7 +287,7 @@ def revoke_tokens(
 
 
 def good_tokens(session: Session, person_id: int, now: datetime | None = None) -> Sequence[ApiToken]:
-    """The person's tokens that still work, the newest first."""
+    """The person's valid tokens, newest first."""
     return session.scalars(
         select(ApiToken)
         .where(
@@ -299,7 +300,7 @@ def good_tokens(session: Session, person_id: int, now: datetime | None = None) -
 
 
 def revoke_token(session: Session, person_id: int, token_id: int, now: datetime | None = None) -> bool:
-    """End one of the person's tokens; False where it is none of theirs, or ended before."""
+    """Revoke a token of the person; False if it belongs to another person or ended before."""
     which = (ApiToken.id == token_id, ApiToken.person_id == person_id, ApiToken.revoked_at.is_(None))
     ended = session.execute(
         update(ApiToken).where(*which).values(revoked_at=now or datetime.now(UTC)).returning(ApiToken.id)
@@ -322,7 +323,7 @@ def _nobodys_hash() -> str:
 
 
 def _line(text: str, what: str, longest: int) -> str:
-    """A text that people see in one line; raises AccountError."""
+    """A text for one line; raises AccountError."""
     line = composed(" ".join(text.split()), longest)
     if not line:
         raise AccountError(f"Type a {what}.")
@@ -332,7 +333,7 @@ def _line(text: str, what: str, longest: int) -> str:
 
 
 def was_here() -> ColumnElement[bool]:
-    """Of a query for people: whether they set a password, signed in, or used a token."""
+    """For queries of people: whether they set a password, signed in, or used a token."""
     return or_(
         Person.password.is_not(None),
         exists().where(BrowserSession.person_id == Person.id).correlate(Person),

@@ -1,4 +1,4 @@
-"""The time zones that one can choose from."""
+"""Time zones for the profile page."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Region = tuple[str, Sequence[tuple[str, str]]]
 
 
 def is_zone(name: str) -> bool:
-    """Whether this machine knows a zone of that name."""
+    """Whether this machine knows a time zone of this name."""
     return name in _known()
 
 
 def regions(chosen: str = "") -> Sequence[Region]:
-    """Each region with its zones: name, and what people read. A zone that is chosen is among them in any case."""
+    """Each region with its zones, as name and label; always includes the chosen zone."""
     listed = _by_region()
     if not chosen or any(chosen == name for _, zones in listed for name, _ in zones):
         return listed

@@ -1,4 +1,4 @@
-"""The pages on which people sign in, and look after their account."""
+"""Pages for signing in and for one's account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages of accounts share."""
+"""What the account pages share."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from server.http.forms import Form
 from server.http.numbers import duration
 
 LONGEST_PASSWORD_SENT = 2000
-"""Longer than any that is taken, so that one which is cut off is none."""
+"""More than the longest allowed password, so that a cut-off password is still too long."""
 
 accounts = Blueprint("accounts", "server.accounts", template_folder="templates")
 
 
 def password_sent(name: str) -> str:
-    """A password as it was typed, spaces and all; never shown again."""
+    """A password exactly as typed, with spaces. Never shown again."""
     return request.form.get(name, "")[:LONGEST_PASSWORD_SENT]
 
 
 def network_address() -> str:
-    """Where the request comes from; behind proxies as the setting TILELAB_PROXIES says."""
+    """The client's address; behind proxies, as TILELAB_PROXIES says."""
     return request.remote_addr or ""
 
 
 def user_agent() -> str:
-    """As the browser calls itself."""
+    """The browser's user agent."""
     return request.headers.get("User-Agent", "")
 
 
 def page(template: str, form: Form, status: int | None = None, **more: object) -> Response:
-    """A page with a form: 422 where something is wrong with it."""
+    """A page with a form; status 422 if the form has mistakes."""
     found = status or (200 if form.right else 422)
     return Response(render_template(template, form=form, **more), found)
 
 
 def too_often(template: str, form: Form, error: TooOften, **more: object) -> Response:
-    """The same page, which says how long to wait."""
+    """The same page, with the time to wait."""
     answer = page(template, form, 429, wait=duration(error.seconds), **more)
     answer.headers["Retry-After"] = str(error.seconds)
     return answer
 
 
 def go(where: str, session_token: str = "") -> Response:
-    """To another page; with what the browser's cookie is to hold from now on."""
+    """A redirect; sets the session cookie if given."""
     answer = Response(status=303, headers={"Location": where})
     if session_token:
         set_session(answer, session_token)

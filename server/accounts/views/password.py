@@ -1,4 +1,4 @@
-"""Change one's password."""
+"""The page to change a password."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _WRONG = Limit("password wrong", 10, timedelta(minutes=10))
 
 @accounts.get("/account/password")
 def password() -> Response:
-    """The form."""
+    """Show the form."""
     viewer()
     return page(_PAGE, filled({}))
 
 
 @accounts.post("/account/password")
 def change_password() -> Response:
-    """Change it; every other browser is signed out, and this one gets a session of its own."""
+    """Change the password, sign out every other browser, and start a new session in this one."""
     who = viewer()
     form = sent("tokens")
     new = password_sent("password")
@@ -55,13 +55,13 @@ def change_password() -> Response:
 
 
 def revoke_all(session: Session, person: Person) -> None:
-    """No token that anybody has of this account is good any more."""
+    """Revoke all API tokens of this account."""
     count = service.revoke_tokens(session, person)
     note(session, person, "token.revoked", f"person {person.id}", count=count)
 
 
 def check_new(form: Form, password: str, again: str, email: str, name: str) -> None:
-    """Say what is wrong with a new password that was typed twice."""
+    """Add a new password's mistakes to the form."""
     if mistake := mistake_in(password, email, name):
         form.mistake("password", mistake)
     elif password != again:
@@ -69,7 +69,7 @@ def check_new(form: Form, password: str, again: str, email: str, name: str) -> N
 
 
 def _proven(form: Form, who: Viewer) -> Person:
-    """The person, whose present password was typed: who finds a browser open cannot take the account over."""
+    """The person, after checking the current password: an unattended browser can't take over an account."""
     asked, present = [(_WRONG, f"person {who.id}")], password_sent("present")
     count_all(site().sessions, asked)
     with site().readers.begin() as session:

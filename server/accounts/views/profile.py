@@ -1,4 +1,4 @@
-"""What somebody is called, by the staff and on the boards, and whose clock they read."""
+"""A person's name, leaderboard name and time zone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TAKEN = "This name was just taken. Choose another."
 
 @accounts.get("/account")
 def profile() -> Response:
-    """The profile as it is."""
+    """Show the profile."""
     person = _person()
     shown = {
         "name": person.name,
@@ -42,7 +42,7 @@ def profile() -> Response:
 
 @accounts.post("/account")
 def save_profile() -> Response:
-    """Change it."""
+    """Save the profile."""
     form = sent("name", "shown", "pseudonym", "time_zone")
     who = viewer()
     if form["time_zone"] and not zones.is_zone(form["time_zone"]):
@@ -62,13 +62,13 @@ def save_profile() -> Response:
 
 
 def _count_names(form: Form, person: Person) -> None:
-    """Whoever tries one name after another learns who is on this server."""
+    """Limit name changes: refusals reveal which names exist on this server."""
     if form["name"] != person.name or form["pseudonym"] not in {"", person.pseudonym}:
         count(site().sessions, _NAMES, f"person {person.id}")
 
 
 def _wanted(session: Session, person: Person, form: Form) -> dict[str, Any]:
-    """What to set of the person; says in the form what cannot be."""
+    """The values to store; adds mistakes to the form."""
     values = {"shows_name": form["shown"] == "name", "time_zone": form["time_zone"]}
     if values["shows_name"] and person.proven_at is None:
         form.mistake("shown", _NOT_YET)
@@ -88,7 +88,7 @@ def _wanted(session: Session, person: Person, form: Form) -> dict[str, Any]:
 
 
 def _change(session: Session, person: Person, values: Mapping[str, Any]) -> None:
-    """Change what is otherwise; that others see it stands in the audit, by what it is and not by what it says."""
+    """Store what changed. The audit log names the changed fields, not their values."""
     changed = [name for name, value in values.items() if getattr(person, name) != value]
     for name in changed:
         setattr(person, name, values[name])

@@ -1,4 +1,4 @@
-"""Where somebody is signed in, and how to end it."""
+"""A person's signed-in browsers, and how to sign them out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST = 60
 
 @accounts.get("/account/sessions")
 def sessions() -> Response:
-    """The browsers that are signed in."""
+    """List the signed-in browsers."""
     who = viewer()
     with site().readers.begin() as session:
         rows = browser_sessions.going_on(session, who.id)
@@ -34,7 +34,7 @@ def sessions() -> Response:
 
 @accounts.post("/account/sessions/end-others")
 def end_other_sessions() -> Response:
-    """Sign all other browsers out."""
+    """Sign out all other browsers."""
     who = viewer()
     with site().sessions.begin() as session:
         browser_sessions.end_all(session, who.id, but=who.session_id)
@@ -43,20 +43,20 @@ def end_other_sessions() -> Response:
 
 @accounts.post("/account/sessions/<int:number>/end")
 def end_session(number: int) -> Response:
-    """Sign one browser out."""
+    """Sign out one browser."""
     who = viewer()
     if number > _LARGEST:
         abort(404)
     with site().sessions.begin() as session:
-        # one that ended meanwhile is as wanted; anybody else's is left alone
+        # A session that ended meanwhile is fine; another person's session is left alone.
         browser_sessions.end(session, who.id, number)
     return go("/account/sessions?notice=session-ended")
 
 
 def _described(user_agent: str) -> str:
-    """Such as "Firefox on Windows"; what is known of neither is shown as it is, cut short."""
+    """Such as "Firefox on Windows"; an unknown browser's own text, cut short."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     if browser and system:
         return f"{browser} on {system}"
-    return browser or system or user_agent[:_LONGEST] or "A browser that does not say which"
+    return browser or system or user_agent[:_LONGEST] or "Unknown browser"

@@ -1,4 +1,4 @@
-"""Sign in, and out."""
+"""Signing in and out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PAGE = "accounts/sign_in.html"
 
 @accounts.get("/sign-in")
 def sign_in() -> Response:
-    """The form; who is signed in goes on at once."""
+    """Show the form; a signed-in person goes on at once."""
     to = own_path(request.args.get("next", ""))
     if viewer_or_none() is not None:
         return go(to or "/")
@@ -35,7 +35,7 @@ def sign_in() -> Response:
 
 @accounts.post("/sign-in")
 def enter() -> Response:
-    """Sign in. What fails is told alike, whatever it was."""
+    """Sign in. All failures look alike, so that they reveal no emails."""
     form = sent("email", "next")
     form.values["next"] = own_path(form["next"])
     password = password_sent("password")
@@ -60,7 +60,7 @@ def enter() -> Response:
 
 @accounts.post("/sign-out")
 def leave() -> Response:
-    """Sign out with this browser."""
+    """Sign out this browser."""
     who = viewer_or_none()
     if who is not None:
         with site().sessions.begin() as session:

@@ -1,4 +1,4 @@
-"""API tokens: what programs show instead of a password."""
+"""API tokens, with which programs sign in."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _LARGEST = 2**63 - 1
 
 @accounts.get("/account/tokens")
 def tokens() -> Response:
-    """Those that are good, and a form for another."""
+    """List the valid tokens, with a form to create another."""
     viewer()
     return _shown(filled({"days": _USUAL}))
 
 
 @accounts.post("/account/tokens")
 def make_token() -> Response:
-    """Make one, and show it: here, this once, and at no address that could be opened again."""
+    """Create a token and show it in this answer only: it has no address that could be opened again."""
     who = viewer()
     form = sent("name", "days")
     if form["days"] not in dict(_LIFETIMES):
@@ -52,7 +52,7 @@ def make_token() -> Response:
 
 @accounts.post("/account/tokens/<int:number>/revoke")
 def revoke_token(number: int) -> Response:
-    """End one."""
+    """Revoke a token."""
     who = viewer()
     if number > _LARGEST:
         abort(404)
