@@ -1,4 +1,4 @@
-"""All tables, loaded: what a query or a migration needs before it starts."""
+"""Import all tables, as queries and migrations need."""
 
 from __future__ import annotations
 

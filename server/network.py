@@ -1,4 +1,4 @@
-"""Network addresses, as limits count them."""
+"""Network addresses, as rate limits count them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ipaddress import IPv6Address, ip_address
 
 
 def network_of(address: str) -> str:
-    """Whoever has an address has all of its network: of IPv6 the first half, of IPv4 the address itself."""
+    """The network that an address's owner controls: an IPv4 address itself, the first half of an IPv6 address."""
     try:
         found = ip_address(address)
     except ValueError:

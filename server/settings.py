@@ -1,4 +1,4 @@
-"""What the server is told by its environment. A secret may lie in a file: `DATABASE_URL_FILE` names it."""
+"""Settings from environment variables. A secret may be in a file: `DATABASE_URL_FILE` names it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _PUBLIC_URL = "TILELAB_PUBLIC_URL"
 
 
 class SettingError(ValueError):
-    """A setting is missing, or none that can be used; the text names it and says what to do."""
+    """A setting is missing or invalid; the text names it and says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings.
 
-    lease_seconds: a worker silent for so long has lost its step
-    republish_seconds: after which an attempt that nobody has claimed is sent anew, with the same token
-    in_flight: steps of one person that may be under way in one queue while others wait; no more than its slots
-    under_way: submissions of one student for one assignment that may wait or be graded at a time
-    free_mb: free space, in MiB, on the disk of an SQLite database below which submissions are refused
-    public_url: where browsers find the portal, such as "https://tilelab.example"; "" for where they asked
-    metrics_token: what who reads /metrics has to show; with "" only this machine may
-    proxies: how many of our own stand between a browser and the portal, each of which adds to X-Forwarded-For
+    lease_seconds: how long a worker may be silent before it loses its step
+    republish_seconds: after which a try that no worker claimed is sent again, with the same token
+    in_flight: running steps of one person in a queue while others wait; no more than its slots
+    under_way: unfinished submissions of one student for one assignment
+    free_mb: submissions are refused below this free disk space, in MiB, for an SQLite database
+    public_url: the portal's address for browsers, such as "https://tilelab.example"; "" for the request's
+    metrics_token: the token for /metrics; with "" only this machine may read it
+    proxies: how many trusted proxies are between browser and portal; each adds to X-Forwarded-For
     """
 
     database_url: str
@@ -50,7 +50,7 @@ class Settings:
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """The settings of this process; raises SettingError."""
+    """Read the settings of this process; raises SettingError."""
     given = os.environ if environment is None else environment
     return Settings(
         database_url=secret(given, "DATABASE_URL"),
@@ -67,40 +67,40 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def read_database_url(environment: Mapping[str, str] | None = None) -> str:
-    """The address of the database, for what needs nothing else; raises SettingError."""
+    """The database's address, for commands that need nothing else; raises SettingError."""
     return secret(os.environ if environment is None else environment, "DATABASE_URL")
 
 
 def read_public_url(environment: Mapping[str, str] | None = None) -> str:
-    """Where browsers find the portal, for a command that prints a link to it; raises SettingError."""
+    """The portal's public address, for commands that print links; raises SettingError."""
     given = os.environ if environment is None else environment
     found = _public_url(given.get(_PUBLIC_URL, "").strip())
     if not found:
         raise SettingError(
-            f"{_PUBLIC_URL} is not set, so there is no link to print. Set it to where browsers find the portal, such "
-            "as https://tilelab.example or http://127.0.0.1:8000 for `tilelab up` on this machine."
+            f"{_PUBLIC_URL} is not set, so there is no link to print. Set it to the portal's address, such as "
+            "https://tilelab.example. For `tilelab up` on this machine, that is http://127.0.0.1:8000."
         )
     return found
 
 
 def is_set(given: Mapping[str, str], name: str) -> bool:
-    """Whether there is such a secret, for who can do without."""
+    """Whether an optional secret is set."""
     return bool(given.get(name, "").strip() or given.get(f"{name}_FILE"))
 
 
 def secret(given: Mapping[str, str], name: str) -> str:
-    """From the variable itself, or from the file that its `_FILE` names; raises SettingError."""
+    """The secret, from its variable or from the file that `{name}_FILE` names; raises SettingError."""
     if value := given.get(name, "").strip():
         return value
     file = given.get(f"{name}_FILE", "")
     if not file:
-        raise SettingError(f"{name} is not set. Set it, or {name}_FILE to a file that holds it.")
+        raise SettingError(f"{name} is not set. Set it, or set {name}_FILE to a file with its value.")
     try:
         value = Path(file).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingError(f"{name}_FILE names {file}, which cannot be read: {error}") from error
+        raise SettingError(f"Can't read {file}, the file of {name}_FILE: {error}") from error
     if not value:
-        raise SettingError(f"{name}_FILE names {file}, which is empty.")
+        raise SettingError(f"{file}, the file of {name}_FILE, is empty.")
     return value
 
 
@@ -110,7 +110,7 @@ def _public_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
         raise SettingError(
-            f"TILELAB_PUBLIC_URL is {text!r}; write it as https://tilelab.example and without a path."
+            f"TILELAB_PUBLIC_URL is {text!r}. Write it like https://tilelab.example, without a path."
         )
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -122,7 +122,7 @@ def _number(given: Mapping[str, str], name: str, default: float, *, least: float
     try:
         value = float(text)
     except ValueError as error:
-        raise SettingError(f"{name} is {text!r}; a number is needed.") from error
+        raise SettingError(f"{name} is {text!r}. Use a number.") from error
     if not least <= value < math.inf:
-        raise SettingError(f"{name} is {text}; a number of at least {least:g} is needed.")
+        raise SettingError(f"{name} is {text}. Use a number of at least {least:g}.")
     return value

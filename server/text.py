@@ -1,4 +1,4 @@
-"""Text that people typed, as it is kept and compared."""
+"""Normalize text that people typed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import unicodedata
 from typing import Literal
 
 _MOST_MADE_ONE = 4
-"""Characters that become one: an Omega with three marks."""
+"""Characters that can become one, such as an Omega with three marks."""
 
 
 def composed(text: str, longest: int, form: Literal["NFC", "NFKC"] = "NFC") -> str:
-    """The text with its marks joined to their letters; of one that is longer than `longest`, only enough to tell.
+    """The text with marks composed; cut off if clearly longer than `longest`, so that the caller can refuse it.
 
-    Sorting a letter's marks takes time with the square of their number, so nothing is joined beyond what can be kept.
+    Sorting a letter's marks takes quadratic time, so this composes no more than can be stored.
     """
     return unicodedata.normalize(form, text[: _MOST_MADE_ONE * longest + 1])

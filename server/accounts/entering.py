@@ -13,9 +13,9 @@ from server.accounts.limits import Limit, by_address, by_both, by_email, count_a
 from server.accounts.models import Person
 from server.database.engine import Sessions
 
-# Only failures count. The first limit is for one account from one address: a distant guesser can't lock the owner out
-# at once. The second is for an address, which a whole class may share. A browser in which the owner was signed in has
-# its own limit, which others can't use up.
+# Only failures count. The first limit is for one account from one address, so a distant guesser doesn't lock the owner
+# out. The second is for an address, which a whole class may share. A browser in which the owner was signed in has its
+# own limit, which others can't use up.
 _FROM_HERE = Limit("sign-in both", 10, timedelta(minutes=10))
 _ANYBODY = Limit("sign-in address", 200, timedelta(minutes=10))
 _FROM_ANYWHERE = Limit("sign-in account", 100, timedelta(hours=1))

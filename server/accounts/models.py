@@ -20,8 +20,8 @@ class Person(Base):
     admin: an operator, who may do in every course what an instructor may
     pseudonym: shown on leaderboards instead of the name; None for the random `made_name`
     shows_name: whether leaderboards show the name itself, once `proven_at` is known
-    proven_at: since when staff vouch that the email is this person's, because they created the account or gave out the
-        link that was used. None for an account that was made with an enrolment code
+    proven_at: since when staff vouch that the email is this person's: they created the account or sent its link. None
+        for an account that was made with an enrolment code
     time_zone: for this person's times, such as "Europe/Vienna"; "" for the course's
     erased_at: when the personal data was removed; the row stays, so that counts stay correct
     """

@@ -66,7 +66,7 @@ def create_person(
     """
     address = normal_email(email)
     if find_person(session, address) is not None:
-        raise AccountError(f"There is someone with the email {address} already.")
+        raise AccountError(f"{address} already has an account.")
     (person,) = create_people(session, [(address, name)], proven=proven, now=now)
     if password is not None:
         person.password = hash_password(password)
@@ -101,7 +101,7 @@ def change_email(session: Session, person: Person, email: str) -> None:
     address = normal_email(email)
     other = find_person(session, address)
     if other is not None and other.id != person.id:
-        raise AccountError(f"There is someone with the email {address} already.")
+        raise AccountError(f"{address} already has an account.")
     person.email = address
     end_links(session, person.id)
     session.flush()

@@ -1,1 +1,1 @@
-"""What every answer over HTTP is made with: the site, forms, problems, operations, bounds."""
+"""Parts of every HTTP answer: the site, forms, problems, API operations, limits."""

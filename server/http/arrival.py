@@ -1,4 +1,4 @@
-"""The bytes of a connection, collected until a whole request is there; only then a thread has to look at it."""
+"""Collect a connection's bytes until a request is complete, so that no thread waits for slow clients."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gunicorn.http.parser import RequestParser
 from gunicorn.http.unreader import Unreader
 
 REQUEST_BYTES = 256 * 2**10
-"""Of a whole request: a source of 64 KiB, each of its characters escaped, fits in."""
+"""Of a whole request: fits a source of 64 KiB with each character escaped."""
 
 LARGEST_FORM = 2**20
-"""A file that is too large for a source is read, so that the page can say so and keep what was typed."""
+"""Fits a source above the limit, so that the page can name its size and keep its text."""
 
 LONGEST_HEAD = 64 * 2**10
 """In bytes: the request line and all headers."""
 
 _END_OF_HEAD = re.compile(
     rb"\r\n\r\n|(?<!\r)\n"
-)  # a bare line feed: no head ends after it, and the parser says so
+)  # a bare line feed doesn't end a head; the parser refuses it
 _CHUNK = re.compile(rb"([0-9a-fA-F]{1,8})[^\r\n]*\r\n")
 _LONGEST_CHUNK_LINE = 8190
 _TIMES_FRAMED = 2
@@ -31,14 +31,14 @@ _TIMES_FRAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class BodySizes:
-    """In bytes. usual: of most requests, and of any without a length; large: of the few that may have more."""
+    """Limits in bytes. usual: most requests, and any without a length; large: the few that may be larger."""
 
     usual: int = REQUEST_BYTES
     large: int = LARGEST_FORM
 
 
 class MissingBody(Body):
-    """The body of a request that is answered without it. why: "slow", "broken" or "busy"; "" for one too large."""
+    """The body of a request that is answered without it. why: "slow", "broken" or "busy"; "" if too large."""
 
     def __init__(self, reader: LengthReader | ChunkedReader, why: str) -> None:
         super().__init__(reader)
@@ -46,10 +46,10 @@ class MissingBody(Body):
 
 
 class Arrival:
-    """One request after the other, as their bytes come.
+    """Parse one request after the other from the bytes of a connection.
 
-    request: the present one, once its head is here
-    waits_for_leave: whether its sender sends the body only once it is told to
+    request: the current one, once its head is complete
+    waits_for_leave: whether the client waits for "100 Continue" before it sends the body
     """
 
     def __init__(self, cfg: Config, client: tuple[str, int], sizes: BodySizes) -> None:
@@ -64,7 +64,7 @@ class Arrival:
 
     @property
     def held(self) -> int:
-        """Bytes of a request that isn't whole yet."""
+        """Bytes of a request that isn't complete."""
         return len(self._held)
 
     @property
@@ -73,13 +73,13 @@ class Arrival:
 
     @property
     def large(self) -> bool:
-        """Whether a body of more than the usual size is awaited."""
+        """Whether a body of more than the usual size is expected."""
         return self.request is not None and self._sizes.usual < self._length() <= self._sizes.large
 
     def add(self, data: bytes) -> bool:
-        """Take what came. Returns whether a request can be answered.
+        """Add received bytes. Returns whether a request is ready.
 
-        raise (ParseException, StopIteration): what came is no request; nothing more can be read here
+        raise (ParseException, StopIteration): the bytes aren't a valid request, and the connection must close
         """
         self._held += data
         if self.request is None and not self._take_head():
@@ -91,7 +91,7 @@ class Arrival:
         return True
 
     def cut(self, why: str) -> None:
-        """Answer the request although its body is not here; why: as of MissingBody."""
+        """Answer the request without its body. why: see MissingBody."""
         assert self.request is not None
         assert self.request.body is not None
         reader = self.request.body.reader
@@ -101,7 +101,7 @@ class Arrival:
         self.request.force_close()
 
     def next(self) -> bool:
-        """The request is answered; returns whether the next one is here already, or raises as `add`."""
+        """Go on after an answer. Returns whether the next request is ready, or raises as `add`."""
         assert self.request is not None
         assert self.request.body is not None
         while self.request.body.read(2**16):
@@ -120,7 +120,7 @@ class Arrival:
             self.request = next(self._parser)
         except NoMoreData as error:
             raise (LimitRequestHeaders("head") if ends is None else InvalidHeader("head")) from error
-        # A private attribute of gunicorn: where it stays set, gunicorn says it again once all of the body is here.
+        # A private attribute of gunicorn: if it stays set, gunicorn sends "100 Continue" again after the body.
         self.waits_for_leave = bool(vars(self.request).pop("_expected_100_continue", False))
         self._held += self._unreader.take_buffered()
         return True
@@ -137,7 +137,7 @@ class Arrival:
         return too_large or len(self._held) >= self._length() > -1
 
     def _length(self) -> int:
-        """As it was told; -1 for a body in chunks."""
+        """The Content-Length; -1 for a chunked body."""
         reader = self._reader()
         return reader.length if isinstance(reader, LengthReader) else -1
 
@@ -148,16 +148,16 @@ class Arrival:
 
 
 class _Collected(Unreader):
-    """What was read already; it never waits for more."""
+    """A reader of bytes that were received already; never waits for more."""
 
     def chunk(self, _size: int | None = None) -> bytes:
         return b""
 
 
 class _Chunks:
-    """Where a body in chunks ends, found without looking twice at the same bytes.
+    """Find the end of a chunked body without looking twice at the same bytes.
 
-    What is no chunk ends it too: whoever reads the body then says what is wrong with it.
+    An invalid chunk ends it too: the reader of the body then reports the mistake.
     """
 
     def __init__(self) -> None:
@@ -177,6 +177,6 @@ class _Chunks:
         return ends >= 0
 
     def _is_none(self, held: bytearray) -> bool:
-        """Whether what stands where a chunk should begin cannot become one."""
+        """Whether these bytes can't become the start of a chunk."""
         line = held[self._place : self._place + _LONGEST_CHUNK_LINE]
         return b"\n" in line or len(line) == _LONGEST_CHUNK_LINE

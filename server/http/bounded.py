@@ -1,8 +1,7 @@
-"""How many requests are answered at once, which is far fewer than the threads there are.
+"""Limit how many requests are answered at once, to far fewer than there are threads.
 
-Most threads wait in streams of events and ask the database for nothing. What does ask it takes one of a few places, so
-that connections to it suffice whatever comes. Requests that change something have places of their own: however long a
-writer waits for the database, pages are read.
+Most threads wait in event streams and don't query the database. Other requests take one of a few slots, so that the
+database connections always suffice. Writing requests have slots of their own: a slow write never delays a page.
 """
 
 from __future__ import annotations
@@ -35,23 +34,23 @@ READ_PLACES = 8
 WRITE_PLACES = 4
 WAIT_SECONDS = 20.0
 BODY_SECONDS = 20.0
-"""For all of a body, from when the rest of the request is here."""
+"""For a whole body, counted from the end of the head."""
 
 OF_PERSON = 2
-"""Places of one person, and as many of all at one address who are not known to be signed in."""
+"""Slots of one person, and of all clients at one address that aren't signed in."""
 
 OF_PERSON_WAITING, OF_ADDRESS_WAITING = 16, 100
-"""Requests beside these: a whole class may sign in behind one address."""
+"""Waiting requests in addition: a whole class may sign in behind one address."""
 
 LOOKUPS = 2
-"""Credentials that are looked up at once, one of them for each address."""
+"""Simultaneous look-ups of credentials; at most one for each address."""
 
 SMALL_FORM = 32 * 2**10
-"""In bytes: all that a form of an account can hold."""
+"""In bytes: enough for each form of an account."""
 
 _SMALL_FORMS = {"accounts", "enrolment"}
 _READS = {"GET", "HEAD", "OPTIONS"}
-_NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they ask nobody, or one at a time
+_NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they query nothing, or one at a time
 _ARRIVED, _KEY = "tilelab.arrived", "tilelab.bounds"
 _SESSION = re.compile(r"(?:^|;\s*)(?:__Host-)?tilelab=([^;]+)")
 _MOST_KNOWN = 8_192
@@ -59,13 +58,13 @@ _LOOKUP_SECONDS = 2.0
 
 
 class ClientLeft(Exception):
-    """Whoever asked is gone: nobody reads the answer."""
+    """The client closed the connection, so no one reads the answer."""
 
 
 class Bounded:
-    """The application, entered by so many requests at once; the rest waits a while.
+    """The application behind a limit of simultaneous requests; more requests wait for a while.
 
-    A place is held until the answer is made, not until it is sent: a stream holds none while it goes on.
+    A request holds its slot until the answer begins, so a running stream holds none.
     """
 
     def __init__(
@@ -75,9 +74,9 @@ class Bounded:
         owner: Callable[[str], int | None],
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
-        """Wrap the application, which refuses itself what is larger than it takes.
+        """Wrap the application, which refuses oversized requests itself.
 
-        owner: looks up whose a cookie or an Authorization header is; None for nobody's
+        owner: the person's ID for a cookie or an Authorization header; None if unknown
         """
         self._app, self._sizes, self._wait_seconds = app, sizes, wait_seconds
         self.people = KnownPeople(owner)
@@ -93,7 +92,7 @@ class Bounded:
         reads = environ["REQUEST_METHOD"] in _READS
         places = self.reads if reads else self.writes
         asker = self._asker(environ)
-        # what changes something is done although nobody waits for the answer: it was sent
+        # a writing request is done even if the client left: it was sent
         left = partial(client_left, environ) if reads else _never
         outcome = places.take(asker, self._wait_seconds, left)
         if outcome is Outcome.LEFT:
@@ -107,7 +106,7 @@ class Bounded:
             places.give_back(asker, time.thread_time() - began)
 
     def _read(self, environ: WSGIEnvironment) -> str:
-        """Have the body at hand; gives why it is not, "" where it is or is too large to be looked at."""
+        """Read the body. Returns why it couldn't be read; "" if it is complete or too large."""
         given, length = environ["wsgi.input"], _length(environ)
         body, why = b"", ""
         if isinstance(given, MissingBody):
@@ -121,7 +120,7 @@ class Bounded:
             too_large = length is None and len(body) > self._sizes.usual
         environ["wsgi.input"] = BytesIO(body)
         if length is None:
-            # from here on it is one whose length is known, and of what is too large more than anything takes
+            # from here on the length is known; an oversized body gets more than the largest limit
             environ["CONTENT_LENGTH"] = str(self._sizes.large + 1 if too_large else len(body))
             environ.pop("HTTP_TRANSFER_ENCODING", None)
         whole_at = getattr(environ.get("gunicorn.socket"), "whole_at", None)
@@ -138,9 +137,9 @@ class Bounded:
     def _turn_away(
         self, environ: WSGIEnvironment, start_response: StartResponse, why: str
     ) -> Iterable[bytes]:
-        """The application's own answer, which it gives before it looks at anything, and so without a place.
+        """Let the application refuse the request. It does so first, before any query, and thus needs no slot.
 
-        One after the other: a crowd that is turned away has no more of the processor than one request.
+        One at a time: refusing a crowd takes no more of the processor than one request.
         """
         environ[NOT_TAKEN] = why
         with self._turned_away:
@@ -148,10 +147,11 @@ class Bounded:
 
 
 class KnownPeople:
-    """Whose a cookie or a token was when it was looked up; forgets those not seen for long.
+    """A short-lived cache of the people behind cookies and tokens.
 
-    A look costs one short read and waits for no place but its own, so that who is signed in never queues behind
-    strangers of the same address. It decides about places alone: the application looks again.
+    A look-up is one short read outside the slots, so signed-in people never queue behind strangers at their address.
+    It
+    only chooses the slots: the application authenticates again.
     """
 
     def __init__(self, owner: Callable[[str], int | None]) -> None:
@@ -161,7 +161,7 @@ class KnownPeople:
         self._known: OrderedDict[bytes, int] = OrderedDict()
 
     def find(self, credential: str, address: str) -> int | None:
-        """Return whose it is; None for nobody's, and where that isn't known in time."""
+        """The person's ID; None for an unknown credential, or if the look-up takes too long."""
         if not credential:
             return None
         hashed = _hashed(credential)
@@ -192,7 +192,7 @@ class KnownPeople:
 
 
 def attach_bounds(app: Flask, sizes: BodySizes, owner: Callable[[str], int | None]) -> None:
-    """Let so many requests in at once. Comes before all else that looks at a request. owner: as of Bounded."""
+    """Limit simultaneous requests, before any other part sees a request. owner: see Bounded."""
     app.before_request(_refuse_what_was_not_taken)
     app.before_request(_keep_small_forms_small)
     app.register_error_handler(ClientLeft, lambda _error: Response(status=499))
@@ -200,25 +200,25 @@ def attach_bounds(app: Flask, sizes: BodySizes, owner: Callable[[str], int | Non
 
 
 def pace_readers(app: Flask) -> None:
-    """From here on nobody takes much of the processor while others read; see Places. Tests ask too often for it."""
+    """Make clients that use much of the processor wait while others ask; see Places. Off in most tests."""
     bounded: Bounded = app.extensions[_KEY]
     bounded.reads.paced = True
 
 
 def arrived() -> datetime:
-    """When all of the present request was here, before it waited for anything of ours."""
+    """When the current request was complete, before it waited for a slot."""
     found: datetime = request.environ.get(_ARRIVED) or datetime.now(UTC)
     return found
 
 
 def stop_where_client_left() -> None:
-    """To be called now and then by what takes long: ends it where nobody reads its answer. Raises ClientLeft."""
+    """Call this now and then in slow work. Raises ClientLeft if no one reads the answer."""
     if client_left(request.environ):
         raise ClientLeft
 
 
 def client_left(environ: WSGIEnvironment) -> bool:
-    """Whether the connection was closed at its other end; False where that cannot be known."""
+    """Whether the client closed the connection; False if unknown."""
     connection: socket.socket | None = environ.get("gunicorn.socket")
     if connection is None or connection.fileno() < 0:
         return False
@@ -238,7 +238,7 @@ def _unread(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable
 
 
 def _content(given: object, most: int) -> tuple[bytes, bool]:
-    """So many bytes at most, and whether nothing was wrong with them."""
+    """At most `most` bytes, and whether reading succeeded."""
     if not most:
         return b"", True
     try:
@@ -248,7 +248,7 @@ def _content(given: object, most: int) -> tuple[bytes, bool]:
 
 
 def _length(environ: WSGIEnvironment) -> int | None:
-    """As it was told; None for a body in pieces, whose length shows at its end."""
+    """The Content-Length; None for a chunked body, whose length shows at its end."""
     if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
         return None
     told = environ.get("CONTENT_LENGTH") or "0"
@@ -256,7 +256,7 @@ def _length(environ: WSGIEnvironment) -> int | None:
 
 
 def _credential(environ: WSGIEnvironment) -> str:
-    """What a request shows of who asks; "" for nothing."""
+    """The request's credential; "" for none."""
     found = _SESSION.search(environ.get("HTTP_COOKIE", ""))
     return found[1] if found else str(environ.get("HTTP_AUTHORIZATION", ""))
 
@@ -266,7 +266,7 @@ def _hashed(credential: str) -> bytes:
 
 
 def _keep_small_forms_small() -> None:
-    """Refuse a form by its length, before anything reads its fields."""
+    """Refuse an oversized form by its length, before its fields are read."""
     if request.blueprint in _SMALL_FORMS:
         request.max_content_length = SMALL_FORM
 
@@ -288,12 +288,12 @@ def _refuse_what_was_not_taken() -> None:
         case "slow":
             raise Refused(
                 408, "too_slow", "The request came too slowly",
-                f"Nothing was done: all of it has to be here within {BODY_SECONDS:g} seconds. Send it again.", {},
-                "Nothing was stored: what you sent did not arrive in time. Go back, and send it again when your "
+                f"Nothing was done. The whole request must arrive within {BODY_SECONDS:g} seconds. Send it again.", {},
+                "Nothing was stored: your request took too long to arrive. Go back, and send it again when your "
                 "connection is better.",
             )  # fmt: skip
         case "broken":
             raise Refused(
-                400, "bad_request", "The request cannot be read", "Its body ends too early, or isn't HTTP.",
-                {}, "Nothing was stored: what you sent did not arrive whole. Go back, and send it again.",
+                400, "bad_request", "The request cannot be read", "Its body is incomplete or isn't valid HTTP.",
+                {}, "Nothing was stored: only a part of your request arrived. Go back, and send it again.",
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A form on a page: what was typed, and what is wrong with it."""
+"""A form on a page: its values and its mistakes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from flask import request
 from server.http.problems import Refused
 
 LONGEST = 10_000
-"""Of one field; a source comes by a reader of its own."""
+"""Of one field; source files have a limit of their own."""
 
 _MOST_DIGITS = 18
 
 
 @dataclass(slots=True)
 class Form:
-    """values: by name, as they are shown again; mistakes: by the name of their field, in the order of the page."""
+    """values: by field name, to show again; mistakes: by field name, in the order of the page."""
 
     values: dict[str, str] = field(default_factory=dict)
     mistakes: dict[str, str] = field(default_factory=dict)
@@ -29,11 +29,11 @@ class Form:
         return bool(self.values.get(name))
 
     def mistake(self, name: str, text: str) -> None:
-        """Say what is wrong with a field; the first one said of it stays."""
+        """Add a field's mistake; the first one of a field stays."""
         self.mistakes.setdefault(name, text)
 
     def choose(self, name: str, offered: Iterable[tuple[str, str]]) -> None:
-        """Note a mistake where a field holds none of the values that are offered, each with its title."""
+        """Add a mistake if the field has none of these (value, title) choices."""
         if self[name] not in {value for value, _ in offered}:
             self.mistake(name, f"“{self[name]}” is not one of the choices.")
 
@@ -43,22 +43,22 @@ class Form:
 
 
 def sent(*names: str) -> Form:
-    """What was sent of these fields; what was not, and anything else, is as if it were empty.
+    """The sent values of these fields; "" for a missing field. Other fields are ignored.
 
-    No database keeps the character 0, and nobody can type it: it is left out.
+    Drops the character U+0000, which no database stores.
     """
     return Form({name: request.form.get(name, "").replace("\0", "")[:LONGEST] for name in names})
 
 
 def filled(values: Mapping[str, str]) -> Form:
-    """A form as it stands before anybody typed."""
+    """A new form with these values."""
     return Form(dict(values))
 
 
 def number_of(given: Mapping[str, str], name: str) -> int | None:
-    """A number that a page put into an address or a form; None for none.
+    """An ID from an address or a hidden field; None if absent.
 
-    One that cannot be read is refused: without it, there would be more than was asked for.
+    Refuses an unreadable one: without this filter, the page would show more than was asked for.
     """
     text = given.get(name, "")
     if text and not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):

@@ -1,4 +1,4 @@
-"""Notes such as when a token was last used. A request is answered also where its note can't be written."""
+"""Optional writes, such as when a token was last used. A request succeeds even if its note can't be written."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ logger = logging.getLogger(__name__)
 
 
 def note(write: Callable[[Session], None]) -> None:
-    """Write it if that works at once. A later request writes it otherwise."""
+    """Write a note if that works at once; otherwise a later request writes it."""
     try:
         with site().notes.begin() as session:
             write(session)
     except (DBAPIError, PoolTimeout) as error:
         if isinstance(error, DBAPIError) and outlook(error) is Outlook.LASTS:
             raise
-        logger.info("a note was left out: %s", type(error).__name__)
+        logger.info("skipped a note: %s", type(error).__name__)

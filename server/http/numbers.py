@@ -20,7 +20,7 @@ _KEY = "tilelab.reader_zone"
 
 
 def attach_numbers(app: Flask, reader_zone: Callable[[], str]) -> None:
-    """Give templates the filters, and let nothing into a page that could change how the rest of it reads.
+    """Add the template filters, and escape control characters in every text of a page.
 
     reader_zone: the time zone that the reader chose; "" for none
     """
@@ -39,20 +39,20 @@ def attach_numbers(app: Flask, reader_zone: Callable[[], str]) -> None:
 
 
 def moment(at: datetime, course_zone: str = "") -> Markup:
-    """A moment in the reader's time zone, else in the course's; its exact form stands beside it for the machine."""
+    """A time in the reader's time zone, otherwise the course's, with its exact form for programs."""
     shown = at.astimezone(zone_of(course_zone))
     return _time(at, _whole(shown))
 
 
 def day(at: datetime, course_zone: str = "") -> Markup:
-    """A moment in few words, for tables: the year where it is another one, and the rest when it is pointed at."""
+    """A short time for tables: the year only if it isn't this one; the full time on hover."""
     shown = at.astimezone(zone_of(course_zone))
     this_year = shown.year == datetime.now(shown.tzinfo).year
     return _time(at, f"{shown:%d %b %H:%M}" if this_year else f"{shown:%d %b %Y, %H:%M}", _whole(shown))
 
 
 def duration(seconds: float) -> str:
-    """A length of time, as exact as people need it."""
+    """A length of time, as precisely as people need it."""
     if seconds < 10:
         return f"{seconds:.1f}{numbers.SPACE}s"
     if seconds < 120:
@@ -65,17 +65,17 @@ def duration(seconds: float) -> str:
 
 
 def points(value: float) -> str:
-    """Points of a grade: two decimals where there are any."""
+    """Points of a grade, with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def verbatim(text: str) -> Markup:
-    """A text as it was typed, line breaks and all: for a field in which it can be changed, and nowhere else."""
+    """A text exactly as typed, for a field in which it can be edited."""
     return Markup(escape(text))  # noqa: S704 - escaped
 
 
 def zone_of(course_zone: str = "") -> ZoneInfo:
-    """The reader's own, else the course's, else UTC."""
+    """The reader's time zone, otherwise the course's, otherwise UTC."""
     for name in (current_app.extensions[_KEY](), course_zone):
         if name:
             try:
@@ -95,5 +95,5 @@ def _time(at: datetime, text: str, title: str = "") -> Markup:
 
 
 def _shown(value: object) -> object:
-    """Every text that is no markup of ours, with control and bidi characters spelled out."""
+    """Escape control and bidi characters in a text that isn't markup."""
     return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,7 +1,9 @@
-"""What a route of the API takes and gives, said beside the route: from this its description is made.
+"""What an API route takes and returns, stated at the route.
+
+The API's description is made from it:
 
 @submissions.get("/submissions/<public_id>")
-@operation(SubmissionAnswer, refuses={404: "There is no such submission, or none that you may see."})
+@operation(SubmissionAnswer, refuses={404: "No such submission, or you can't see it."})
 def look_up(public_id: str) -> Response:
 """
 
@@ -20,7 +22,7 @@ _MARK = "__operation__"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a string may hold, for Annotated. pattern: of the whole of it; shortest, longest: in characters."""
+    """The allowed strings, for Annotated. pattern: of the whole string; shortest, longest: in characters."""
 
     pattern: str = ""
     shortest: int = 0
@@ -34,7 +36,7 @@ Moment = Annotated[str, Text(format="date-time")]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a whole number may be, for Annotated."""
+    """The allowed whole numbers, for Annotated."""
 
     least: int
     most: int
@@ -42,14 +44,14 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """That a value reads as another class's plain form, for Annotated: where the code passes it on as it is."""
+    """The class whose JSON form this value has, for Annotated: the code passes that JSON on unchanged."""
 
     type: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A header of a request or of an answer. type: as that of a field, with Annotated."""
+    """A header of a request or an answer. type: like a field's, with Annotated."""
 
     name: str
     description: str
@@ -59,14 +61,14 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a route takes and gives.
+    """What a route takes and returns.
 
     answer: the class of the answer's JSON; str for text
-    events: the class of the JSON in each event of an answer that is a stream of them
-    takes: the class of the JSON that is sent; query: the class of what stands in the address
-    path: types of parts of the address, by name; sends: headers of the request; gives: of the answer
-    refuses: status -> when, beside those that every route has
-    token: whether one has to be shown
+    events: the class of each event's JSON, if the answer is a stream of events
+    takes: the class of the request's JSON; query: the class of the query parameters
+    path: the types of path parameters, by name; sends: request headers; gives: answer headers
+    refuses: status -> reason, in addition to the statuses of every route
+    token: whether the route needs a token
     """
 
     answer: Any
@@ -83,7 +85,7 @@ class Operation:
 
 
 def operation(answer: Any, **more: Any) -> Callable[[View], View]:
-    """Say of a view what it takes and gives; see Operation."""
+    """Attach an Operation to a view."""
     said = Operation(answer, **more)
 
     def mark(view: View) -> View:
@@ -94,6 +96,6 @@ def operation(answer: Any, **more: Any) -> Callable[[View], View]:
 
 
 def operation_of(view: Callable[..., Any]) -> Operation | None:
-    """What was said of a view; None for one that the API's description leaves out."""
+    """The view's Operation; None for a view outside the API's description."""
     found: Operation | None = getattr(view, _MARK, None)
     return found

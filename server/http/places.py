@@ -1,8 +1,8 @@
-"""Places for requests that are answered at a time, shared out fairly among those who ask.
+"""Request slots, shared fairly between clients.
 
-Each asker has few places and few requests that wait, however many are sent. When a place comes free, those who wait get
-it by turns, so that a crowd of requests of one waits behind itself. Who took much of the processor rests before the
-next answer, while others ask too.
+Each client has few slots and a limited queue. A free slot goes to the waiting client that got one the longest ago.
+So a burst of requests delays only its own sender. A client that used much of the processor waits longer while others
+ask.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 _REST_AHEAD = 1.0
-"""Seconds of rest that may be owed before the next request waits: some ten pages at once."""
+"""Seconds of rest that a client may owe before its next request waits: about ten pages."""
 
 _MOST_CHARGED = 0.5
-"""Seconds of the processor that one answer is charged with: staff's largest pages take many."""
+"""The most seconds of processor time that one answer is charged with: staff's largest pages take much."""
 
 _OTHERS_SECONDS = 2.0
 _LOOK_SECONDS = 0.5
@@ -27,11 +27,11 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks.
+    """A client: a signed-in person, or an address.
 
-    places: at a time
-    waiting: requests beside these, before one is refused
-    rest: seconds for each second of the processor; with 7 it has an eighth of a core while others ask
+    places: its slots
+    waiting: how many further requests may wait
+    rest: seconds of rest for each second of processor time. While others ask, 7 leaves it an eighth of a core
     """
 
     name: Hashable
@@ -41,7 +41,7 @@ class Asker:
 
 
 class Outcome(Enum):
-    """What becomes of a request that asks for a place."""
+    """The outcome of a request for a slot."""
 
     TAKEN = "taken"
     BUSY = "busy"
@@ -51,7 +51,7 @@ class Outcome(Enum):
 
 @dataclass(slots=True)
 class _Past:
-    """Of an asker. seen: when it last asked or was answered; rests_until: when it owes no rest any more."""
+    """A client's history. seen: its last request or answer; rests_until: when it owes no more rest."""
 
     seen: float = 0.0
     rests_until: float = 0.0
@@ -64,9 +64,9 @@ class _Waiting:
 
 
 class Places:
-    """So many places; what is taken has to be given back.
+    """A number of slots; each taken slot must be given back.
 
-    paced: whether askers rest
+    paced: whether clients rest
     """
 
     def __init__(self, most: int) -> None:
@@ -78,7 +78,7 @@ class Places:
         self._queues: OrderedDict[Hashable, deque[_Waiting]] = OrderedDict()
 
     def take(self, asker: Asker, seconds: float, left: Callable[[], bool]) -> Outcome:
-        """Wait for a place. left: whether whoever asked is gone; then nobody needs the place."""
+        """Wait for a slot. left: whether the client has gone, so that the wait can end."""
         with self._lock:
             self._see(asker)
             if self._may(asker) and asker.name not in self._queues:
@@ -92,7 +92,7 @@ class Places:
         return self._wait(waiting, time.monotonic() + seconds, left)
 
     def give_back(self, asker: Asker, seconds: float = 0.0) -> None:
-        """The place is free for the next. seconds: that the answer took of the processor."""
+        """Free the slot. seconds: processor time that the answer used."""
         with self._lock:
             self._free += 1
             past = self._see(asker)
@@ -115,7 +115,7 @@ class Places:
         return Outcome.TAKEN
 
     def _pause(self, asker: Asker, until: float) -> float:
-        """For how long to wait for a call before looking again."""
+        """How long to wait for a call before looking again."""
         with self._lock:
             rest = self._owed(asker) - _REST_AHEAD
         now = time.monotonic()
@@ -130,7 +130,7 @@ class Places:
         return past
 
     def _owed(self, asker: Asker) -> float:
-        """Seconds of rest that it owes; 0 where nobody else asks."""
+        """Seconds of rest that the client owes; 0 if no other client asks."""
         past = self._past.get(asker.name)
         if not self.paced or past is None:
             return 0.0
@@ -140,7 +140,9 @@ class Places:
         return max(0.0, past.rests_until - now) if others else 0.0
 
     def _may(self, asker: Asker) -> bool:
-        """Who owes rest has one place at a time, and none beyond what may be owed."""
+        """Whether the client may take a slot. A client that owes rest gets one at a time, or none if it owes too
+        much.
+        """
         owed = self._owed(asker)
         most = asker.places if not owed else int(owed <= _REST_AHEAD)
         return self._free > 0 and self._held[asker.name] < most
@@ -150,7 +152,7 @@ class Places:
         self._held[asker.name] += 1
 
     def _call(self) -> None:
-        """Give what is free to those who wait, the asker first who was last given one the longest ago."""
+        """Give free slots to waiting clients, first to the client that got one the longest ago."""
         for name in list(self._queues):
             if not self._free:
                 return

@@ -1,6 +1,6 @@
-"""Every error ends in an answer that says what to do next.
+"""Turn every error into an answer that says what to do next.
 
-Programs read application/problem+json (RFC 9457), people a page that needs no database: it may be what is away.
+Programs get application/problem+json (RFC 9457). People get a page that needs no database, which may be down.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from server.database.faults import Outlook, outlook, somebody_was_first
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
 NOT_TAKEN = "tilelab.not_taken"
-"""In the environment of a request that is refused before anything looks at it, with the reason."""
+"""A WSGI environment key: the reason to refuse a request before anything else looks at it."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What an error's body says. code: for programs, one for each kind; detail: what happened, and what to do next."""
+    """The body of an error. code: for programs, one for each kind; detail: what happened, and what to do."""
 
     status: int
     code: str
@@ -39,9 +39,9 @@ class Problem:
 
 @dataclass(slots=True)
 class Refused(Exception):
-    """The request cannot be met; raised wherever that is noticed, answered here.
+    """Raised anywhere to refuse a request; answered here.
 
-    page: what whoever reads a page is told instead of `detail`, where programs do something else next
+    page: the text for people, if they must do something else than `detail` says
     """
 
     status: int
@@ -53,11 +53,11 @@ class Refused(Exception):
 
 
 _KNOWN = {
-    400: ("bad_request", "The request cannot be read", "Send it as the documentation of the API says."),
-    404: ("not_found", "There is nothing here", "Look at the address; what the API has is under /api/v1."),
-    405: ("wrong_method", "This address takes other methods", "The header Allow lists them."),
-    413: ("too_large", "The request is too large", "A submission is one source of at most 64 KiB."),
-    415: ("wrong_media_type", "The body has another type", "Send JSON, with Content-Type: application/json."),
+    400: ("bad_request", "The request cannot be read", "Send it as the API's documentation describes."),
+    404: ("not_found", "There is nothing here", "Check the address. The API is under /api/v1."),
+    405: ("wrong_method", "Method not allowed", "The header Allow lists the methods of this address."),
+    413: ("too_large", "The request is too large", "The limit for a submission is one source of 64 KiB."),
+    415: ("wrong_media_type", "Unsupported content type", "Send JSON, with Content-Type: application/json."),
 }
 _ON_PAGES = {
     400: "Go back and send it again. If this happens again, tell your course staff what you did.",
@@ -70,7 +70,7 @@ _LONGEST_TYPED = 2**18
 
 
 def answer_errors(app: Flask) -> None:
-    """Let every error of the application end in an answer that says what to do."""
+    """Answer every error of the application with a problem."""
     app.register_error_handler(Refused, _refused)
     app.register_error_handler(HTTPException, _by_status)
     app.register_error_handler(IntegrityError, _not_first)
@@ -81,9 +81,9 @@ def answer_errors(app: Flask) -> None:
 
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None, page: str = "") -> Response:
-    """The answer: JSON for programs, and a page of one paragraph for whoever is on none of their addresses.
+    """The answer: JSON for programs, a short page for people.
 
-    page: what stands on the page instead of the problem's detail
+    page: the page's text, instead of the problem's detail
     """
     if request.path.startswith(("/api/", "/healthz", "/readyz", "/metrics")):
         response = Response(json.dumps(asdict(problem)), problem.status, mimetype=MEDIA_TYPE)
@@ -95,14 +95,14 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None,
 
 
 def once_more() -> str:
-    """What somebody at a page does about what passes by itself."""
+    """What people can do about a problem that passes by itself."""
     if request.method in {"GET", "HEAD"}:
         return "Load this page again in a few seconds."
     return "Nothing was stored. Go back in a few seconds and try again."
 
 
 def database_away() -> Refused:
-    """Nothing can be done until the database is back."""
+    """The answer while the database is down."""
     return Refused(
         503, "database_away", "The database cannot be reached",
         "Nothing was stored. Send the same request again in a few seconds, with the same Idempotency-Key.",
@@ -111,12 +111,12 @@ def database_away() -> Refused:
 
 
 def log_fault(error: BaseException | None) -> None:
-    """Write a fault of ours down, with where it happened and without what is secret in an address."""
+    """Log a system error and its address, without secrets."""
     logger.error("a request failed: %s %s", request.method, _place(), exc_info=error)
 
 
 def _page(problem: Problem, detail: str, way: str) -> str:
-    """way: where a link leads that is what to do next; "" for none."""
+    """Render the page. way: a link to the next step; "" for none."""
 
     def page(*, bare: bool) -> str:
         return render_template(
@@ -124,14 +124,14 @@ def _page(problem: Problem, detail: str, way: str) -> str:
         )
 
     if problem.status < 500 and NOT_TAKEN not in request.environ:
-        # the frame asks the database who reads: where that fails, the answer is as it was to be, without it
+        # The frame queries the database for the reader. If that fails, render the page without it.
         with suppress(DBAPIError, PoolTimeout):
             return page(bare=False)
     return page(bare=True)
 
 
 def _typed(status: int) -> str:
-    """The longest text of several lines that a form sent, to be copied: the page that is gone back to may lose it."""
+    """The longest multi-line text that a form sent, for copying: the browser may lose it on the way back."""
     if request.method != "POST" or status in {400, 408, 413}:
         return ""
     try:
@@ -165,7 +165,7 @@ def _by_status(error: HTTPException) -> Response:
 
 
 def _database_failed(error: DBAPIError) -> Response:
-    """Away or busy is one thing, a statement that the database refuses is a fault of ours."""
+    """Answer 503 if the database is down or busy, and 500 for a statement that it refuses."""
     return _fault(error) if outlook(error) is Outlook.LASTS else _database_away(error)
 
 
@@ -175,7 +175,7 @@ def _database_away(error: Exception) -> Response:
 
 
 def _not_first(error: IntegrityError) -> Response:
-    """What a view looked at before it wrote is no longer so; any other rule that was broken is a fault of ours."""
+    """Answer 409 if another request wrote first, and 500 for any other broken constraint."""
     return _changed_meanwhile(error) if somebody_was_first(error) else _fault(error)
 
 
@@ -185,8 +185,8 @@ def _changed_meanwhile(error: Exception) -> Response:
     return _refused(
         Refused(
             409, "changed_meanwhile", "This was changed at the same moment",
-            "By somebody else, or by the same request sent twice. Read it as it is now, and send this again if it is "
-            "still needed.", {},
+            "Another request changed it first, or this request was sent twice. Read the current state, and send it "
+            "again if still needed.", {},
             "It changed meanwhile, or the request was sent twice. Go back, reload the page, and send it again if "
             "needed.",
         )
@@ -199,13 +199,13 @@ def _fault(error: Exception) -> Response:
         Problem(
             500,
             "fault",
-            "A fault inside Tilelab",
-            "It is written in the server's log. Try again, and tell your course's staff if it stays.",
+            "Server error",
+            "The server's log has the details. Try again. If it happens again, tell your course staff.",
         )
     )
 
 
 def _place() -> str:
-    """The address, for the log; without what is secret in it."""
+    """The address for the log, without secrets."""
     rule = request.url_rule
     return rule.rule if rule is not None and "token" in rule.arguments else request.path

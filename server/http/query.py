@@ -1,4 +1,4 @@
-"""What stands behind the question mark of an address, read into a data class by its annotations."""
+"""Read query parameters into a data class, by its annotations."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _DIGITS = re.compile(r"[0-9]{1,9}")
 
 
 def read_query(cls: type[T]) -> T:
-    """The fields that the address names; the others keep their defaults. Raises Refused for one that cannot be.
+    """The parameters of the request; missing ones keep their defaults. Raises Refused for an invalid value.
 
-    What else stands there is passed over, as everywhere.
+    Ignores unknown parameters.
     """
     hints = get_type_hints(cls, include_extras=True)
     given = {
@@ -41,16 +41,16 @@ def _read(annotation: Any, name: str, text: str) -> Any:
         return _number(name, text, more)
     for bound in more:
         if isinstance(bound, Text) and not re.fullmatch(bound.pattern or ".*", text):
-            raise _invalid(f"`{name}` has a value that it cannot have.")
+            raise _invalid(f"`{name}` has an invalid value.")
     return text
 
 
 def _number(name: str, text: str, more: list[Any]) -> int:
     bounds = next((bound for bound in more if isinstance(bound, Range)), Range(0, 10**9))
     if not _DIGITS.fullmatch(text) or not bounds.least <= int(text) <= bounds.most:
-        raise _invalid(f"`{name}` is a whole number from {bounds.least:,} to {bounds.most:,}.")
+        raise _invalid(f"`{name}` must be a whole number from {bounds.least:,} to {bounds.most:,}.")
     return int(text)
 
 
 def _invalid(detail: str) -> Refused:
-    return Refused(422, "invalid", "A field has a value that it cannot have", detail)
+    return Refused(422, "invalid", "A parameter has an invalid value", detail)

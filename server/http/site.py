@@ -1,4 +1,4 @@
-"""What every request needs, made once for each process: settings, the database, the broker."""
+"""What every request needs, made once per process: settings, database, broker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTE_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`with site.sessions.begin() as session:` is one transaction; `readers` for one that only reads.
+    """`with site.sessions.begin() as session:` is one transaction; `readers` is for read-only ones.
 
     notes: for `server.http.notes`
     """
@@ -30,7 +30,7 @@ class Site:
 
 
 def attach_site(app: Flask, settings: Settings) -> Site:
-    """Make it and let the application's requests find it; opens no connection yet."""
+    """Create the site and attach it to the application; opens no connections."""
     engine = connect(settings.database_url)
     site = Site(
         settings, engine, sessions(engine), readers(engine), hasty(engine, _NOTE_SECONDS, synced=False)
@@ -41,10 +41,10 @@ def attach_site(app: Flask, settings: Settings) -> Site:
 
 
 def site() -> Site:
-    """That of the application that answers the present request."""
+    """The site of the current request's application."""
     return cast("Site", current_app.extensions[_KEY])
 
 
 def site_address() -> str:
-    """Where browsers find the portal, for links that leave it: as its operator set it, else where it was asked."""
+    """The portal's public address for links: the operator's setting, otherwise the address of this request."""
     return site().settings.public_url or request.host_url.rstrip("/")

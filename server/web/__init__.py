@@ -1,1 +1,1 @@
-"""The application that answers browsers and programs, put together, and the process that serves it."""
+"""The web application, and the process that serves it."""

@@ -1,4 +1,4 @@
-"""The application that answers browsers and programs."""
+"""The web application for browsers and programs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from server.web.pages import pages
 
 class _Application(Flask):
     def log_exception(self, exc_info: Any) -> None:
-        """As every fault is told; the framework would write the whole address down."""
+        """Log like every system error; the framework would log the whole address with its secrets."""
         log_fault(exc_info[1])
 
 
 def create_app(settings: Settings) -> Flask:
-    """The whole application. Opens no connection: it starts, and says that it lives, also where the database is away.
+    """Create the application. It opens no connection, so that it starts and reports its health without a database.
 
-    raise (DatabaseUnavailable): where the address of the database is none
+    raise (DatabaseUnavailable): the database's address is invalid
     """
     app = _Application("server.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
@@ -87,10 +87,9 @@ def create_app(settings: Settings) -> Flask:
 
 
 def attach_proxies(app: Flask, settings: Settings) -> None:
-    """Take the address of a browser, and whether it came by https, from what so many proxies added.
+    """Read the client's address and scheme from the headers that trusted proxies add.
 
-    Without any, such headers are what a browser made up: they would let who guesses passwords come from a new address
-    each time.
+    Without proxies, clients control these headers: a password guesser could change address with each try.
     """
     if settings.proxies:
         known = settings.proxies

@@ -1,4 +1,4 @@
-"""Style and scripts, each at an address with a digest of what it holds: a browser keeps it for good."""
+"""Styles and scripts. Each address contains a digest of the content, so browsers cache it forever."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """What is served under a name. packed: the content as gzip; digest: of the content, a part of its address."""
+    """A served file. packed: the content as gzip; digest: of the content, a part of the address."""
 
     name: str
     media_type: str
@@ -31,20 +31,20 @@ class Asset:
 
 
 def attach_assets(app: Flask) -> None:
-    """Serve them, and let templates find them: `{{ asset("tilelab.css") }}`."""
+    """Serve the assets, and give templates `{{ asset("tilelab.css") }}`."""
     app.register_blueprint(assets)
     app.jinja_env.globals["asset"] = asset_url
 
 
 def asset_url(name: str) -> Markup:
-    """Where a browser gets it; raises KeyError for what there is not."""
+    """An asset's address; raises KeyError if there is no such asset."""
     found = _all()[name]
     return Markup(url_for("assets.show", digest=found.digest, name=found.name))  # noqa: S704 - digits and our own name
 
 
 @assets.get("/assets/<digest>/<name>")
 def show(digest: str, name: str) -> Response:
-    """One of them. Of another version than this server's there is none: the page that asks for it is old."""
+    """Serve an asset of this version; an old page that asks for another version gets 404."""
     found = _all().get(name)
     if found is None or found.digest != digest:
         abort(404)

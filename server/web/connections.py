@@ -1,8 +1,7 @@
-"""The connections that no thread works for: idle, sending, or about to close; and which of too many ends.
+"""Connections without a thread: idle, receiving, sending, or about to close.
 
-Where an address has too many that wait, idle ones end first, then those that send headers, then those that send a body,
-the oldest of each first. So a client that sends a whole request at once is answered, however many others of the address
-send nothing, and an upload survives them.
+If an address has too many, the oldest idle one ends first, then headers in progress, then bodies. So
+many silent connections of an address stop neither its complete requests nor its uploads.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ _NEW_SECONDS = 0.5  # an idle connection's first request may be on its way
 
 
 class PiecewiseSocket(socket.socket):
-    """A connection's socket, whose timeout bounds each 64 KiB of an answer instead of all of it."""
+    """A connection's socket. Its timeout bounds each 64 KiB of an answer instead of the whole answer."""
 
     whole_at: datetime | None = None
-    """When all of the present request was here."""
+    """When the whole current request was here."""
 
     @classmethod
     def taking_over(cls, accepted: socket.socket) -> PiecewiseSocket:
-        """Return a socket for the connection; the accepted one is of no use any more."""
+        """A socket that takes over the accepted one, which must not be used after that."""
         return cls(accepted.family, accepted.type, accepted.proto, accepted.detach())
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
@@ -41,7 +40,7 @@ class PiecewiseSocket(socket.socket):
 
 
 class Phase(Enum):
-    """What a connection waits for: a request, the end of one's headers, that of its body, or its own end."""
+    """What a connection waits for: a request, the rest of its headers or body, or its own end."""
 
     IDLE = "idle"
     HEAD = "head"
@@ -50,10 +49,10 @@ class Phase(Enum):
 
 
 class Connection:
-    """One browser's or program's.
+    """A client's connection.
 
-    held: bytes of an unfinished request, as they were last counted
-    since, timeout: when its phase began, and when it has waited long enough in it, by the monotonic clock
+    held: bytes of an unfinished request, as last counted
+    since, timeout: start and limit of its phase, by the monotonic clock
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class Connection:
         self.timeout = self.since + seconds
 
     def worth(self, new_since: float) -> int:
-        """How late it ends where others have to; an idle one that began to wait recently counts as sending headers."""
+        """Rank for eviction; lower ends first. A recently idle connection counts as sending headers."""
         match self.phase:
             case Phase.BODY:
                 return 2
@@ -84,10 +83,10 @@ class Connection:
 
 
 class WaitingConnections:
-    """Those that wait, each address's in the order in which they began to. held: bytes of their requests so far."""
+    """Waiting connections, ordered by age for each address. held: bytes of their unfinished requests."""
 
     def __init__(self, most: int, most_of_address: int) -> None:
-        """most_of_address: 0 where all come over a proxy of ours, so that their addresses say nothing."""
+        """most_of_address: 0 if all come through a trusted proxy, so that addresses don't distinguish clients."""
         self._most, self._most_of_address = most, most_of_address or most
         self._by_address: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
         self._count = 0
@@ -104,7 +103,7 @@ class WaitingConnections:
         return max(self.all(), key=lambda each: each.held)
 
     def add(self, connection: Connection) -> Connection | None:
-        """One more waits. Returns the one that has to end for it."""
+        """Add a connection. Returns the connection that must end to make room, if any."""
         own = self._by_address[connection.address]
         own[connection] = None
         self._count += 1
@@ -116,7 +115,7 @@ class WaitingConnections:
         return None
 
     def first_to_end(self, address: str, but: Connection | None = None) -> Connection | None:
-        """Return the connection of an address, other than a new one, that ends first when there are too many."""
+        """The first connection to end at this address, except a new one, if there are too many."""
         new_since = time.monotonic() - _NEW_SECONDS
         others = (each for each in self._by_address.get(address, ()) if each is not but)
         return min(others, key=lambda each: each.worth(new_since), default=None)

@@ -1,4 +1,4 @@
-"""Headers that every answer has: what a browser may do with it, which is next to nothing."""
+"""Security headers of every answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from flask import Flask, Response, request
 from server.accounts.cookies import encrypted
 
 _ALWAYS = {
-    # No script but our own files, no frame, nothing from elsewhere: what a student wrote can be shown, and never run.
+    # Only our own scripts, no frames, nothing from elsewhere: a student's text can be shown, but never run.
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -22,11 +22,11 @@ _ALWAYS = {
 
 
 _ENCRYPTED_FOR = f"max-age={180 * 24 * 3600}"
-"""How long a browser that came over an encrypted connection takes no other to this host."""
+"""How long browsers that came over an encrypted connection refuse an unencrypted one."""
 
 
 def add_headers(app: Flask) -> None:
-    """Set them on every answer, errors included."""
+    """Set the headers on every answer, errors included."""
     app.after_request(_secure)
 
 

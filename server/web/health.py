@@ -1,6 +1,6 @@
-"""Whether this process lives, and whether it can accept submissions: for whatever watches over it.
+"""Health checks: whether this process runs, and whether it can accept submissions.
 
-Anybody may ask, so the answers have fixed words. The log says what exactly is wrong.
+Anyone may ask, so the answers have fixed texts. The log has the details.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _HANGS_SECONDS = 10.0
 _KEY = "tilelab-ready"
 _UNUSABLE = Problem(
     503, "not_ready", "The database cannot be used",
-    "Nothing can be submitted until it can be written again. The log of this process says what is wrong.",
+    "Submissions are refused until the database can be written again. The log of this process has the details.",
 )  # fmt: skip
 _FULL = Problem(
     503, "disk_full", "The server is out of disk space",
-    "Nothing can be submitted until there is room on the database's disk. Everything can still be read.",
+    "Submissions are refused until the database's disk has room. Everything can still be read.",
 )  # fmt: skip
 
 logger = logging.getLogger(__name__)
@@ -39,17 +39,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found. problem: why nothing can be accepted, None where something can; broker: "reachable" or "away"."""
+    """The result of a check. problem: why submissions are refused, or None; broker: "reachable" or "away"."""
 
     problem: Problem | None
     broker: str = ""
 
 
 class Ready:
-    """What was found when it was last looked, by one at a time and at most once a second, however many ask.
+    """The latest check; repeated by one thread at a time and at most once a second.
 
-    Nobody waits for a look of another's. Where one hangs, the rest are told the earlier finding, and soon that of a
-    hang.
+    No request waits for another's check. If a check hangs, the others get the previous result, and soon an error.
     """
 
     def __init__(self, site: Site) -> None:
@@ -87,15 +86,15 @@ class Ready:
 
 @health.get("/healthz")
 def alive() -> Response:
-    """That the process answers: looks at nothing else, so that nobody ends it because the database is away."""
+    """Report that the process answers. Checks nothing else, so that a supervisor doesn't end it without a database."""
     return jsonify(status="alive")
 
 
 @health.get("/readyz")
 def ready() -> Response:
-    """Whether submissions can be accepted: a small write was committed, and the disk has room.
+    """Report whether submissions can be accepted: a small write succeeds, and the disk has room.
 
-    That takes the database alone. Without the broker, submissions wait.
+    This needs only the database. Without the broker, submissions wait.
     """
     kept: Ready = current_app.extensions.setdefault(_KEY, Ready(site()))
     found = kept.found()

@@ -1,4 +1,4 @@
-"""What a page says after a form was sent: the address names it, the text stands here."""
+"""Notices after a form: the address names one, and its text is here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTICES: dict[str, str] = {
     "joined": "You are in the course now.",
     "taken-back": "Grading cancelled.",
     "already-over": "Too late: it is already graded or cancelled, or is being regraded. Nothing changed.",
-    "tried-again": "It is graded once more.",
+    "tried-again": "Grading starts again.",
     "member-added": "Person added. Invite people who never signed in, and new staff who joined with a code.",
     "member-changed": "Role and section saved. New staff who joined with a code need an invitation.",
     "member-dropped": "Person dropped. Their submissions stay.",
@@ -43,5 +43,5 @@ def attach_notices(app: Flask) -> None:
 
 
 def notice() -> str:
-    """What to say on this page; "" for nothing. Only what stands above can be said: the address is anybody's."""
+    """The notice of this page; "" for none. Only texts from this file: anyone can write an address."""
     return NOTICES.get(request.args.get("notice", ""), "")

@@ -1,7 +1,7 @@
-"""The description of the API as OpenAPI 3.1, made of what the routes say of themselves.
+"""The API's description as OpenAPI 3.1, generated from its routes.
 
-Nothing of it is written down a second time: addresses come from the map of addresses, fields from the data classes that
-answers are made of, texts from docstrings. A route of the API that says nothing of itself is a mistake.
+Addresses come from the URL map, fields from the answers' data classes, texts from docstrings. An API route without an
+`operation` is an error.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from server.web.schemas import Schema, Schemas, Undescribed
 
 PREFIX = "/api/v1"
 _STREAM = (
-    "Server-sent events. One named `state` at once, and at each change; one named `beat` now and then. The stream ends "
-    "after a `final` state, and by itself after some minutes: then ask again."
+    "Server-sent events: one `state` at once and at each change, and a `beat` now and then. The stream ends "
+    "after a `final` state, and after some minutes in any case: then open it again."
 )
 _SCHEME = "token"
 _KEY = "tilelab-openapi"
@@ -30,17 +30,17 @@ _KEY = "tilelab-openapi"
 description = Blueprint("api_description", __name__)
 
 _OF_ALL: Mapping[int, str] = {
-    414: "The address is too long: with its query it may have about 8,000 bytes.",
-    431: "The headers are too large: each may have about 8,000 bytes.",
-    500: "A fault inside Tilelab; the server's log has it.",
-    503: "The database is away; nothing was stored. Send the same request again after `Retry-After`.",
+    414: "The address is too long: the limit is about 8,000 bytes with its query.",
+    431: "The headers are too large: the limit is about 8,000 bytes each.",
+    500: "Server error; the server's log has the details.",
+    503: "The database is down; nothing was stored. Send the same request again after `Retry-After`.",
 }
 _OF_TOKENS: Mapping[int, str] = {
-    401: "No token came along, or none that is good: unknown, expired, revoked, or of someone who may not come in.",
-    429: "Too often: wait for the seconds in `Retry-After`.",
+    401: "Missing or invalid token: it is unknown, expired or revoked, or its owner is disabled.",
+    429: "Too many requests: wait for the seconds in `Retry-After`.",
 }
 _WITH_HEADERS: Mapping[int, tuple[Header, ...]] = {
-    401: (Header("WWW-Authenticate", "Says that a bearer token is wanted.", required=True),),
+    401: (Header("WWW-Authenticate", "Asks for a bearer token.", required=True),),
     429: (Header("Retry-After", "Seconds to wait.", int, required=True),),
     503: (Header("Retry-After", "Seconds to wait.", int, required=True),),
 }
@@ -49,12 +49,12 @@ _WITH_HEADERS: Mapping[int, tuple[Header, ...]] = {
 @description.get("/openapi.json")
 @operation(dict[str, Any], token=False)
 def openapi() -> Response:
-    """This description, for whoever writes a program."""
+    """Get this API description, for programs."""
     return jsonify(_kept(current_app))
 
 
 def described(app: Flask) -> dict[str, Any]:
-    """The whole document. Raises Undescribed for a route of the API without a word on what it takes and gives."""
+    """Build the document. Raises Undescribed for an API route without an `operation`."""
     schemas = Schemas()
     schemas.of(Problem)
     paths: dict[str, dict[str, Any]] = {}
@@ -69,7 +69,7 @@ def described(app: Flask) -> dict[str, Any]:
         "info": {
             "title": "Tilelab",
             "version": version("tilelab"),
-            "description": "Hand in CUDA kernels, and read what becomes of them. All times are in UTC, in ISO 8601.",
+            "description": "Submit CUDA kernels and read their results. All times are in UTC, in ISO 8601.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -81,7 +81,7 @@ def described(app: Flask) -> dict[str, Any]:
                 _SCHEME: {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "Made on the page of your account. It acts as you do.",
+                    "description": "Create a token on your account page. Programs that use it act as you.",
                 }
             },
         },
@@ -89,7 +89,7 @@ def described(app: Flask) -> dict[str, Any]:
 
 
 def _kept(app: Flask) -> dict[str, Any]:
-    """Made once: it stays as it is for as long as the application does."""
+    """Built once, because it never changes while the application runs."""
     if _KEY not in app.extensions:
         app.extensions[_KEY] = described(app)
     found: dict[str, Any] = app.extensions[_KEY]
@@ -102,9 +102,7 @@ def _routes(app: Flask) -> Iterator[tuple[Rule, str, Operation]]:
             continue
         said = operation_of(app.view_functions[rule.endpoint])
         if said is None:
-            raise Undescribed(
-                f"{rule.rule} says nothing of what it takes and gives: see server/http/operation.py"
-            )
+            raise Undescribed(f"{rule.rule} has no description: add `operation` of server/http/operation.py")
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             yield rule, method, said
 
@@ -143,7 +141,7 @@ def _parameters(rule: Rule, said: Operation, schemas: Schemas) -> Iterator[Schem
 def _responses(said: Operation, schemas: Schemas) -> dict[str, Schema]:
     content = schemas.of(said.answer) if said.events is None else _event(said.events, schemas)
     right: Schema = {
-        "description": "As asked." if said.events is None else _STREAM,
+        "description": "Success." if said.events is None else _STREAM,
         "content": {said.media_type: {"schema": content}},
         **_headers(said.gives, schemas),
     }
@@ -160,10 +158,10 @@ def _responses(said: Operation, schemas: Schemas) -> dict[str, Schema]:
 
 
 def _event(events: type, schemas: Schemas) -> Schema:
-    """One event of a stream. OpenAPI 3.1 has no words for streams; this is how 3.2 says what is in one."""
+    """An event of a stream. OpenAPI 3.1 can't describe streams, so this uses the form of OpenAPI 3.2."""
     told = {"type": "string", "contentMediaType": JSON, "contentSchema": schemas.of(events)}
     return {
-        "description": "One server-sent event. `beat` shows that the stream lives; its data says nothing.",
+        "description": "A server-sent event. A `beat` shows that the stream is alive; ignore its data.",
         "oneOf": [
             {"type": "object", "properties": {"event": {"const": "state"}, "data": told}},
             {"type": "object", "properties": {"event": {"const": "beat"}, "data": {"const": "{}"}}},

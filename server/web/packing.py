@@ -1,4 +1,4 @@
-"""Pages and JSON, compressed where the browser or program takes that: they repeat themselves."""
+"""Compression of pages and JSON."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ _LEVEL = 5
 
 
 def attach_packing(app: Flask) -> None:
-    """Compress answers as they leave.
+    """Compress answers if the client supports it.
 
-    How long a compressed page is can tell what secret in it resembles what its address put there. So the token of its
-    forms is written in another way each time (server.accounts.cookies); and no other site can ask for a page as its
-    reader unseen again and again, for browsers send the session's cookie along only where they show the page.
+    The length of a compressed page can reveal a secret that resembles a part of its address. So the CSRF token
+    changes
+    its text each time (server.accounts.cookies). And other sites can't load a
+    page repeatedly as its reader, because browsers then send no session cookie.
     """
     app.after_request(_pack)
 

@@ -1,4 +1,4 @@
-"""The start page: what somebody has to do next, or what this is for whoever is not signed in."""
+"""The start page: a reader's next tasks, or a description of Tilelab for strangers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_DUE = 6
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """tasks: what is due next, of which `more` are not shown; courses: all that the reader is in."""
+    """tasks: what is due next; more: how many tasks aren't shown; courses: all courses of the reader."""
 
     now: datetime
     tasks: Sequence[Task]
@@ -31,7 +31,7 @@ class HomePage:
 
 @pages.get("/")
 def start() -> str:
-    """Where everybody begins."""
+    """Show the start page."""
     who = viewer_or_none()
     if who is None:
         return render_template("start.html", version=version("tilelab"))

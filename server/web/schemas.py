@@ -21,18 +21,18 @@ _WORDS = {"None": "null", "True": "true", "False": "false"}
 
 
 class Undescribed(TypeError):
-    """A type has no schema; the text names it."""
+    """A type without a schema; the text names it."""
 
 
 class Schemas:
-    """Schemas of types, and of the data classes that they are made of as components, each once."""
+    """Schemas of types. Each data class becomes one component."""
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
         self._classes: dict[str, type] = {}
 
     def of(self, annotation: Any) -> Schema:
-        """The schema of what an annotation allows; raises Undescribed."""
+        """The schema of an annotation; raises Undescribed."""
         origin = get_origin(annotation)
         if annotation is Any:
             return {}
@@ -50,7 +50,7 @@ class Schemas:
         return self._class(annotation)
 
     def properties(self, cls: type) -> Iterator[tuple[str, Schema, bool]]:
-        """The fields of a data class: name, schema with description, whether it has to be there."""
+        """The fields of a data class: name, schema with description, whether it is required."""
         hints = get_type_hints(cls, include_extras=True)
         meanings = field_texts(cls)
         for item in dataclasses.fields(cls):
@@ -61,7 +61,7 @@ class Schemas:
             yield item.name, schema, item.default is missing and item.default_factory is missing
 
     def body(self, cls: type) -> Schema:
-        """Of what is sent: a field with a default may be left out, and none may be there beside these."""
+        """The schema of a request: a field with a default is optional, and no other fields are allowed."""
         found = {name: (schema, needed) for name, schema, needed in self.properties(cls)}
         return {
             "type": "object",
@@ -120,7 +120,7 @@ class Schemas:
 
 
 def summary(cls: Any) -> str:
-    """What a docstring says before it comes to the fields."""
+    """A docstring's text before its fields."""
     lines = cleandoc(cls.__doc__ or "").splitlines()
     names = {field.name for field in dataclasses.fields(cls)}
     before = []
@@ -129,13 +129,13 @@ def summary(cls: Any) -> str:
             break
         before.append(line)
     text = " ".join("\n".join(before).split())
-    # a short class says all in one line: "A step. state: where it is."
+    # a short class says all in one line: "A step. state: its progress."
     match = next((found for found in _NAMES.finditer(text) if _all_in(found[1], names)), None)
     return plain(text[: match.start()] if match else text)
 
 
 def field_texts(cls: Any) -> dict[str, str]:
-    """What the docstring says of each field: `name: meaning` or `one, other: meaning`, to the next such name."""
+    """A docstring's text for each field: `name: meaning` or `one, other: meaning`."""
     names = {field.name for field in dataclasses.fields(cls)}
     text = " ".join(cleandoc(cls.__doc__ or "").split())
     marks = [mark for mark in _NAMES.finditer(text) if _all_in(mark[1], names)]
@@ -150,7 +150,7 @@ def field_texts(cls: Any) -> dict[str, str]:
 
 
 def plain(text: str) -> str:
-    """The text in the words of JSON."""
+    """The text with Python's words replaced by JSON's."""
     return re.sub(r"\b(None|True|False)\b", lambda found: _WORDS[found[0]], text.strip())
 
 

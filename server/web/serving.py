@@ -1,7 +1,7 @@
-"""The web server's process: gunicorn around the application, on a socket that is bound here.
+"""The web server's process: gunicorn around the application, on a socket bound here.
 
-Binding it ourselves turns every reason why it cannot be bound into one line, and lets `tilelab up` hand in a socket
-that stays open while this process is started anew: then nobody who asks in between is refused.
+A failure to bind becomes one line. And `tilelab up` can pass a socket that stays open while this process restarts, so
+that no client is refused.
 """
 
 from __future__ import annotations
@@ -31,28 +31,30 @@ from worker.supervision.children import die_with
 from worker.supervision.heartbeat import prepare, tell_beat
 
 THREADS = MOST_STREAMS + 232
-"""Of each process: one for each stream of events, and enough for all else; see server.http.bounded."""
+"""In each process: one for each event stream, and enough for all other requests; see server.http.bounded."""
 
 _CONNECTIONS = THREADS + Bounds().waiting + 100
 _FILES = 65_536
 _BACKLOG = 1024
 _GRACE_SECONDS = 8
 _SWITCH_SECONDS = 0.0005
-"""After which a thread that computes lets others go on: a page asks the database often, and waits each time."""
+"""How long a computing thread keeps the interpreter: pages query the database often, and each query waits."""
 
 _SILENCE_SECONDS = 60
 
 
 class CannotListen(RuntimeError):
-    """The address cannot be listened at; the text says why and what to do."""
+    """The server can't listen on this address; the text says why and what to do."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket bound to the address and listening; port 0 takes a free one. Raises CannotListen."""
+    """A socket that listens on this address; port 0 takes a free port. Raises CannotListen."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
-        raise CannotListen(f"{host!r} is no address of this machine; --host takes another.") from error
+        raise CannotListen(
+            f"{host!r} is not an address of this machine. Choose another with --host."
+        ) from error
     family, kind, protocol, _, address = found[0]
     bound = socket.socket(family, kind, protocol)
     try:
@@ -66,7 +68,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(bound: socket.socket) -> str:
-    """Where a browser on this machine finds it."""
+    """The server's address for a browser on this machine."""
     host, port = bound.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -74,9 +76,9 @@ def url_of(bound: socket.socket) -> str:
 
 
 def serve(settings: Settings, bound: socket.socket, processes: int, tell: int | None = None) -> None:
-    """Answer requests until SIGTERM or SIGINT; those under way are answered before.
+    """Answer requests until SIGTERM or SIGINT; finishes running requests first.
 
-    tell: descriptor of a supervisor's pipe for the beats of the process that looks after those that answer
+    tell: descriptor of a supervisor's pipe for the main process's heartbeats
     """
     _allow_files()
     if tell is not None:
@@ -86,16 +88,16 @@ def serve(settings: Settings, bound: socket.socket, processes: int, tell: int | 
 
 def _why(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} on {host} is in use by another program; --port takes another."
+        return f"port {port} on {host} is in use by another program. Choose another with --port."
     if error.errno == errno.EACCES:
-        return f"port {port} may be used by root only; --port takes another, from 1024."
+        return f"port {port} is reserved for root. Choose another from 1024 with --port."
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"{host} is no address of this machine; --host takes another."
-    return f"port {port} on {host} cannot be listened at ({error.strerror}); --host and --port take another."
+        return f"{host} is not an address of this machine. Choose another with --host."
+    return f"can't listen on port {port} of {host} ({error.strerror}). Choose others with --host and --port."
 
 
 class _Arbiter(Arbiter):
-    """Looks after the processes that answer, and beats with each look."""
+    """Supervises the answering processes, and sends a heartbeat with each look at them."""
 
     def __init__(self, app: BaseApplication, tell: int | None) -> None:
         super().__init__(app)
@@ -113,7 +115,7 @@ class _Gunicorn(BaseApplication):
     ) -> None:
         self._settings, self._tell = settings, tell
         self._options: dict[str, Any] = {
-            "bind": [f"fd://{bound.detach()}"],  # whose number it closes itself
+            "bind": [f"fd://{bound.detach()}"],  # gunicorn closes this descriptor itself
             "workers": processes,
             "worker_class": WebWorker,
             "limit_request_line": LONGEST_LINE,
@@ -127,8 +129,8 @@ class _Gunicorn(BaseApplication):
             "proc_name": "tilelab-web",
             "post_fork": _die_with_arbiter,
             "post_worker_init": self._begin,
-            # No peer is believed: SCRIPT_NAME and X-Forwarded-Proto come from browsers. server.web.app reads what
-            # proxies of ours add.
+            # Trust no peer: SCRIPT_NAME and X-Forwarded-Proto come from browsers. server.web.app reads what trusted
+            # proxies add.
             "forwarded_allow_ips": "",
         }
         super().__init__()
@@ -141,24 +143,24 @@ class _Gunicorn(BaseApplication):
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        """In the process that answers: connections to the database are never shared between processes."""
+        """Runs in each answering process, because processes must not share database connections."""
         from server.web.app import create_app
 
         return create_app(self._settings)
 
     def _begin(self, worker: Worker) -> None:
-        """In each process that answers, before it accepts."""
+        """Runs in each answering process before it accepts connections."""
         sys.setswitchinterval(_SWITCH_SECONDS)
         assert isinstance(worker, WebWorker)
         app = cast("Flask", worker.wsgi)
         pace_readers(app)
-        hub_of(app).end_when(lambda: not worker.alive)  # does not wait for streams when told to stop
+        hub_of(app).end_when(lambda: not worker.alive)  # a stop doesn't wait for streams
         if self._settings.proxies:
             worker.bounds = replace(worker.bounds, of_address=0, open_of_address=0)
 
 
 def _allow_files() -> None:
-    """Every connection is an open file, and a usual shell allows 1,024."""
+    """Raise the limit of open files: each connection is one, and a usual shell allows 1,024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -166,7 +168,7 @@ def _allow_files() -> None:
 
 
 class _Log(Logger):
-    """Gunicorn's own lines, left to the handler that writes all others."""
+    """Leave gunicorn's own lines to the handler of all other logs."""
 
     def setup(self, cfg: Config) -> None:
         super().setup(cfg)
@@ -175,5 +177,5 @@ class _Log(Logger):
 
 
 def _die_with_arbiter(arbiter: Arbiter, worker: Worker) -> None:
-    """A process that answers must not outlive the one that looks after it: it would keep the port."""
+    """End this process with its supervisor; otherwise it would keep the port."""
     die_with(arbiter.pid)

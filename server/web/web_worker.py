@@ -1,7 +1,7 @@
-"""Gunicorn's worker with threads, but no thread for a request before all of it is here.
+"""A gunicorn worker with threads that uses no thread for a request until all of it has arrived.
 
-One loop reads all connections and never waits for one: a request that comes slowly, or never ends, costs a file
-descriptor and no more. Headers, bodies, answers and closing each have a deadline.
+One loop reads all connections and never blocks. A slow or endless request costs only a file descriptor. Headers,
+bodies, answers and closing each have a deadline.
 """
 
 from __future__ import annotations
@@ -28,27 +28,29 @@ from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingCo
 from server.web.unreadable import HEAD_SECONDS, answer_to, answer_to_slow_head
 
 LARGE_BODIES = 8
-"""Larger ones than a request may usually be, in memory at once. Only a form with a file that is too large is."""
+"""How many larger bodies may be in memory at once. Only an oversized file in a form needs one."""
 
 ACCEPT_PAUSE_SECONDS = 0.5
-"""After an accept that failed for want of file descriptors or memory: at once it would only fail again."""
+"""After an accept that failed for lack of file descriptors or memory: at once it would fail again."""
 
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _READ_BYTES = 2**16
-_KEPT_BY_SYSTEM = 2**18  # of an answer: then a thread seldom waits for whoever reads it
+_KEPT_BY_SYSTEM = (
+    2**18
+)  # bytes of an answer that the system buffers, so that threads seldom wait for slow readers
 _CLOSE_SECONDS = 2.0
 _LOOK_SECONDS = 0.25
-_CROWDED = 0.8  # of all connections; above it, each ends after its answer, and makes room for another
+_CROWDED = 0.8  # share of all connections; above it, each connection ends after its answer
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What connections may take, in each process.
+    """Limits of connections, in each process.
 
-    waiting, of_address: connections that no thread works for, of all and of one address; 0 for no limit per address
-    open_of_address: all connections of one address, those in a thread too; 0 for no limit per address
-    held: bytes of all requests that aren't whole yet; above it the largest is given up, and a usual one is small
+    waiting, of_address: connections without a thread, of all and of one address; 0 for no limit per address
+    open_of_address: all connections of one address, with those in a thread; 0 for no limit per address
+    held: bytes of all incomplete requests; above it, the largest request is refused
     answer_seconds: for each piece of an answer
     """
 
@@ -63,7 +65,7 @@ class Bounds:
 
 
 class WebWorker(ThreadWorker):
-    """The process that answers. Its bounds may be set until it begins to accept."""
+    """The process that answers requests. Its limits may be set before it accepts connections."""
 
     bounds = Bounds()
     _accept_from = 0.0
@@ -81,10 +83,10 @@ class WebWorker(ThreadWorker):
     # -- in the loop ---------------------------------------------------------------------------------------------------
 
     def accept(self, listener: socket.socket) -> None:
-        """Take one connection: what else waits may be for the processes beside this one."""
+        """Accept one connection: other processes may take the rest."""
         try:
             accepted, client = listener.accept()
-        except OSError as error:  # otherwise nobody is there any more
+        except OSError as error:  # the client has gone
             if error.errno in _EXHAUSTED:
                 self._accept_from = time.monotonic() + ACCEPT_PAUSE_SECONDS
                 self.set_accept_enabled(False)
@@ -102,7 +104,7 @@ class WebWorker(ThreadWorker):
         self._wait(connection, Phase.IDLE, self.bounds.head_seconds)
 
     def set_accept_enabled(self, enabled: bool | None) -> None:
-        """Begin or stop to accept; the loop asks again and again, so a pause ends by itself."""
+        """Start or stop accepting. The loop asks repeatedly, so a pause ends by itself."""
         super().set_accept_enabled(bool(enabled) and time.monotonic() >= self._accept_from)
 
     def finish_request(self, conn: Any, fs: Future[bool]) -> None:
@@ -129,13 +131,13 @@ class WebWorker(ThreadWorker):
                 self._end_late(connection)
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """The process is told to stop: idle connections may send one more request until then."""
+        """After a stop signal, idle connections may send one more request until the deadline."""
         for connection in self._waiting.all():
             if connection.phase is Phase.IDLE:
                 connection.timeout = min(connection.timeout, deadline)
 
     def _has_room(self, connection: Connection) -> bool:
-        """Whether its address may have one more connection; one that waits ends for it."""
+        """Whether the address may open one more connection; one of its waiting connections may end for it."""
         if not 0 < self.bounds.open_of_address < self._open[connection.address]:
             return True
         if surplus := self._waiting.first_to_end(connection.address):
@@ -150,7 +152,7 @@ class WebWorker(ThreadWorker):
 
     def _read(self, connection: Connection, _sock: object) -> None:
         if connection.sock.fileno() < 0:
-            return  # it ended for another, while this was about to be told
+            return  # it ended to make room for another
         try:
             data = connection.sock.recv(_READ_BYTES)
         except BlockingIOError:
@@ -168,7 +170,7 @@ class WebWorker(ThreadWorker):
 
     def _go_on(self, connection: Connection, whole: Any) -> None:
         if connection.sock.fileno() < 0:
-            return  # it was the oldest of too many
+            return  # it ended as the oldest of too many
         try:
             ready = whole()
         except StopIteration:
@@ -202,7 +204,7 @@ class WebWorker(ThreadWorker):
             connection.wait(Phase.HEAD, self.bounds.head_seconds)
 
     def _give_up(self, connection: Connection) -> None:
-        """Let go of what is here of a request, and say so where it is known for which address it was."""
+        """Drop an incomplete request, and answer it if its address is known."""
         if connection.arrival.request is None:
             self._end(connection)
             return
@@ -218,10 +220,8 @@ class WebWorker(ThreadWorker):
         self.enqueue_req(connection)  # type: ignore[arg-type]
 
     def _refuse(self, connection: Connection, error: Exception) -> None:
-        """Say what is wrong with what came; which address it was for is not known."""
-        self.log.warning(
-            "a request that cannot be read, from %s: %s", connection.address, type(error).__name__
-        )
+        """Answer a request that can't be read, whose address is unknown."""
+        self.log.warning("an unreadable request from %s: %s", connection.address, type(error).__name__)
         self._say(connection, answer_to(error if isinstance(error, ParseException) else ParseException()))
         self._leave(connection)
         self._close_soon(connection)
@@ -239,7 +239,7 @@ class WebWorker(ThreadWorker):
                 self._answer(connection)
 
     def _close_soon(self, connection: Connection) -> None:
-        """Close once the other end has read the answer; closing at once would take it away (RFC 9112, 9.6)."""
+        """Close once the client has read the answer; closing at once could destroy it (RFC 9112, 9.6)."""
         try:
             connection.sock.shutdown(socket.SHUT_WR)
         except OSError:
@@ -270,14 +270,14 @@ class WebWorker(ThreadWorker):
     # -- in a thread ---------------------------------------------------------------------------------------------------
 
     def handle(self, conn: Any) -> bool:
-        """Answer the request of a connection; returns whether another may follow."""
+        """Answer a connection's request; returns whether another may follow."""
         connection: Connection = conn
         request = connection.arrival.request
         assert request is not None
         try:
             return bool(self.handle_request(request, conn))
         except (OSError, StopIteration) as error:
-            # whoever asked is gone or reads too slowly, or the answer broke off and that is logged
+            # the client has gone or reads too slowly, or the answer failed and that is logged
             self.log.debug("an answer was not sent: %s", error)
         except Exception as error:  # noqa: BLE001 - gunicorn logs it, and answers
             connection.sock.settimeout(_CLOSE_SECONDS)

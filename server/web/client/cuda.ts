@@ -1,4 +1,4 @@
-// CUDA C++ for the editor: the grammar of C++, and the words that CUDA adds shown as the report's source shows them.
+// CUDA C++ for the editor: the grammar of C++, and CUDA's words in the same colours as in reports.
 
 import { cpp } from "@codemirror/lang-cpp";
 import { HighlightStyle, indentUnit, syntaxHighlighting, syntaxTree } from "@codemirror/language";
@@ -38,7 +38,7 @@ const cudaWords = ViewPlugin.fromClass(
 
     update(update: ViewUpdate): void {
       const tree = syntaxTree(update.state);
-      // What is a comment is known only when the grammar has got there.
+      // The grammar must reach a comment before it is known to be one.
       this.decorations =
         tree === this.tree ? words.updateDeco(update, this.decorations) : words.createDeco(update.view);
       this.tree = tree;

@@ -1,5 +1,5 @@
-// What somebody typed and has not handed in yet, kept in this browser. Storage that is full or switched off loses the
-// draft and nothing else.
+// Drafts: text in the editor that isn't submitted yet, kept in this browser. If storage is full or switched off, only
+// the draft is lost.
 
 const PREFIX = "tilelab-draft:";
 const DAYS = 30;
@@ -10,7 +10,7 @@ export interface Draft {
   readonly at: Date;
 }
 
-/** Blank text is no draft. sent: the form that it is just being sent from; "" where it is not. */
+/** Keep a draft; blank text deletes it. sent: the form that is sending it now; "" for none. */
 export function keepDraft(key: string, text: string, sent = ""): void {
   if (GONE in document.documentElement.dataset) return;
   if (text.trim() === "") {
@@ -20,7 +20,7 @@ export function keepDraft(key: string, text: string, sent = ""): void {
   try {
     localStorage.setItem(PREFIX + key, JSON.stringify({ text, at: Date.now(), sent }));
   } catch {
-    // full, or not allowed here
+    // full, or not allowed
   }
 }
 
@@ -33,7 +33,7 @@ export function draft(key: string): Draft | null {
     if (text.trim() !== "" && Date.now() - at < DAYS * 86_400_000) return { text, at: new Date(at) };
     dropDraft(key);
   } catch {
-    // not what was written here, or no storage
+    // written by another program, or no storage
   }
   return null;
 }
@@ -46,7 +46,7 @@ export function dropDraft(key: string): void {
   }
 }
 
-/** What was sent from that form has arrived; what was typed since then stays. */
+/** Delete the draft that this form sent; text typed later stays. */
 export function dropSent(form: string): void {
   try {
     for (const key of draftKeys()) if (sentFrom(localStorage.getItem(key)) === form) localStorage.removeItem(key);
@@ -55,7 +55,7 @@ export function dropSent(form: string): void {
   }
 }
 
-/** For whoever signs out: the next one at this computer sees nothing. This page, which is on its way out, keeps no more. */
+/** Delete all drafts when a person signs out, and keep no more: the computer may be shared. */
 export function dropAllDrafts(): void {
   document.documentElement.dataset[GONE] = "";
   try {
@@ -73,6 +73,6 @@ function sentFrom(kept: string | null): unknown {
   try {
     return (JSON.parse(kept ?? "null") as { sent?: unknown } | null)?.sent;
   } catch {
-    return undefined; // not what was written here
+    return undefined; // written by another program
   }
 }

@@ -1,17 +1,17 @@
-// An editor in place of a text area, which keeps what is typed in step and is what the form sends:
+// An editor that replaces a text area. The text area follows each change, because the form sends the text area:
 //
 //   <textarea data-editor id="source" name="source"
 //     data-marks='[{"line": 3, "kind": "data_race", "message": "…", "severity": "error"}]'
-//     data-draft-key="PERSON:COURSE/ASSIGNMENT"   what is typed is kept in this browser under this name
-//     data-draft-form="KEY"                       of this form: a draft that was sent from it ends where that is told of
-//     data-draft-instead="the starter"            what the server put there, in the notice that a draft came back
-//     data-draft-offered                          the text was asked for: a draft does not take its place by itself
-//     data-draft-ignored                          the text is newer than any draft: a form that came back with mistakes
+//     data-draft-key="PERSON:COURSE/ASSIGNMENT"   name of the draft in this browser
+//     data-draft-form="KEY"                       name of this form: once it has arrived, its draft is deleted
+//     data-draft-instead="the starter"            what the server put there, for the notice of a restored draft
+//     data-draft-offered                          the reader asked for this text: offer the draft, don't restore it
+//     data-draft-ignored                          this text is newer than any draft: a form with mistakes
 //     data-most-bytes="65536">
 //   <input type="file" data-editor-file="source">  fills the editor; without a script the server reads the file
-//   <a href="#source">                            goes to it, and with data-editor-line="3" to that line
+//   <a href="#source">                            focuses it; data-editor-line="3" goes to that line
 //
-// Everything works without it: then the text area is one.
+// Without scripts, the text area works alone.
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, indentOnInput } from "@codemirror/language";
@@ -40,9 +40,9 @@ class Editor {
   private readonly says = make("p", { className: "notice editor-says", hidden: true });
   private readonly hint: HTMLElement;
   private timer = 0;
-  /** Whether there is something here that is not in the draft yet. */
+  /** Whether the draft lacks a change of the text. */
   private unkept: boolean;
-  /** Why the last file was not taken, until it is clear that the text here is meant instead; "" for nothing. */
+  /** Why the last file was refused, until the reader shows that the text here is meant; "" for none. */
   private refused = "";
 
   constructor(private readonly area: HTMLTextAreaElement) {
@@ -52,7 +52,7 @@ class Editor {
     this.hint.textContent = "Tab indents once you type or click here. To leave the editor, press Esc, then Tab. You can drop a file on it.";
     this.says.setAttribute("role", "status");
     this.view = new EditorView({ state: this.startState() });
-    // The form must not wait for a field that nobody sees.
+    // A hidden required field would block the form.
     area.required = false;
     area.hidden = true;
     area.before(this.hint, this.says, this.view.dom);
@@ -89,7 +89,7 @@ class Editor {
     });
   }
 
-  /** What the text area tells those who do not see it, told of the editor. */
+  /** The text area's labels and hints, for the editor. */
   private attributes(): Record<string, string> {
     const { area } = this;
     const label = area.labels[0];
@@ -98,7 +98,7 @@ class Editor {
     const attributes: Record<string, string> = {
       "aria-describedby": described,
       spellcheck: "false",
-      // It can be reached anyway; said so, programs that look for it see it, too.
+      // It can be focused anyway; this attribute tells programs so.
       tabindex: "0",
     };
     if (label === undefined) attributes["aria-label"] = area.getAttribute("aria-label") ?? "Source";
@@ -128,7 +128,7 @@ class Editor {
     }
   }
 
-  /** Whoever chose a file that was not taken may think that it is what they send. */
+  /** Stop once if a file was refused: its reader may think that the form sends it. */
   private submit(event: SubmitEvent): void {
     if (this.refused === "") {
       this.keep(this.area.dataset["draftForm"] ?? "");
@@ -148,14 +148,14 @@ class Editor {
   private changed(transactions: readonly Transaction[]): void {
     this.area.value = this.text;
     window.clearTimeout(this.timer);
-    // Not what this program put there.
+    // Set by another program.
     if (transactions.every((each) => each.annotation(Transaction.userEvent) === undefined)) return;
     this.unkept = true;
     if (this.refused !== "") this.say("");
     this.timer = window.setTimeout(() => this.keep(), DRAFT_MS);
   }
 
-  /** Bring the draft up to date. sent: the form that it is sent from, where it is. */
+  /** Update the draft. sent: the form that is sending it now. */
   private keep(sent = ""): void {
     window.clearTimeout(this.timer);
     const key = this.area.dataset["draftKey"];
@@ -192,7 +192,7 @@ class Editor {
     }));
   }
 
-  /** For the notice, which it ends. */
+  /** A button in the notice; pressing it also closes the notice. */
   private button(text: string, does: () => void): HTMLElement {
     const made = make("button", { type: "button", className: "button quiet" }, text);
     made.addEventListener("click", () => {
@@ -203,7 +203,7 @@ class Editor {
     return made;
   }
 
-  /** Put another text there; undo brings the old one back. */
+  /** Replace the text; undo restores the old one. */
   private replace(text: string, event?: string): void {
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
@@ -220,7 +220,7 @@ class Editor {
 
   private async choose(chooser: HTMLInputElement): Promise<void> {
     const file = chooser.files?.[0];
-    // Now the text counts; a file that stayed chosen would be sent as well.
+    // The text counts now. A file that stays chosen would be sent too.
     if (file !== undefined) await this.fill(file);
     chooser.value = "";
   }
@@ -244,7 +244,7 @@ class Editor {
     return files;
   }
 
-  /** A browser would leave the page for a file that was dropped beside the editor. */
+  /** Without this, a browser leaves the page for a file dropped next to the editor. */
   private keepPage(): void {
     for (const type of ["dragover", "drop"] as const) {
       window.addEventListener(type, (event) => {
@@ -268,7 +268,7 @@ class Editor {
   }
 }
 
-/** A browser sends a text area's lines with two characters at their ends, a file may have them. */
+/** Browsers end a text area's lines with two characters, and files may too. */
 function lines(text: string): string {
   return text.replace(/\r\n?/g, "\n");
 }

@@ -1,17 +1,17 @@
-// A page that shows what happens while it happens. The server keeps one element up to date:
+// A live part of a page. The server keeps one element up to date:
 //
 //   <div data-live data-now="…" data-state="/submissions/17/state" data-events="/submissions/17/events">…</div>
-//                                            data-every="10000" asks every ten seconds or so, where nobody waits for news
-//                                            data-of="17" names what it tells of, where the page may tell of another later
-//   <span data-live-status></span>           says when nothing has come for a while
+//                                            data-every="10000" asks about every ten seconds, if no one waits for news
+//                                            data-of="17" names its subject, if the page may change to another later
+//   <span data-live-status></span>           says when no news has come for a while
 //   <span data-since="…"></span>             within the element: counts the seconds since then, by the server's clock
-//   <strong data-live-title></strong>        within the element: stands first in the title of the page, too
+//   <strong data-live-title></strong>        within the element: the page's title begins with it too
 //
-// Both addresses give {"html": …, "final": …, "now": …, "digest": …}: the element's new content, whether this was the last
-// change, and the server's time, which is what `data-now` has, too, in seconds since 1970. Where a digest comes along it
-// is sent with the next question, as `seen`, and html is null as long as nothing changed. Events are named `state`; any
-// event at all, `beat` too, shows that the stream lives. Without data-events, or while the stream is away, the state is
-// asked for again and again. A page whose state is final is loaded anew once: then it is as everybody else sees it.
+// Both addresses return {"html": …, "final": …, "now": …, "digest": …}: the element's new content, whether this was the
+// last change, and the server's time in seconds since 1970, as in `data-now`. The next request sends the digest as
+// `seen`, and html is null if nothing changed. Events are named `state`; any event, also `beat`, shows that the stream is
+// alive. Without data-events, or while the stream is down, the page asks for the state repeatedly. A page with a final
+// state reloads once, to show its finished form.
 
 import { all, make } from "./page";
 import { morph } from "./morph";
@@ -29,7 +29,7 @@ const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 15_000;
 const RELOADED_MS = 60_000;
 
-/** What is told to who may see the page no longer. */
+/** Texts for readers who may no longer see the page. */
 const GONE: ReadonlyMap<number, string> = new Map([
   [401, "You are signed out."],
   [403, "You no longer have access."],
@@ -39,7 +39,7 @@ const GONE: ReadonlyMap<number, string> = new Map([
 class Live {
   private stream: EventSource | null = null;
   private heard = Date.now();
-  /** Between two questions, in ms. */
+  /** Milliseconds between two requests. */
   private readonly pace: number;
   private wait: number;
   private timer = 0;
@@ -64,7 +64,7 @@ class Live {
     window.setInterval(() => this.count(), 1_000);
     this.listen();
     if (this.events === undefined) this.later();
-    // A laptop that slept, a page that comes back from the browser's memory, a network that was away.
+    // For a laptop that slept, a page that comes back from the browser's memory, a network that was down.
     document.addEventListener("visibilitychange", () => (document.hidden ? this.doze() : this.wake()));
     window.addEventListener("pageshow", (event) => event.persisted && this.wake());
     window.addEventListener("online", () => this.wake());
@@ -91,7 +91,7 @@ class Live {
       this.take(JSON.parse((event as MessageEvent<string>).data) as State);
     });
     stream.addEventListener("error", () => {
-      // The browser tries again by itself after a lost connection, and never after an answer that was an error.
+      // The browser reconnects by itself after a lost connection, but never after an error answer.
       if (stream.readyState === EventSource.CLOSED) this.hush();
       this.later();
     });
@@ -102,14 +102,14 @@ class Live {
     this.stream = null;
   }
 
-  /** A stream of which nothing has been heard may be dead without knowing. */
+  /** A silent stream may be dead without an error. */
   private watch(): void {
     if (this.over || document.hidden || this.stream === null || Date.now() - this.heard < SILENCE_MS) return;
     this.hush();
     void this.ask();
   }
 
-  /** A page that nobody looks at asks now and then: a browser keeps only a few streams open to one server. */
+  /** A hidden page asks now and then instead: browsers open only a few streams to one server. */
   private doze(): void {
     window.setTimeout(() => {
       if (this.over || !document.hidden) return;
@@ -125,9 +125,9 @@ class Live {
     void this.ask();
   }
 
-  /** Ask after a while, each page after its own: they all wait for the same server. */
+  /** Ask again after a random delay, so that many pages don't ask at the same moment. */
   private later(): void {
-    // A stream that breaks again and again puts nothing off.
+    // A stream that keeps failing must not delay the next request.
     if (this.over || this.timer !== 0) return;
     this.timer = window.setTimeout(() => void this.ask(), this.wait * (0.5 + Math.random()));
   }
@@ -141,7 +141,7 @@ class Live {
     this.timer = 0;
   }
 
-  /** Ask for the state; where that works, try the stream again. */
+  /** Ask for the state; if that works, try the stream again. */
   private async ask(): Promise<void> {
     if (this.over) return;
     this.notLater();
@@ -161,7 +161,7 @@ class Live {
       if (this.events === undefined || document.hidden) this.later();
       else if (this.stream === null) this.listen();
     } catch {
-      if (this.asking !== asking) return; // a later one asks
+      if (this.asking !== asking) return; // a newer request is running
       this.failed("No connection. Updates resume automatically.");
     } finally {
       window.clearTimeout(limit);
@@ -190,7 +190,7 @@ class Live {
     if (state.final) this.finish(`final ${this.place.dataset["of"] ?? ""}`, "Done.");
   }
 
-  /** A tab that nobody looks at says in its title what there is to see. */
+  /** Show the state in the title, for readers who look at another tab. */
   private retitle(): void {
     const title = this.place.querySelector("[data-live-title]")?.textContent ?? "";
     const rest = document.title.indexOf(" · ");
@@ -209,7 +209,7 @@ class Live {
     }
   }
 
-  /** Load the page anew; where that was done for this reason a moment ago, say why it is to be done. */
+  /** Reload the page; if it just reloaded for this reason, show the reason instead. */
   private finish(reason: string, why: string): void {
     this.over = true;
     this.notLater();
@@ -225,7 +225,7 @@ class Live {
   }
 }
 
-/** A page that comes back as it was must not load itself for ever, nor one of which no browser remembers anything. */
+/** Guards against endless reloads, also in a browser that stores nothing. */
 function isFirst(key: string): boolean {
   try {
     if (Date.now() - Number(sessionStorage.getItem(key)) < RELOADED_MS) return false;
@@ -236,7 +236,7 @@ function isFirst(key: string): boolean {
   }
 }
 
-/** What became of a form is told now. Loaded anew by itself, the page must not tell it again beside what came of it. */
+/** Drop the form's notice from the address: the reloaded page must not repeat it next to the result. */
 function forgetNotice(): void {
   const address = new URL(location.href);
   if (!address.searchParams.has("notice")) return;
@@ -244,7 +244,7 @@ function forgetNotice(): void {
   history.replaceState(history.state, "", address);
 }
 
-/** As the server says lengths of time, but of those that go on: what is not over yet is not counted. */
+/** A length of time as the server writes it, but rounded down, because it still grows. */
 function spent(seconds: number): string {
   if (seconds < 120) return `${Math.floor(seconds)} s`;
   if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)} min`;

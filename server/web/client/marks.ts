@@ -1,4 +1,4 @@
-// Errors and findings on their lines: underlined, with a sign beside the line's number and the text as a tooltip. They
+// Errors and findings on their lines: underlined, with a sign next to the line number and the text as a tooltip. They
 // move with their line while the text changes.
 
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
@@ -11,14 +11,14 @@ const SEVERITIES = ["error", "warning", "info"] as const;
 
 export interface Mark {
   readonly line: number;
-  /** Where in the line it begins, from 1; all of the line without it. */
+  /** Column where it begins, from 1; without it, the mark covers the line. */
   readonly column?: number;
   readonly kind: string;
   readonly message: string;
   readonly severity: (typeof SEVERITIES)[number];
 }
 
-/** What a page says in `data-marks`; what is no mark is left out, the page tells all of it in words, too. */
+/** The marks in `data-marks`; invalid ones are skipped, because the page also lists all of them. */
 export function readMarks(json: string | undefined): readonly Mark[] {
   let found: unknown;
   try {
@@ -64,20 +64,20 @@ export function showMarks(view: EditorView, marks: readonly Mark[]): void {
   view.dispatch(setDiagnostics(view.state, shown));
 }
 
-/** The first character that is marked: what belongs after the last one is marked on that. */
+/** Where a mark begins; a mark after the last character covers that character. */
 function beginning(text: string, column: number | undefined): number {
   if (column !== undefined) return Math.max(0, Math.min(column - 1, text.length - 1));
   const indent = text.length - text.trimStart().length;
   return indent < text.length ? indent : 0;
 }
 
-/** A message as the page shows it: what stands between backticks is code. */
+/** A message with code for the parts in backquotes. */
 function withCode(message: string): HTMLElement {
   const parts = message.split(/`([^`]+)`/);
   return make("span", {}, ...parts.map((part, place) => (place % 2 === 1 ? make("code", {}, part) : part)));
 }
 
-/** Put the cursor at the beginning of a line, in the middle of what is seen. */
+/** Move the cursor to a line, and scroll it to the middle of the window. */
 export function goToLine(view: EditorView, number: number): void {
   if (!(number >= 1 && number <= view.state.doc.lines)) return;
   const { from } = view.state.doc.line(number);

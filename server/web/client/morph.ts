@@ -1,5 +1,5 @@
-// Changes an element's content into other content by the smallest steps that are simple: what stays the same stays the
-// same element, with its focus, its selection, whether it is open, and without a jump of the page.
+// Change an element's content in small steps: unchanged elements stay, with their focus, selection and open state, and
+// the page doesn't jump.
 
 export function morph(target: Element, html: string): void {
   const wanted = document.createElement("template");
@@ -28,7 +28,7 @@ function become(present: Node, next: Node): void {
     return;
   }
   for (const name of present.getAttributeNames()) {
-    // whoever opened it wants it open
+    // the reader opened it
     if (!next.hasAttribute(name) && !(name === "open" && present instanceof HTMLDetailsElement)) {
       present.removeAttribute(name);
     }
@@ -37,6 +37,6 @@ function become(present: Node, next: Node): void {
     const value = next.getAttribute(name) ?? "";
     if (present.getAttribute(name) !== value) present.setAttribute(name, value);
   }
-  // somebody may be typing
+  // the reader may be typing
   if (!(present instanceof HTMLTextAreaElement)) children(present, next);
 }

@@ -1,4 +1,4 @@
-// What every script does with a page: find elements, make them, and stand behind a promise that nothing waits for.
+// Shared by all scripts: find elements, create them, and catch errors of promises without a caller.
 
 export function all<E extends HTMLElement>(selector: string, within: ParentNode = document): E[] {
   return [...within.querySelectorAll<E>(selector)];
@@ -14,10 +14,10 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** How this reader writes dates, in the language of the page. */
+/** The reader's English locale, for dates. */
 export const LOCALE = navigator.languages.find((language) => language.startsWith("en") && isKnown(language)) ?? "en-GB";
 
-/** Where a system's own name of a language shines through, such as "en-US@posix", no date can be written with it. */
+/** Whether the locale is valid; some systems name one such as "en-US@posix", which can't format dates. */
 function isKnown(language: string): boolean {
   try {
     return Intl.DateTimeFormat.supportedLocalesOf(language).length > 0;
@@ -26,7 +26,7 @@ function isKnown(language: string): boolean {
   }
 }
 
-/** Hours and minutes of this browser's clock, with the day where it is another one. */
+/** Hours and minutes by this computer's clock, with the day if it isn't today. */
 export function clock(when: Date): string {
   const sameDay = when.toDateString() === new Date().toDateString();
   return when.toLocaleString(LOCALE, {

@@ -1,12 +1,12 @@
-// On every page, and small. An element asks for what it wants with a data attribute:
+// Small behaviours of every page. Elements ask for them with data attributes:
 //
-//   <button hidden data-needs-script …>      shown here only: without a script it could do nothing
+//   <button hidden data-needs-script …>      shown here only, because it needs a script
 //   <button data-copy="#id">, data-copy-text="…"   copies the element's text, or that one
 //   <form data-confirm="Really?">            asks first; also on one button of a form
-//   <form data-once>                         is sent once, however often its button is pressed, which says so meanwhile
-//   <time datetime="…">                      tells the time on this computer's clock as a tooltip, below its title if any
-//   <p data-handed-in="KEY">                 what was sent from the form with this key has been handed in: no draft now
-//   <form data-clear-drafts>                 signing out leaves no draft behind
+//   <form data-once>                         is sent once, however often its button is pressed; the button says so
+//   <time datetime="…">                      has a tooltip with the time by this computer's clock, below its own title
+//   <p data-handed-in="KEY">                 the form with this key was submitted: delete its draft
+//   <form data-clear-drafts>                 deletes all drafts, for signing out
 
 import { dropAllDrafts, dropSent } from "./drafts";
 import { LOCALE, all, make } from "./page";
@@ -14,9 +14,9 @@ import { LOCALE, all, make } from "./page";
 const COPIED_MS = 2500;
 const SENDING_MS = 10_000;
 
-/** Ends of what buttons say for a while. */
+/** Timers of buttons that show another text for a while. */
 const saying = new Map<Element, () => void>();
-/** What is said of a button, for those who do not see it; there from the start, for only changes are told. */
+/** Announces a button's text to screen readers. It exists from the start, because they only announce changes. */
 const told = make("p", { className: "unseen" });
 told.setAttribute("aria-live", "polite");
 document.body.append(told);
@@ -31,7 +31,7 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("submit", (event) => {
-  if (event.defaultPrevented) return; // by what has to say something first
+  if (event.defaultPrevented) return; // another handler asked a question first
   const form = event.target as HTMLFormElement;
   const question = event.submitter?.dataset["confirm"] ?? form.dataset["confirm"];
   if (question !== undefined && !window.confirm(question)) {
@@ -47,7 +47,7 @@ window.addEventListener("pageshow", () => {
   for (const end of [...saying.values()]) end();
 });
 
-/** A form whose answer does not come, since the reader stopped it say, can be sent again after a while. */
+/** A form can be sent again after a while, for example if the reader stopped the first request. */
 function sendOnce(event: SubmitEvent, form: HTMLFormElement): void {
   if (form.dataset["once"] === "sent") {
     event.preventDefault();
@@ -59,7 +59,7 @@ function sendOnce(event: SubmitEvent, form: HTMLFormElement): void {
   });
 }
 
-/** Let a button say something else for a while. */
+/** Show another text on a button for a while. */
 function say(button: Element | null, text: string, ms: number, then?: () => void): void {
   if (button === null) return;
   saying.get(button)?.();
@@ -91,6 +91,6 @@ async function copy(button: HTMLElement): Promise<void> {
     await navigator.clipboard.writeText(text?.trim() ?? "");
     say(button, "Copied", COPIED_MS);
   } catch {
-    say(button, "Not allowed here", COPIED_MS);
+    say(button, "Not allowed by your browser", COPIED_MS);
   }
 }

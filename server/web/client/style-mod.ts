@@ -1,5 +1,5 @@
-// In place of the package of that name, by which the editor brings its styles: that one writes a <style> into the page,
-// which the portal's policy refuses. A sheet made by a script is no inline style.
+// Replaces the package style-mod, which brings the editor's styles. That package adds a <style> element, which the
+// portal's policy refuses. A sheet made by a script isn't an inline style.
 
 import { StyleModule as Original } from "./node_modules/style-mod/src/style-mod.js";
 
@@ -20,7 +20,7 @@ export class StyleModule extends Original {
       root.adoptedStyleSheets = [...root.adoptedStyleSheets, place.sheet];
     }
     if (modules.every((each) => place.modules.includes(each))) return;
-    // what comes later wins, and those that are mounted now have an order among themselves
+    // later sheets win, and the mounted ones keep their order
     place.modules = [...place.modules.filter((each) => !modules.includes(each)), ...modules];
     place.sheet.replaceSync(place.modules.map((each) => each.getRules()).join("\n"));
   }

@@ -1,4 +1,4 @@
-// Tab indents for whoever is at work in the editor, and leaves it for whoever only came by with the keyboard.
+// Tab indents while the reader edits, and moves on for readers who pass through with the keyboard.
 
 import { indentLess, indentMore } from "@codemirror/commands";
 import type { Extension } from "@codemirror/state";
@@ -20,7 +20,7 @@ export function tabKey(): Extension {
       pointerdown: begin,
       keydown: (event) => !PASSING.has(event.key) && begin(),
       blur: (_event, view) => {
-        // Another window may have the focus: then this is still the place to come back to.
+        // Another window may have the focus; the reader comes back to the editor.
         if (document.activeElement !== view.contentDOM) working = false;
       },
     }),

@@ -1,4 +1,4 @@
-// The editor in the page's own colours: its stylesheet has them in pairs, so light and dark need nothing here.
+// The editor in the page's colours: the stylesheet has them in pairs, so light and dark mode need nothing here.
 
 import { EditorView } from "@codemirror/view";
 
@@ -14,7 +14,7 @@ export const theme = EditorView.theme({
   },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "2px" },
   "&.cm-over": { outline: "2px dashed var(--accent)", outlineOffset: "2px" },
-  // As high as the text, between a handful of lines and most of the window.
+  // As high as the text, from a few lines to most of the window.
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", minHeight: "14rem", maxHeight: "min(70vh, 60rem)" },
   ".cm-content": { caretColor: "var(--ink)", paddingBlock: "0.5rem" },
   ".cm-cursor, .cm-dropCursor": { borderLeftColor: "var(--ink)", borderLeftWidth: "2px" },
@@ -31,7 +31,7 @@ export const theme = EditorView.theme({
   ".cm-mark-error": { textDecorationColor: "var(--poor)" },
   ".cm-mark-warning": { textDecorationColor: "var(--fair)" },
   ".cm-mark-info": { textDecorationColor: "var(--accent)" },
-  // As wide as a sign with its margins, whatever the gutter's own elements would add.
+  // As wide as a sign with its margins, regardless of the gutter's own elements.
   ".cm-gutter-lint": { width: "1.4em" },
   ".cm-gutter-lint .cm-gutterElement": { padding: "0" },
   ".cm-lint-marker": { content: "none", width: "0.9em", height: "0.9em", margin: "0.33em 0.25em", borderRadius: "50%" },

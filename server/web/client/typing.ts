@@ -1,4 +1,4 @@
-// Typing over a selection. Left to itself, Chromium keeps the look of what it replaces as an inline style, which the
+// Typing over a selection. By default, Chromium keeps the style of the replaced text as an inline style, which the
 // portal's policy refuses.
 
 import { EditorView } from "@codemirror/view";

@@ -263,7 +263,7 @@ class TestSessions:
         page = client.page("/account/sessions")
         assert "Firefox on Windows" in page
         assert "Safari on iPhone" in page
-        assert "A browser that does not say which" in page
+        assert "Unknown browser" in page
         assert "<script>alert" not in page
 
 

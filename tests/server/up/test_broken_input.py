@@ -65,7 +65,7 @@ def test_a_port_that_is_in_use(tmp_path: Path):
 
 @_LONG
 def test_an_address_that_is_not_this_machines(tmp_path: Path):
-    assert "--host takes another" in refused("--data", str(tmp_path), "--host", "192.0.2.1")
+    assert "Choose another with --host" in refused("--data", str(tmp_path), "--host", "192.0.2.1")
 
 
 def test_a_data_folder_that_cannot_be_written(tmp_path: Path):
