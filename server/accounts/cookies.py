@@ -61,8 +61,7 @@ def csrf_field() -> Markup:
 def csrf_token(token: str) -> str:
     """The CSRF token of this session, computed from the cookie, which other sites can't read.
 
-    A random mask changes its text each time. Pages are compressed, so a fixed text could be guessed from
-    their size.
+    A random mask changes its text each time. Pages are compressed, so a fixed text could be guessed from their size.
     """
     mask = secrets.token_bytes(_MASK_BYTES)
     return (mask + _masked(_of_session(token), mask)).hex()
@@ -123,9 +122,7 @@ def encrypted() -> bool:
 
 
 def _name() -> str:
-    """The cookie's name. Browsers accept the prefix `__Host-` only over an encrypted connection from this
-    host.
-    """
+    """The cookie's name. Browsers accept the prefix `__Host-` only over encryption and from this host."""
     return "__Host-tilelab" if encrypted() else "tilelab"
 
 

@@ -57,8 +57,7 @@ def count(sessions: Sessions, limit: Limit, subject: str, now: datetime | None =
 def count_all(sessions: Sessions, asked: Sequence[tuple[Limit, str]], now: datetime | None = None) -> None:
     """Count one use of each limit in order; raises TooOften at the first exceeded one and counts no further.
 
-    Put the narrowest limit first: then a refused request uses up nothing that others share. Use the same
-        order
+    Put the narrowest limit first, so that a refused request uses up nothing that others share. Use the same order
     everywhere, so that no two transactions wait for each other.
     """
     moment = now or datetime.now(UTC)

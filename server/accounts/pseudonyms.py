@@ -38,9 +38,7 @@ BOARD_NAME: ColumnElement[str] = case(
 
 
 def free_pseudonym(session: Session, person: Person, text: str) -> str:
-    """The pseudonym in its stored form; raises PseudonymError if it is invalid or too similar to a taken
-    name.
-    """
+    """The pseudonym in its stored form; raises PseudonymError if it is invalid or resembles a taken name."""
     pseudonym = composed(" ".join(text.split()), LONGEST, "NFKC")
     if not SHORTEST <= len(pseudonym) <= LONGEST:
         raise PseudonymError(f"A pseudonym has {SHORTEST} to {LONGEST} characters.")

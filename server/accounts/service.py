@@ -172,8 +172,7 @@ def keep_password(session: Session, person: Person, kept: str, now: datetime | N
 def sign_in(sessions: Sessions, email: str, password: str) -> Person | None:
     """The person with this email and password; None if they don't match or the person is disabled.
 
-    Takes equally long either way, so that timing reveals no emails. Call it outside any transaction: hashing
-    is slow.
+    Takes equally long either way, so that timing reveals no emails. Call it outside any transaction: hashing is slow.
     """
     with sessions.begin() as session:
         person = find_person(session, email)

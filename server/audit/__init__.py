@@ -1,1 +1,1 @@
-"""Who did what, for those who must know later."""
+"""The audit log."""

@@ -1,4 +1,4 @@
-"""What was done by whom."""
+"""The audit log's table."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ AREAS = (
     "access", "admin", "assignment", "course", "extension", "grades", "invitation", "job", "member", "password",
     "person", "regrade", "reset", "roster", "submission", "token", "worker",
 )  # fmt: skip
-"""What deeds are about: the first words of their actions."""
+"""Areas of the audit log: the first words of actions."""
 
 
 class AuditEvent(Base):
-    """One deed.
+    """An entry of the audit log.
 
-    actor_id: who did it; None for the system, or someone at the command line
-    action: such as "job.retried"; subject: on what, such as "job 17"
-    course_id: in which course; None for what concerns no single one
+    actor_id: the person; None for the system or the command line
+    action: such as "job.retried"
+    subject: for example "job 17"
+    course_id: the course; None for an action outside courses
     """
 
     __tablename__ = "audit_events"

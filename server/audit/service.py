@@ -1,4 +1,4 @@
-"""Write down who did what."""
+"""Write entries of the audit log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.audit.models import AREAS, AuditEvent
 
 
 class Actor(Protocol):
-    """A person, by number."""
+    """A person, by ID."""
 
     @property
     def id(self) -> int: ...
@@ -27,16 +27,16 @@ def note(
     course_id: int | None = None,
     **detail: Any,
 ) -> AuditEvent:
-    """Write down a deed, in the transaction that does it.
+    """Write an entry, in the transaction of the action itself.
 
-    A person is named by number ("person 17"), never by name or email: the record outlives what people may have erased.
-    action: one of AREAS, a dot, and what was done, so that a reader who asks for an area finds it
-    actor: None for the system, or someone at the command line
-    course_id: in which course, whose staff can read of it then
-    detail: values that JSON has
+    Name people by ID ("person 17"), never by name or email: the entry outlives an erased person.
+    action: one of AREAS, a dot, and what was done; readers filter by area
+    actor: None for the system or the command line
+    course_id: the course whose staff may read the entry
+    detail: values that JSON can hold
     """
     if action.partition(".")[0] not in AREAS:
-        raise ValueError(f"{action} is of no area that readers of the audit know")
+        raise ValueError(f"{action} is in no area of the audit")
     event = AuditEvent(
         at=now or datetime.now(UTC),
         actor_id=None if actor is None else actor.id,

@@ -1,1 +1,1 @@
-"""The database: what all tables share, connections, and the version of the schema."""
+"""The database: base classes of tables, connections, and the schema's version."""

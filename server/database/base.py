@@ -1,4 +1,4 @@
-"""What all tables share: names of constraints, and the types of columns."""
+"""What all tables share: names of constraints, and column types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Enum, Integer, MetaD
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase
 
-# Every constraint has a name of its own, so that a migration can change it on either database.
+# Every constraint has a name, so that migrations can change it in both databases.
 _NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -21,17 +21,17 @@ _NAMES = {
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A moment. SQLite keeps no time zone: there it is kept in UTC, and read back with it."""
+    """A time. SQLite stores no time zone, so it stores UTC."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Refuse a time without a zone: nobody knows which moment it is."""
+        """Refuse a time without a zone, because it is ambiguous."""
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError("a time without a time zone is no moment")
+            raise ValueError("a time needs a time zone")
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
@@ -40,17 +40,17 @@ class UtcTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-# SQLite counts rows up by itself only in a column of its plain INTEGER, which there has 64 bits anyway.
+# SQLite numbers rows by itself only in a column of its type INTEGER, which has 64 bits there.
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
 Document = JSON().with_variant(JSONB, "postgresql")
-"""What is read as a whole and never searched."""
+"""A JSON value that is read as a whole and never searched."""
 
 
 def choice(values: type[PythonEnum], *, constrained: bool = True) -> Enum:
-    """A column that holds one of these values, as text that a person can read.
+    """A column for one of these values, stored as readable text.
 
-    constrained: whether the database keeps the list as well, so that a new value takes a migration
+    constrained: whether the database checks the value too, so that a new value needs a migration
     """
     return Enum(
         values,
@@ -64,7 +64,7 @@ def choice(values: type[PythonEnum], *, constrained: bool = True) -> Enum:
 
 
 class Base(DeclarativeBase):
-    """The class of all tables."""
+    """The base class of all tables."""
 
     metadata = MetaData(naming_convention=_NAMES)
     type_annotation_map: dict[Any, Any] = {datetime: UtcTime(), dict[str, Any]: Document, list[str]: Document}  # noqa: RUF012 - SQLAlchemy's own name for it

@@ -1,10 +1,10 @@
 """Connections to the database, PostgreSQL or SQLite.
 
-Everywhere a transaction is one `with made.begin() as session:`, short, with nothing slow inside. One that only reads
-may use `readers`: on SQLite it then waits for no writer, and no writer for it.
+Each transaction is one `with made.begin() as session:`, short, with nothing slow inside. A read-only one may use
+`readers`: on SQLite it then neither waits for a writer nor delays one.
 
-A commit is on the disk when it returns, unless the transaction says that it need not be. A connection that can't write
-or read any more leaves the pool, and so do all opened before it: the next transaction opens a new one.
+A commit is on disk when it returns, unless the transaction allows otherwise. A connection that can't read or write
+any more leaves the pool with all older ones. The next transaction opens a new one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from sqlalchemy.orm import Session, sessionmaker
 
 from server.database.sqlite import CONNECT, READS_ONLY, UNSYNCED, WAIT_SECONDS, attach_sqlite
 
-# For each process. A thread of the portal has one session at a time, and a process has few threads.
+# Per process. A thread of the portal has one session at a time, and a process has few threads.
 _POOL = {"pool_size": 8, "max_overflow": 8, "pool_timeout": 10, "pool_recycle": 1800}
 
-# What a hung server or a forgotten transaction may cost: nothing here takes nearly as long.
+# Limits for a hung server or a forgotten transaction: nothing here takes nearly as long.
 _POSTGRESQL_OPTIONS = {
     "statement_timeout": "30s",
     "lock_timeout": "10s",
@@ -39,20 +39,20 @@ _POSTGRESQL_CONNECTION: dict[str, Any] = {
     "application_name": "tilelab",
 }
 
-_STANDBY = "25006"  # PostgreSQL only reads: the server became a standby after the connection was made
+_STANDBY = "25006"  # PostgreSQL is read-only: the server became a standby after the connection was opened
 
 Sessions = sessionmaker[Session]
 
 
 class DatabaseUnavailable(RuntimeError):
-    """The database cannot be used; the text says why and what to do, without its password."""
+    """The database can't be used; the text says why and what to do, without the password."""
 
 
 def connect(url: str) -> Engine:
-    """An engine for the address; nothing is opened yet. Raises DatabaseUnavailable for an address that is none."""
+    """Create an engine; opens no connection. Raises DatabaseUnavailable for an invalid address."""
     address = _address(url)
-    # JSON has no NaN; without this SQLite would keep what PostgreSQL refuses.
-    # What a statement was given is somebody's: sources, emails, digests of tokens. No error tells it, and so no log.
+    # JSON has no NaN; without this, SQLite would store what PostgreSQL refuses.
+    # Parameters are private: sources, emails, digests of tokens. Errors, and thus logs, never show them.
     options: dict[str, Any] = {
         "json_serializer": partial(json.dumps, allow_nan=False),
         "hide_parameters": True,
@@ -80,15 +80,15 @@ def sessions(engine: Engine) -> Sessions:
 
 
 def readers(engine: Engine) -> Sessions:
-    """A factory of sessions that see the database as it was when they began to read, and cannot write."""
+    """A factory of read-only sessions, each of which sees the database at the moment of its first read."""
     _know_all_tables()
     return sessionmaker(snapshots(engine), expire_on_commit=False, autoflush=False)
 
 
 def hasty(engine: Engine, seconds: float, *, synced: bool = True) -> Sessions:
-    """A factory of sessions that write, and wait for nobody else's lock for longer than this.
+    """A factory of writing sessions that wait no longer than this for another transaction's lock.
 
-    synced: False where a loss of power may take back what they write
+    synced: False if a power failure may lose their writes
     """
     _know_all_tables()
     options = {WAIT_SECONDS: seconds, UNSYNCED: not synced}
@@ -96,17 +96,17 @@ def hasty(engine: Engine, seconds: float, *, synced: bool = True) -> Sessions:
 
 
 def leave_unsynced(session: Session) -> None:
-    """Let a loss of power take back what this transaction writes; call it first. On PostgreSQL nothing changes."""
+    """Allow a power failure to lose this transaction's writes; call it first. No effect on PostgreSQL."""
     session.connection(execution_options={UNSYNCED: True})
 
 
 def _know_all_tables() -> None:
-    """A class of one table refers to others by name: a session can use none before all of them are loaded."""
+    """Load all tables, because classes refer to each other by name."""
     importlib.import_module("server.models")
 
 
 def snapshots(engine: Engine) -> Engine:
-    """The same engine, for transactions that only read and see one state of the database from begin to end."""
+    """The same engine for read-only transactions that see one state of the database from begin to end."""
     if engine.dialect.name == "sqlite":
         return engine.execution_options(**{READS_ONLY: True})
     return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -117,7 +117,7 @@ def _address(url: str) -> URL:
         address = make_url(url.strip())
     except (ArgumentError, ValueError) as error:
         raise DatabaseUnavailable(
-            "DATABASE_URL is no address of a database. Such are sqlite:////folder/tilelab.db and "
+            "DATABASE_URL is not a database address. Use sqlite:////folder/tilelab.db or "
             "postgresql://user:password@host/database."
         ) from error
     if address.drivername in {"postgres", "postgresql", "postgresql+psycopg"}:
@@ -125,12 +125,12 @@ def _address(url: str) -> URL:
     if address.drivername in {"sqlite", "sqlite+pysqlite"}:
         return address
     raise DatabaseUnavailable(
-        f"DATABASE_URL begins with {address.drivername}://; Tilelab knows postgresql:// and sqlite://."
+        f"DATABASE_URL begins with {address.drivername}://. Use postgresql:// or sqlite://."
     )
 
 
 def _leave_rows_out(context: ExceptionContext) -> None:
-    """PostgreSQL shows in the detail of an error the row that it refuses; keep what it says first."""
+    """Keep only the first line of a PostgreSQL error: its detail quotes the refused row."""
     said, told = context.original_exception, context.sqlalchemy_exception
     first = getattr(getattr(said, "diag", None), "message_primary", None)
     if first and told is not None:
@@ -139,7 +139,7 @@ def _leave_rows_out(context: ExceptionContext) -> None:
 
 
 def _discard_standby(context: ExceptionContext) -> None:
-    """Let the pool drop a connection to a server that only reads by now, and those that were made before it."""
+    """Let the pool drop a connection to a read-only server, and all older connections."""
     if getattr(context.original_exception, "sqlstate", None) == _STANDBY:
         context.is_disconnect = True
 

@@ -1,4 +1,4 @@
-"""Why a database cannot be used, in one line that names it and tells no password."""
+"""Explain in one line why a database can't be used, without its password."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ from server.database.engine import DatabaseUnavailable
 
 _LONGEST_REASON = 200
 
-# What PostgreSQL and its library say, in part, and what can be done about it.
+# Parts of the messages of PostgreSQL and its library, with a cause and a remedy.
 _CAUSES = (
     ("password authentication failed", "it refuses the password", "Check the user and password in DATABASE_URL"),
-    ("role", "it knows no such user", "Check the user in DATABASE_URL"),
-    ("no password supplied", "it wants a password", "Put one into DATABASE_URL, or into the file of DATABASE_URL_FILE"),
-    ("no pg_hba.conf entry", "it lets nobody in from this machine", "Let this machine in, in its pg_hba.conf"),
-    ("connection refused", "nothing listens there", "Start it, or correct DATABASE_URL"),
-    ("no such file or directory", "nothing listens there", "Start it, or correct DATABASE_URL"),
+    ("role", "it has no such user", "Check the user in DATABASE_URL"),
+    ("no password supplied", "it needs a password", "Put one into DATABASE_URL, or into the file of DATABASE_URL_FILE"),
+    ("no pg_hba.conf entry", "it refuses connections from this machine", "Allow this machine in its pg_hba.conf"),
+    ("connection refused", "no server answers there", "Start it, or correct DATABASE_URL"),
+    ("no such file or directory", "no server answers there", "Start it, or correct DATABASE_URL"),
     ("resolve host", "no machine has that name", "Correct DATABASE_URL"),
     ("translate host name", "no machine has that name", "Correct DATABASE_URL"),
-    ("timeout expired", "it does not answer", "See whether it runs and can be reached from here"),
-    ("connection timeout", "it does not answer", "See whether it runs and can be reached from here"),
+    ("timeout expired", "it does not answer", "Check that it runs and that this machine can reach it"),
+    ("connection timeout", "it does not answer", "Check that it runs and that this machine can reach it"),
     ("starting up", "it is starting", "Try again in a moment"),
     ("shutting down", "it is stopping", "Start it again"),
-    ("too many clients", "it has no connection left", "Raise max_connections there, or start fewer processes here"),
+    ("too many clients", "it has no free connection", "Raise its max_connections, or start fewer processes here"),
 )  # fmt: skip
 
 
-# Beginnings of PostgreSQL's codes for what passes, or what an operator ends: connections, resources, intervention,
-# system errors, rolled back for another's sake, reads only (a standby), a lock that did not come, a wrong password.
+# Prefixes of PostgreSQL's codes for problems that pass or that an operator ends. They are connections, resources,
+# intervention and system errors, rollbacks for another transaction, read-only (a standby), and a missed lock. An
+# incorrect password is among them.
 _PASSES = ("08", "53", "57P", "58", "40", "25006", "25P03", "55P03", "28", "3D")
-_TOO_MUCH = "54"  # more than PostgreSQL can ever take: a row, a statement, a nesting
+_TOO_MUCH = "54"  # beyond PostgreSQL's limits: too large a row, statement or nesting
 
-# A row that another transaction made or took away in the meantime: unique values, and what others refer to.
+# Another transaction added or removed a row meanwhile: unique values and references.
 _TAKEN = frozenset({"23505", "23503"})
 _SQLITE_TAKEN = frozenset({
     sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY,
@@ -54,21 +55,21 @@ _SQLITE_PASSES = frozenset({
 
 
 class Outlook(StrEnum):
-    """Whether what failed in the database is worth another try."""
+    """Whether another try may succeed."""
 
-    PASSES = "passes"  # it is away or busy: however long that lasts
-    LASTS = "lasts"  # the same fails in the same way each time
-    UNKNOWN = "unknown"  # a few tries tell
+    PASSES = "passes"  # the database is down or busy, for however long
+    LASTS = "lasts"  # each try fails in the same way
+    UNKNOWN = "unknown"  # a few tries show it
 
 
 @contextmanager
 def explained(engine: Engine) -> Iterator[None]:
-    """Turn what a driver raises where the database cannot be used into DatabaseUnavailable."""
+    """Turn a driver's errors about an unusable database into DatabaseUnavailable."""
     try:
         yield
     except PoolTimeout as error:
         raise DatabaseUnavailable(
-            f"{_named(engine.url)}: every connection of this process is in use."
+            f"{_named(engine.url)}: all connections of this process are in use."
         ) from error
     except DBAPIError as error:
         if not _about_the_database(error):
@@ -77,7 +78,7 @@ def explained(engine: Engine) -> Iterator[None]:
 
 
 def outlook(error: DBAPIError) -> Outlook:
-    """What another try would bring."""
+    """Whether another try after this error may succeed."""
     primary = getattr(error.orig, "sqlite_errorcode", None)
     if primary is not None:
         if primary & 0xFF in _SQLITE_PASSES:
@@ -88,40 +89,40 @@ def outlook(error: DBAPIError) -> Outlook:
         if code.startswith(_TOO_MUCH):
             return Outlook.LASTS
     elif isinstance(error, OperationalError):
-        return Outlook.PASSES  # a connection that broke or never was has no code
+        return Outlook.PASSES  # a broken or refused connection has no code
     if error.connection_invalidated:
         return Outlook.PASSES
     return Outlook.UNKNOWN if isinstance(error, (OperationalError, InterfaceError)) else Outlook.LASTS
 
 
 def somebody_was_first(error: IntegrityError) -> bool:
-    """Whether what was looked at before is so no longer: the same done after another look may well succeed."""
+    """Whether another transaction wrote first, so that trying again may succeed."""
     code = getattr(error.orig, "sqlite_errorcode", None)
     return code in _SQLITE_TAKEN if code is not None else getattr(error.orig, "sqlstate", None) in _TAKEN
 
 
 def check_file(url: URL) -> None:
-    """Raise DatabaseUnavailable where SQLite could not make or write its file; also for the files beside it."""
+    """Raise DatabaseUnavailable if SQLite can't create or write its file or the files next to it."""
     if url.database in {None, "", ":memory:"}:
         return
     file = Path(str(url.database)).absolute()
     if not file.parent.is_dir():
         raise DatabaseUnavailable(
-            f"There is no folder {file.parent} for the database. Make it, or correct DATABASE_URL."
+            f"The database's folder {file.parent} does not exist. Create it, or correct DATABASE_URL."
         )
     if file.is_dir():
-        raise DatabaseUnavailable(f"The database {file} is a folder. DATABASE_URL has to name a file.")
+        raise DatabaseUnavailable(f"The database {file} is a folder. Set DATABASE_URL to a file.")
     if not os.access(file.parent, os.W_OK | os.X_OK):
         raise DatabaseUnavailable(
-            f"The database cannot be written: the folder {file.parent} is not writable for this user."
+            f"The database can't be written: this user can't write to the folder {file.parent}."
         )
     if file.exists() and not os.access(file, os.R_OK | os.W_OK):
-        raise DatabaseUnavailable(f"The database {file} is not readable and writable for this user.")
+        raise DatabaseUnavailable(f"This user can't read and write the database {file}.")
 
 
 def _about_the_database(error: DBAPIError) -> bool:
     if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
-        return False  # a statement that is wrong, which SQLite's driver calls an operational error too
+        return False  # SQLite's driver also calls an invalid statement an operational error
     return (
         isinstance(error, OperationalError)
         or error.connection_invalidated
@@ -134,10 +135,10 @@ def _reason(url: URL, text: str) -> str:
     found = text.casefold()
     if url.get_backend_name() == "sqlite":
         if "not a database" in found:
-            return f"{named}: the file is no SQLite database. Correct DATABASE_URL, or restore a backup."
+            return f"{named}: the file is not an SQLite database. Correct DATABASE_URL, or restore a backup."
         return f"{named}: {_bounded(text, url)}."
     if "does not exist" in found and f'database "{url.database}"'.casefold() in found:
-        return f"{named}: there is none of that name. Create it (createdb {url.database}), or correct DATABASE_URL."
+        return f"{named}: it does not exist. Create it (createdb {url.database}), or correct DATABASE_URL."
     for words, cause, remedy in _CAUSES:
         if words in found:
             return f"{named}: {cause}. {remedy}."
@@ -154,7 +155,7 @@ def _named(url: URL) -> str:
 
 
 def _bounded(text: str, url: URL) -> str:
-    """The driver's own words in one line, without the password should they hold it."""
+    """The driver's message in one line, with the password removed."""
     line = " ".join(text.split()).rstrip(".")
     if url.password:
         line = line.replace(str(url.password), "***")

@@ -1,4 +1,4 @@
-"""The version of the tables: bring it up to this code's, or say in one line why the database cannot be used."""
+"""The schema's version: migrate the tables, or say in one line why the database can't be used."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from server.database.faults import check_file, explained
 
 FOLDER = Path(__file__).resolve().parents[2] / "migrations"
 
-# Any number that nothing else in the same PostgreSQL database locks.
+# Any number that no other program locks in the same PostgreSQL database.
 _LOCK = 0x74696C65
 _WAIT_FOR_ANOTHER = "120s"
-# A migration that cannot have a table at once gives up: while it waits, all who want that table wait behind it.
+# A migration that can't lock a table at once gives up, because its waiting would block all others.
 _WAIT_FOR_A_TABLE = "5s"
 _LONGEST_STATEMENT = "10min"
 
 
 class NoSchema(DatabaseUnavailable):
-    """The database holds no tables yet."""
+    """The database has no tables yet."""
 
 
 class SchemaTooOld(DatabaseUnavailable):
-    """The tables are those of an older Tilelab."""
+    """The tables belong to an older Tilelab."""
 
 
 class SchemaTooNew(DatabaseUnavailable):
-    """The tables are those of a newer Tilelab, or of another branch of it."""
+    """The tables belong to a newer Tilelab, or to another branch."""
 
 
 def upgrade(engine: Engine) -> bool:
-    """Bring the tables to this code's version, all or nothing; whether there was anything to do.
+    """Migrate the tables to this code's version, completely or not at all; returns whether they changed.
 
-    Any number of processes may call it at once: one does it, the others wait for it. Raises DatabaseUnavailable.
+    Safe to call in several processes at once: one migrates, the others wait. Raises DatabaseUnavailable.
     """
     if engine.dialect.name == "sqlite":
         _make_private(engine)
@@ -61,7 +61,7 @@ def upgrade(engine: Engine) -> bool:
 
 
 def check(engine: Engine) -> None:
-    """Raise DatabaseUnavailable, or one of the kinds of it above, unless the database is ready for this code."""
+    """Raise DatabaseUnavailable or a subclass above, unless the database is ready for this code."""
     if engine.dialect.name == "sqlite":
         check_file(engine.url)
         if engine.url.database and not Path(engine.url.database).exists():
@@ -74,7 +74,7 @@ def check(engine: Engine) -> None:
     if present is None:
         raise NoSchema(_NO_SCHEMA)
     raise SchemaTooOld(
-        "The database is of an older Tilelab. Stop the server, then run: tilelab admin migrate"
+        "The database belongs to an older Tilelab. Stop the server, then run: tilelab admin migrate"
     )
 
 
@@ -87,7 +87,7 @@ def newest() -> str:
 
 
 def compared_as(dialect: str) -> dict[str, Any]:
-    """How Alembic is to treat tables: also compare defaults, and rebuild a table where SQLite cannot alter it."""
+    """Alembic's options: compare defaults too, and rebuild a table if SQLite can't alter it."""
     return {
         "compare_server_default": True,
         "compare_type": True,
@@ -95,7 +95,7 @@ def compared_as(dialect: str) -> dict[str, Any]:
     }
 
 
-_NO_SCHEMA = "The database has no tables yet. Make them with: tilelab admin migrate"
+_NO_SCHEMA = "The database has no tables yet. Create them with: tilelab admin migrate"
 
 
 def _config() -> Config:
@@ -114,29 +114,29 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _refuse_foreign(connection: Connection, present: str | None) -> None:
-    """What this code must not touch: tables of a newer Tilelab, or of something else."""
+    """Refuse tables that belong to a newer Tilelab or to another program."""
     known = {script.revision for script in _script().walk_revisions()}
     if present is not None and present not in known:
         raise SchemaTooNew(
-            f"The database is of a newer Tilelab than this code (version {present} is not known here). "
+            f"The database belongs to a newer Tilelab: this code doesn't know version {present}. "
             "Update the code on this machine."
         )
     if present is None and (
         strange := set(inspect(connection).get_table_names()) & set(Base.metadata.tables)
     ):
         raise DatabaseUnavailable(
-            f"The database holds a table {min(strange)} that no migration made. Give Tilelab a database of its own."
+            f"The database has a table {min(strange)} that isn't Tilelab's. Use a separate database for Tilelab."
         )
 
 
 @contextmanager
 def _alone(engine: Engine) -> Iterator[Connection]:
-    """A transaction that no other process is in at the same time, with what it takes to change tables."""
+    """A transaction that excludes all other migrations, with settings for changing tables."""
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection, _rebuilding(connection), connection.begin():
             yield connection
             if connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
-                raise RuntimeError("a migration left a row that points nowhere")
+                raise RuntimeError("a migration left a reference to a missing row")
         return
     with engine.begin() as connection:
         connection.execute(text(f"SET LOCAL lock_timeout = '{_WAIT_FOR_ANOTHER}'"))
@@ -149,14 +149,14 @@ def _alone(engine: Engine) -> Iterator[Connection]:
             if getattr(error.orig, "sqlstate", None) != "55P03":
                 raise
             raise DatabaseUnavailable(
-                "The tables are in use, so they could not be changed, and nothing was. "
+                "The tables are in use, so nothing was changed. "
                 "Stop the server, then run: tilelab admin migrate"
             ) from error
 
 
 @contextmanager
 def _rebuilding(connection: Connection) -> Iterator[None]:
-    """SQLite changes a table by making it anew; what refers to it must bear that until the end."""
+    """Turn off foreign keys: SQLite changes a table by rebuilding it."""
     driver = connection.connection.driver_connection
     assert driver is not None
     driver.execute("PRAGMA foreign_keys=OFF")
@@ -167,7 +167,7 @@ def _rebuilding(connection: Connection) -> Iterator[None]:
 
 
 def _make_private(engine: Engine) -> None:
-    """A new file is for its owner alone: it holds what people handed in. The files beside it take after it."""
+    """Make a new file readable by its owner only: it holds people's work. Files next to it get the same rights."""
     check_file(engine.url)
     if engine.url.database and engine.url.database != ":memory:":
         os.close(os.open(engine.url.database, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))

@@ -1,8 +1,9 @@
-"""Connections to an SQLite file: readers beside a writer, commits that are on the disk, and no stale connections.
+"""Connections to an SQLite file: parallel readers, durable commits, and no stale connections.
 
-Where a file can't be written, SQLite opens it read-only and says so only at the first write. All connections of a
-process share their view of the files beside the database, so one that was opened read-only first makes every later one
-read-only, for as long as any is open. Hence one connection is kept open, and it is always one that can write.
+If a file isn't writable, SQLite silently opens it read-only and fails at the first write. A process's connections
+share
+state: while one read-only connection is open, all later ones are read-only too. Therefore one writable connection
+always stays open.
 """
 
 from __future__ import annotations
@@ -24,16 +25,15 @@ from sqlalchemy.pool import ConnectionPoolEntry
 READS_ONLY = "tilelab_reads_only"
 WAIT_SECONDS = "tilelab_wait_seconds"
 UNSYNCED = "tilelab_unsynced"
-"""Options of a transaction: that it only reads, how long it waits for the writer's place if not as usual, and that a
-loss of power may take it back."""
+"""Options of a transaction: read-only, seconds to wait for the write lock, whether a power failure may lose it."""
 
-# A writer waits for its turn; longer than any of the server's transactions takes on a slow machine.
+# How long a writer waits; longer than the server's transactions take on a slow machine.
 _WAIT_SECONDS = 60
 CONNECT = {"timeout": _WAIT_SECONDS}
 
 _READ_ONLY, _LEVEL = "tilelab_read_only", "tilelab_synchronous"
 
-# What SQLite says when the file behind a connection isn't what it was when it was opened.
+# SQLite's errors if the file behind a connection was replaced or changed.
 _STALE = frozenset({
     sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
@@ -41,7 +41,7 @@ _STALE = frozenset({
 
 
 def attach_sqlite(engine: Engine) -> None:
-    """Let the engine's connections and transactions be as this module says."""
+    """Set up the engine's connections and transactions."""
     kept = _Kept()
     event.listen(engine, "connect", kept.set_up)
     event.listen(engine, "checkout", _replace_read_only)
@@ -51,7 +51,7 @@ def attach_sqlite(engine: Engine) -> None:
 
 
 class _Kept:
-    """The connection that is kept open, to the file that is there now."""
+    """The writable connection that stays open, to the current file."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -59,7 +59,7 @@ class _Kept:
         self._file: tuple[int, int] | None = None
 
     def set_up(self, connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
-        """For each new connection; raises sqlite3.OperationalError where it would make all others read-only."""
+        """Runs for each new connection; raises sqlite3.OperationalError if it would make all others read-only."""
         assert isinstance(connection, sqlite3.Connection)
         connection.isolation_level = None
         file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
@@ -67,7 +67,7 @@ class _Kept:
         if file != Path() and not self._has(file, open_it=writable):
             connection.close()
             raise sqlite3.OperationalError(
-                "the file is read-only, and this process never had it open otherwise"
+                "the file is read-only, and this process has no writable connection to it"
             )
         if writable:
             _use_write_ahead_log(connection)
@@ -83,7 +83,7 @@ class _Kept:
             self._connection = self._file = None
 
     def _has(self, file: Path, *, open_it: bool) -> bool:
-        """Whether one is open to this file, perhaps by now."""
+        """Whether a writable connection to this file is open; may open one."""
         found = file.stat()
         with self._lock:
             if self._file != (found.st_dev, found.st_ino) and open_it:
@@ -99,20 +99,20 @@ class _Kept:
 
 
 def _replace_read_only(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: Any) -> None:
-    """Open a connection again that was opened while its file was read-only, once the file isn't any more."""
+    """Reopen a connection that was opened while its file was read-only, once the file is writable."""
     file = record.info.get(_READ_ONLY)
     if file is not None and os.access(file, os.W_OK):
         raise DisconnectionError("opened while the file was read-only")
 
 
 def _discard_stale(context: ExceptionContext) -> None:
-    """Let the pool drop a connection that a new one may be better than, and those that were opened before it."""
+    """Let the pool drop a stale connection and all older ones."""
     if getattr(context.original_exception, "sqlite_errorcode", 0) & 0xFF in _STALE:
         context.is_disconnect = True
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Stays so in the file. SQLite refuses the change at once where two ask for it together, without its usual wait."""
+    """Switch the file to its write-ahead log, permanently. Simultaneous switches fail at once, so this retries."""
     last = time.monotonic() + _WAIT_SECONDS
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
@@ -122,11 +122,11 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
                 raise
             time.sleep(0.05)
         else:
-            return  # a database in memory has none
+            return  # a database in memory has no such log
 
 
 def _begin(connection: Connection) -> None:
-    """Take SQLite's one place for a writer at the start: a transaction that asks for it later can be refused it."""
+    """Lock SQLite's single writer at the start: a later request for the lock can fail."""
     reads = bool(connection.get_execution_options().get(READS_ONLY))
     level = "NORMAL" if connection.get_execution_options().get(UNSYNCED) else "FULL"
     if not reads and connection.info.get(_LEVEL) != level:
@@ -148,14 +148,14 @@ def _waiting(connection: Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(sqlite3.Error):  # closed by now if it failed for good
+        with suppress(sqlite3.Error):  # the connection may be closed after a failure
             driver.execute(f"PRAGMA busy_timeout={_WAIT_SECONDS * 1000}")
 
 
 def compact(engine: Engine) -> bool | None:
-    """Make the file anew, without what was removed from it; says whether it was done.
+    """Rewrite the file without its removed data; returns whether that succeeded.
 
-    It isn't where others keep the file in use. None for PostgreSQL, which clears up by itself.
+    It fails while other processes use the file. None for PostgreSQL, which cleans up by itself.
     """
     if engine.dialect.name != "sqlite":
         return None

@@ -1,4 +1,4 @@
-"""Whether the database can store more: a write that is really made, and the free space on its disk."""
+"""Whether the database can store more: a real write, and the free disk space."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MIB = 2**20
 
 
 def prove_write(engine: Engine) -> None:
-    """Commit a small write that changes nothing anyone reads. Raises DatabaseUnavailable where that fails."""
+    """Commit a small write without effect. Raises DatabaseUnavailable if it fails."""
     if engine.dialect.name == "sqlite":
-        # a new number each time: SQLite writes no page that stays as it was
+        # a new number each time: SQLite doesn't write unchanged pages
         statement = text(f"PRAGMA user_version = {secrets.randbelow(2**31)}")
     else:
         statement = text("UPDATE alembic_version SET version_num = version_num")
@@ -27,7 +27,7 @@ def prove_write(engine: Engine) -> None:
 
 
 def free_bytes(engine: Engine) -> int | None:
-    """Free space on the disk of SQLite's file. None for PostgreSQL, whose disk only its own machine knows."""
+    """Free space on the disk of SQLite's file. None for PostgreSQL, whose disk only its machine knows."""
     if engine.dialect.name != "sqlite" or engine.url.database in {None, "", ":memory:"}:
         return None
     try:
@@ -38,6 +38,6 @@ def free_bytes(engine: Engine) -> int | None:
 
 
 def is_nearly_full(engine: Engine, floor_mb: float) -> bool:
-    """Whether less is free than is kept for what was accepted already."""
+    """Whether the free space is below the reserve for accepted submissions."""
     free = free_bytes(engine)
     return free is not None and free < floor_mb * _MIB

@@ -1,4 +1,4 @@
-"""Insert a row unless it is there: the same for both databases, which spell it alike but in modules of their own."""
+"""Insert a row unless it exists, for both databases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.database.base import Base
 
 
 def insert_into(session: Session, table: type[Base]) -> Any:
-    """An INSERT that knows `on_conflict_do_nothing` and `on_conflict_do_update`, for the session's database."""
+    """An INSERT with `on_conflict_do_nothing` and `on_conflict_do_update`, for the session's database."""
     if session.get_bind().dialect.name == "sqlite":
         return sqlite.insert(table)
     return postgresql.insert(table)

@@ -1,1 +1,1 @@
-"""How people come into courses: codes, links, and whose accounts the staff may touch."""
+"""How people join courses: codes, invitations, and staff's rights over accounts."""

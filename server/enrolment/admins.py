@@ -1,4 +1,4 @@
-"""Who runs the server."""
+"""Make people operators of the server."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from server.enrolment.proving import before_reaching_further
 
 
 def appoint(session: Session, person: Person) -> None:
-    """Let a person run the server; says so in the audit log where they did not before."""
+    """Make a person an operator. Writes an audit entry if that is new."""
     _set(session, person, admin=True)
 
 
 def dismiss(session: Session, person: Person) -> None:
-    """Let them run it no more."""
+    """Make a person an ordinary user again."""
     _set(session, person, admin=False)
 
 

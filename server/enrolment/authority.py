@@ -1,8 +1,8 @@
-"""Whose accounts the staff of a course may touch: password, sessions, tokens, links.
+"""The rule for which accounts a course's staff may change: password, sessions, tokens, links.
 
-One rule, which every act of staff on an account asks, and every link again when it is followed. Staff see all that a
-person does in their course, so an account that was only ever used there opens nothing new to them. Any other account is
-its owner's, and those who run the server help where the owner can't.
+Every staff action on an account asks it, and each link again when it is used. Staff see all work in their course. So
+an account that was only used there holds nothing new for them. Any other account is private to its owner. If the
+owner needs help, operators give it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ _SOME = 500
 
 
 class Barrier(StrEnum):
-    """Why an account isn't the staff's to touch.
+    """Why staff may not change an account.
 
-    ADMIN: its owner runs the server; ELSEWHERE: it belongs to a course that they don't run, or to none of theirs
-    EARLIER: it was used before any course of theirs took its owner in
+    ADMIN: an operator's account
+    ELSEWHERE: used in a course of other staff, or never in this staff's courses
+    EARLIER: used before this staff's courses added the person
     """
 
     ADMIN = "admin"
@@ -36,7 +37,7 @@ class Barrier(StrEnum):
 
 @dataclass(slots=True)
 class _Past:
-    """What a person is and ever was. submitted: to which courses; first_use: of a token or session."""
+    """A person's history. submitted: courses with submissions; first_use: of a token or session."""
 
     admin: bool
     has_password: bool
@@ -46,14 +47,14 @@ class _Past:
 
 
 def barrier(session: Session, actor: Person | None, person: Person) -> Barrier | None:
-    """What keeps the actor's word from changing this account; None for nothing."""
+    """Why the actor may not change this account; None if allowed."""
     return barriers(session, actor, [person.id]).get(person.id)
 
 
 def barriers(session: Session, actor: Person | None, people: Sequence[int]) -> Mapping[int, Barrier]:
-    """What keeps the actor's word from changing these people's accounts; those it may change are left out.
+    """Why the actor may not change these accounts; allowed accounts are missing.
 
-    actor: None for the command line, whose users run the server
+    actor: None for the command line, whose users are operators
     """
     if actor is None or actor.admin:
         return {}
@@ -81,9 +82,9 @@ def _between(mine: frozenset[int], past: _Past) -> Barrier | None:
 
 
 def _first_and_never_here(mine: frozenset[int], past: _Past) -> bool:
-    """Whether these courses took the person in first, who never came in and is only a student elsewhere.
+    """Whether these courses added the person first, and the person never signed in and is only a student elsewhere.
 
-    The invitation is theirs to send, whatever other courses take the person in before it is followed.
+    Then the invitation is these courses' to send, even if another course adds the person meanwhile.
     """
     if past.has_password or past.first_use is not None or past.submitted:
         return False
@@ -103,7 +104,7 @@ def _courses_run_by(session: Session, actor: Person) -> frozenset[int]:
 
 
 def _pasts(session: Session, people: Sequence[int]) -> Mapping[int, _Past]:
-    """With few queries however many they are. Who left a course was in it all the same."""
+    """People's histories, with few queries. Former members count too."""
     rows = select(Person.id, Person.admin, Person.password.is_not(None)).where(Person.id.in_(people))
     pasts = {person: _Past(admin, has_password) for person, admin, has_password in session.execute(rows)}
     members = select(Membership.person_id, Membership.course_id, Membership.role, Membership.created_at)

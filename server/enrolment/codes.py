@@ -1,4 +1,4 @@
-"""How people come into a course by themselves: with its enrolment code."""
+"""Enrolment codes, with which people join a course by themselves."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from server.courses.models import Course, Membership, Role
 from server.courses.service import enrol
 
 _ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"
-"""Without letters that are read as others, or as digits."""
+"""Without letters that look like other letters or digits."""
 _GROUPS, _GROUP = 3, 4
 _LONGEST = 40
 
 
 class CannotJoin(ValueError):
-    """The code lets this person into no course; the text says why, to them."""
+    """The person can't join with this code; the text says why."""
 
 
 def new_code() -> str:
-    """A code that nobody guesses, such as "k7qf-m2xp-9d4t"."""
+    """An unguessable code, such as "k7qf-m2xp-9d4t"."""
     return _grouped("".join(secrets.choice(_ALPHABET) for _ in range(_GROUPS * _GROUP)))
 
 
 def course_to_join(session: Session, code: str) -> Course:
-    """The course with that code, however it is spelt; raises CannotJoin."""
+    """The course with this code, in any spelling; raises CannotJoin."""
     typed = "".join(letter for letter in code if letter.isprintable()).strip()[:_LONGEST]
     ours = _grouped(re.sub(r"[^0-9a-z]", "", typed.lower()))
     found = session.scalars(
@@ -46,9 +46,9 @@ def course_to_join(session: Session, code: str) -> Course:
 
 
 def join(session: Session, person: Person, course: Course, now: datetime | None = None) -> bool:
-    """Take the person in as a student; False for one who is in it, who stays what they are. Raises CannotJoin.
+    """Add the person as a student; False if already a member, whose role stays. Raises CannotJoin.
 
-    A code undoes no decision of the staff: whom they took off the course comes back by them alone.
+    A code can't override staff: only they can add a removed person again.
     """
     found = session.scalar(
         select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)

@@ -1,6 +1,6 @@
-"""Follow a link that works once.
+"""Use one-time links.
 
-Looking at the page of a link uses nothing up: mail programs and chats open links before people do.
+Viewing a link's page doesn't use it up: mail and chat programs open links before people do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from server.enrolment.authority import barrier
 def find_link(
     session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None
 ) -> OneTimeLink | None:
-    """The link, with its person, while it is good and whoever handed it out still could; changes nothing."""
+    """The link with its person, if it is valid and its creator may still create it; changes nothing."""
     found = session.scalar(
         select(OneTimeLink)
         .join(OneTimeLink.person)
@@ -38,7 +38,7 @@ def find_link(
 def use_link(
     session: Session, purpose: LinkPurpose, token: str, now: datetime | None = None
 ) -> OneTimeLink | None:
-    """The link, which is good no more; None where it was not before. Of many at once one gets it."""
+    """Use up a valid link; None if it is invalid. Of simultaneous requests, one succeeds."""
     moment = now or datetime.now(UTC)
     found = find_link(session, purpose, token, moment)
     if found is None:
@@ -53,7 +53,7 @@ def use_link(
 
 
 def _maker_still_may(session: Session, link: OneTimeLink) -> bool:
-    """Whether its maker could hand it out today: the account may reach further by now, or the maker less far."""
+    """Whether the creator may still do so: the account may have more rights by now, or the creator fewer."""
     if link.created_by is None:
         return True
     maker = session.get_one(Person, link.created_by)

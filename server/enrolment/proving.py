@@ -1,4 +1,7 @@
-"""Whose account it is: who makes one with a code types any email, and only the staff know whose that is."""
+"""Confirmation of an account's owner.
+
+A person who joins with a code may type any email. Only staff can confirm whose it is.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from server.enrolment.authority import barrier
 
 
 def prove(session: Session, person: Person, now: datetime | None = None) -> None:
-    """Staff stand for it from now on. Tokens that were made while nobody did are good no more."""
+    """Confirm the email from now on. Tokens created before end."""
     if person.proven_at is None:
         revoke_tokens(session, person, now=now)
         person.proven_at = now or datetime.now(UTC)
@@ -25,12 +28,12 @@ def prove(session: Session, person: Person, now: datetime | None = None) -> None
 
 
 def must_prove(person: Person) -> bool:
-    """Whether somebody comes in with this account of whom nobody knows that the email is theirs."""
+    """Whether this account is in use without a confirmed email."""
     return person.proven_at is None and person.password is not None
 
 
 def why_not_staff(name: str) -> str:
-    """What staff are told who can't give a role to an account that nobody stands for."""
+    """Why staff can't give a role to this unconfirmed account."""
     return (
         f"The email of {name}’s account isn’t confirmed, and the account isn’t only your course’s. "
         f"Add {name} as a student. For another role, ask an operator to send {name} a link first."
@@ -45,12 +48,12 @@ def before_reaching_further(
     course_id: int | None = None,
     now: datetime | None = None,
 ) -> None:
-    """Somebody is to see more than their own work: links that were handed out for less end.
+    """End the person's links before giving more rights: the links were given out for less.
 
-    Where nobody stands for the account, the password and all that one came in with end, too. An invitation opens it.
-    An account that is not the actor's to change stays as it is; raises CourseError where it cannot.
+    An unconfirmed account also loses its password, sessions and tokens; an invitation opens it again. Raises
+    CourseError if that is needed but the actor may not change the account.
     """
-    # Held, so that no other course takes the person in between the question and what follows from it.
+    # Locked, so that no other course adds the person between this check and its consequences.
     session.execute(select(Person.id).where(Person.id == person.id).with_for_update())
     if barrier(session, actor, person) is not None:
         if must_prove(person):

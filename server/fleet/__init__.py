@@ -1,1 +1,1 @@
-"""The workers that the course has."""
+"""The fleet: the workers that grade."""

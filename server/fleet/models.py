@@ -1,4 +1,4 @@
-"""Workers, as they last told of themselves."""
+"""The workers table, with each worker's last report."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from server.database.base import Base
 
 
 class Worker(Base):
-    """One worker: a machine, or a part of one.
+    """A worker: a machine, or a part of one.
 
-    state: as in worker.contract.fleet.WorkerState, and "gone" for one that has stopped or been silent for long
-    record: all that it told, as worker.contract.fleet.WorkerRecord
+    state: as in worker.contract.fleet.WorkerState, or "gone" if it has stopped or was silent for long
+    record: the whole report, as worker.contract.fleet.WorkerRecord
     """
 
     __tablename__ = "workers"

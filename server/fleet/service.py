@@ -1,4 +1,4 @@
-"""The workers as the database knows them: copied from the board in Redis by the dispatcher."""
+"""The workers in the database, which the dispatcher copies from Redis."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from server.fleet.models import Worker
 from worker.contract.fleet import WorkerRecord, WorkerState
 
 GIVEN_UP_SECONDS = 30.0
-"""A worker that has told nothing for so long is not counted on."""
+"""Silence after which a worker isn't counted on."""
 
 GONE = "gone"
 _STALE = timedelta(minutes=2)
 HEARD = timedelta(seconds=20)
-"""The dispatcher's copy of a worker's last beat is younger, as long as both run."""
+"""Maximum age of the dispatcher's copy of a heartbeat while both processes run."""
 
 _WORKING = frozenset({WorkerState.STARTING, WorkerState.IDLE, WorkerState.BUSY})
 
 
 def live(records: Sequence[WorkerRecord], now: float) -> list[WorkerRecord]:
-    """Those that told of themselves a short while ago; now: by the clock that their beats were written with."""
+    """Workers that reported recently. now: by the clock of their heartbeats."""
     return [record for record in records if now - record.beat <= GIVEN_UP_SECONDS]
 
 
 def slots(records: Sequence[WorkerRecord]) -> dict[str, int]:
-    """How many slots take steps from each queue."""
+    """The number of slots for each queue."""
     return dict(
         Counter(
             slot.queue
@@ -44,7 +44,7 @@ def slots(records: Sequence[WorkerRecord]) -> dict[str, int]:
 
 
 def copy_workers(session: Session, records: Sequence[WorkerRecord], now: float) -> None:
-    """Write what workers told into the table; who is silent or has left is gone. Any number may do so at once."""
+    """Store the workers' reports; silent or stopped workers become "gone". Safe to run in several processes."""
     seen = sorted(live(records, now), key=lambda record: record.id)
     for record in seen:
         beat = datetime.fromtimestamp(record.beat, UTC)
@@ -57,12 +57,12 @@ def copy_workers(session: Session, records: Sequence[WorkerRecord], now: float) 
 
 
 def known_workers(session: Session, now: datetime) -> list[WorkerRecord]:
-    """The workers that live, as far as the table knows; for whoever does not ask Redis."""
+    """Running workers according to the database, without a query to Redis."""
     return [record for record, _ in _known(session, now)]
 
 
 def known_slots(session: Session, now: datetime) -> tuple[dict[str, int], dict[str, int]]:
-    """The slots that take steps from each queue: of all workers that live, and of those heard from lately."""
+    """The number of slots for each queue: of all running workers, and of recently heard workers."""
     known = _known(session, now)
     heard = [record for record, beat in known if beat > now - HEARD]
     return slots([record for record, _ in known]), slots(heard)
@@ -82,7 +82,7 @@ def _known(session: Session, now: datetime) -> list[tuple[WorkerRecord, datetime
 
 
 def device_classes(session: Session, now: datetime) -> Mapping[str, str]:
-    """The classes that living workers measure on, each with the architecture to compile for."""
+    """The device classes of running workers, each with the architecture to compile for."""
     return {
         name: arch for worker in known_workers(session, now) for name, arch in worker.device_classes.items()
     }

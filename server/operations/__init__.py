@@ -1,1 +1,1 @@
-"""What an operator does to the database as a whole: back it up, restore it, erase a person from it."""
+"""Operators' work on the whole database: backups, restoring, metrics, erasing a person."""

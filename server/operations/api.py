@@ -21,12 +21,12 @@ metrics = Blueprint("metrics", __name__)
 _KEY = "tilelab-metrics"
 _ASK_SECONDS = 1.0
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
-"""What a proxy adds."""
+"""Headers that a proxy adds."""
 
 
 @metrics.get("/metrics")
 def scrape() -> Response:
-    """All metrics: for who sends the token that the settings name; where they name none, for this machine alone."""
+    """Return all metrics, to senders of the configured token; without a token, only to this machine."""
     _refuse_strangers(site().settings.metrics_token)
     encode, kind = choose_encoder(request.headers.get("Accept", ""))
     return Response(encode(_registry()), content_type=kind)
@@ -51,19 +51,19 @@ def _refuse_strangers(token: str) -> None:
 
 
 def _from_here() -> bool:
-    """Whether a program of this machine asks for itself, not a proxy for who knows whom."""
+    """Whether the request comes directly from a program on this machine, not through a proxy."""
     if any(name in request.headers for name in _FORWARDED):
         return False
     try:
         peer = ip_address(request.remote_addr or "")
     except ValueError:
-        return False  # a socket of this machine has no address: who connects there is a proxy
+        return False  # a Unix socket has no address: its client is a proxy
     mapped = getattr(peer, "ipv4_mapped", None)
     return (mapped or peer).is_loopback
 
 
 def _registry() -> CollectorRegistry:
-    """One for each process, so that it remembers what it has added up."""
+    """One per process, so that it remembers its sums."""
     if _KEY not in current_app.extensions:
         here = site()
         registry = CollectorRegistry()

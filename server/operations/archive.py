@@ -1,6 +1,6 @@
-"""A backup as a file: one text of JSON lines for each table, and a manifest that says what must be in them.
+"""The file format of backups: JSON lines for each table, and a manifest with their checksums.
 
-A zip archive. The manifest is written last, so a file that was cut off has none.
+It is a zip archive. The manifest comes last, so a file that was cut off has none.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from server.grading.models import WORK_BYTES
 FORMAT = 1
 _MANIFEST = "manifest.json"
 _LONGEST_MANIFEST = 2**20
-# One row: its largest column in base64, and all the others.
+# One row: its largest column in base64, plus all others.
 _LONGEST_LINE = WORK_BYTES * 3 // 2 + 2**20
 _LEVEL = 6
 
 
 class ArchiveError(ValueError):
-    """The file is no backup that can be read here; the text says why."""
+    """The file isn't a readable backup; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What the lines of one table are."""
+    """A table's content in an archive."""
 
     rows: int
     sha256: str
@@ -44,7 +44,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What is in an archive. revision: of the tables; made_at: the moment whose state it holds, in ISO 8601."""
+    """An archive's content. revision: the tables' version; made_at: the time of the data, in ISO 8601."""
 
     revision: str
     made_at: str
@@ -56,7 +56,7 @@ class Manifest:
 
 
 class ArchiveWriter:
-    """Writes an archive, table by table, a row at a time. A context manager; only `finish` makes the archive whole."""
+    """Writes an archive row by row. A context manager; an archive is complete only after `finish`."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
@@ -66,7 +66,7 @@ class ArchiveWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # After a failure there is nothing to save: the file is thrown away.
+        # After a failure, the file is thrown away.
         with suppress(OSError, ValueError):
             self._zip.close()
 
@@ -81,7 +81,7 @@ class ArchiveWriter:
         self._tables[table.name] = Contents(count, digest.hexdigest())
 
     def finish(self, revision: str, made_at: datetime) -> Manifest:
-        """Write the manifest; the archive is whole after it."""
+        """Write the manifest, which completes the archive."""
         manifest = Manifest(revision, made_at.isoformat(), dict(self._tables))
         tables = {name: {"rows": it.rows, "sha256": it.sha256} for name, it in manifest.tables.items()}
         plain = {"format": FORMAT, "revision": revision, "made_at": manifest.made_at, "tables": tables}
@@ -91,7 +91,7 @@ class ArchiveWriter:
 
 
 def has_manifest(archive: zipfile.ZipFile) -> bool:
-    """Whether an archive says that it is a backup, of whatever version."""
+    """Whether the archive is a backup of any version."""
     try:
         return "tables" in json.loads(archive.read(_MANIFEST))
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError, TypeError):
@@ -99,7 +99,7 @@ def has_manifest(archive: zipfile.ZipFile) -> bool:
 
 
 class ArchiveReader:
-    """Reads an archive; every method raises ArchiveError where it is damaged. A context manager."""
+    """Reads an archive. A context manager; every method raises ArchiveError if the archive is damaged."""
 
     def __init__(self, file: IO[bytes]) -> None:
         try:
@@ -120,7 +120,7 @@ class ArchiveReader:
         self._zip.close()
 
     def rows(self, table: Table) -> Iterator[dict[str, Any]]:
-        """The rows of one table; only after the last is it known that all were as they were written."""
+        """The rows of a table. Their checksum is known only after the last row."""
         expected = self.manifest.tables.get(table.name)
         if expected is None:
             raise ArchiveError(f"the table {table.name} is missing")
@@ -162,7 +162,7 @@ def _read_manifest(plain: Any) -> Manifest:
 
 
 def _to_line(row: Mapping[str, Any]) -> bytes:
-    # Sorted, because PostgreSQL keeps the keys of documents in an order of its own.
+    # Sorted, because PostgreSQL reorders a document's keys.
     return json.dumps(row, default=_plain, sort_keys=True, separators=(",", ":")).encode() + b"\n"
 
 

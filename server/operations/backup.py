@@ -1,4 +1,4 @@
-"""Write the whole database into one file, as it was at one moment, while others go on writing."""
+"""Back up the whole database into one file: its state at one moment, while others go on writing."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ from server.database.schema import check, newest
 from server.models import Base
 from server.operations.archive import ArchiveWriter, Manifest, has_manifest
 
-# Rows in memory at a time; those with sources, reports and work may each have megabytes.
+# Rows in memory at a time; rows with sources, reports and work may each have megabytes.
 _ROWS = 500
 _LARGE_ROWS = 10
 
 
 class BackupRefused(ValueError):
-    """What is at the file's place is not to be replaced; the text says what it is."""
+    """The target must not be replaced; the text says why."""
 
 
 def back_up(
     engine: Engine, path: Path, told: Callable[[str], None] = lambda _: None, *, replace: bool = False
 ) -> Manifest:
-    """Write a backup; the file is there whole or not at all, and its owner's alone.
+    """Write a backup; the file appears only when complete, and only its owner can read it.
 
-    told: is given the name of each table before it is written
-    replace: any regular file, and not only an earlier backup
-    raise (DatabaseUnavailable): the database is away, or not of this version
-    raise (OSError): the file cannot be written
-    raise (BackupRefused): something else is there
+    Raises DatabaseUnavailable; OSError if the file can't be written; BackupRefused if the path is in use.
+
+    told: called with each table's name before it is written
+    replace: replace any regular file, not just an earlier backup
     """
     _check_place(path, replace=replace)
     check(engine)
@@ -46,7 +45,7 @@ def back_up(
 
 
 def stream(engine: Engine, file: IO[bytes], told: Callable[[str], None] = lambda _: None) -> Manifest:
-    """Write a backup to an open file, such as a pipe; whoever reads it sees by the archive whether all came."""
+    """Write a backup to an open file, such as a pipe. Its manifest shows the reader that it is complete."""
     check(engine)
     manifest = _write(engine, file, told)
     file.flush()
@@ -56,7 +55,7 @@ def stream(engine: Engine, file: IO[bytes], told: Callable[[str], None] = lambda
 def _write(engine: Engine, file: IO[bytes], told: Callable[[str], None]) -> Manifest:
     with snapshots(engine).begin() as connection:
         if engine.dialect.name == "postgresql":
-            # A slow disk may hold the copy up for as long as it likes.
+            # Writing to a slow disk may take any time.
             connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
         with ArchiveWriter(file) as writer:
@@ -68,7 +67,7 @@ def _write(engine: Engine, file: IO[bytes], told: Callable[[str], None]) -> Mani
 
 
 def _check_place(path: Path, *, replace: bool) -> None:
-    """Refuse to replace anything but a regular file, and without `replace` anything but an earlier backup."""
+    """Refuse to replace anything but a regular file; without `replace`, anything but an earlier backup."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -103,7 +102,7 @@ def _rows(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _written_whole(path: Path, *, replace: bool) -> Iterator[IO[bytes]]:
-    """A file under another name, readable by its owner alone, that takes its place when all of it is on the disk."""
+    """A temporary file, readable by its owner alone, that moves to the path once it is completely on disk."""
     descriptor, name = mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     unfinished = Path(name)
     try:
@@ -111,7 +110,7 @@ def _written_whole(path: Path, *, replace: bool) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _check_place(path, replace=replace)  # something else may be there by now
+        _check_place(path, replace=replace)  # another program may have used the path meanwhile
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Erase a person: remove what names them and what they wrote; keep the numbers that a course is measured by."""
+"""Erase a person: remove all personal data and texts, keep the numbers of the course's statistics."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ _SOME = 500
 
 
 class NobodyToErase(ValueError):
-    """There is no such person."""
+    """The person doesn't exist."""
 
 
 @dataclass(slots=True)
 class Erased:
     """What was removed.
 
-    cancelled: jobs that were not over; tickets: of their attempts under way, whose results will be refused
-    shared: sources that stay, because others handed in the same
-    left: where the name or email still stands, for someone to look at: the title of a course may name its teacher
-    compacted: whether the file of the database was made anew without what was removed; None where it is no file
+    cancelled: unfinished jobs; tickets: their running tries, whose results will be refused
+    shared: sources that stay, because other people submitted the same
+    left: places with the name or email, to check by hand: a course title may name its teacher
+    compacted: whether the database file was rewritten without the removed data; None if it isn't a file
     """
 
     person: int
@@ -91,7 +91,7 @@ class Erased:
 
 
 def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None) -> Erased:
-    """Erase a person for good; raises NobodyToErase."""
+    """Erase a person permanently; raises NobodyToErase."""
     moment = now or datetime.now(UTC)
     done = Erased(person_id)
     with sessions.begin() as session:
@@ -104,7 +104,7 @@ def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None
         erase_mentions(session, names)
         note(session, None, "person.erased", f"person {person_id}", now=moment, submissions=done.submissions)
     with sessions.begin() as session:
-        # A request that was under way has waited for the row of its person, and handed in after all.
+        # A request that was already running waited for the person's row, and then submitted after all.
         _erase_work(session, person_id, moment, done)
         done.left = mentions(session, names)
         engine = session.get_bind().engine
@@ -116,7 +116,7 @@ def _erase_account(session: Session, person: Person, now: datetime, done: Erased
     counted = (f"person {person.id}", by_email(person.email))
     removed = session.execute(delete(ApiToken).where(ApiToken.person_id == person.id).returning(ApiToken.id))
     done.tokens = len(removed.all())
-    # Nobody can have this address: mail to it goes nowhere, and create_person refuses it.
+    # No one can have this address: mail to it goes nowhere, and create_person refuses it.
     person.email = f"erased-{person.id}@erased.invalid"
     for table in (BrowserSession, OneTimeLink):
         session.execute(delete(table).where(table.person_id == person.id))
@@ -174,7 +174,7 @@ def _handed_in_by_others(session: Session, digest: str, person: int) -> bool:
     own = select(Submission.id).where(Submission.source_digest == digest, Submission.person_id == person)
     if session.scalar(own.limit(1)) is not None:
         return False
-    # Only measured by them: it stays where an experiment of someone else has it too.
+    # Only the person measured it. It stays if another person's experiment uses it too.
     others = (
         select(Job.id)
         .join(Experiment, Experiment.id == Job.experiment_id)
@@ -184,7 +184,7 @@ def _handed_in_by_others(session: Session, digest: str, person: int) -> bool:
 
 
 def _jobs(session: Session, theirs: Any, gone: Sequence[str]) -> list[int]:
-    """Their jobs, and those of others that grade a source of theirs."""
+    """The person's jobs, and other people's jobs that grade the person's sources."""
     found = set(session.scalars(select(Job.id).where(theirs, Job.source_digest != _NO_SOURCE)))
     for some in _parts(gone):
         found |= set(session.scalars(select(Job.id).where(Job.source_digest.in_(some))))
@@ -192,7 +192,7 @@ def _jobs(session: Session, theirs: Any, gone: Sequence[str]) -> list[int]:
 
 
 def _cancel(session: Session, jobs: Sequence[int], now: datetime, done: Erased) -> None:
-    """End what is not over. Steps are locked before their jobs, as everywhere."""
+    """Cancel unfinished jobs. Locks steps before their jobs, as everywhere."""
     steps = session.scalars(
         select(Step)
         .where(Step.job_id.in_(jobs), Step.state.in_((StepState.QUEUED, StepState.SENT, StepState.RUNNING)))
@@ -214,7 +214,7 @@ def _cancel(session: Session, jobs: Sequence[int], now: datetime, done: Erased) 
 
 
 def _strip(session: Session, jobs: Sequence[int], done: Erased) -> None:
-    """Take out of results, steps and attempts what quotes a source."""
+    """Remove quotes of sources from results, steps and tries."""
     for job in jobs:
         packed = session.scalar(select(Result.report).where(Result.job_id == job).with_for_update())
         if packed is not None:
@@ -229,11 +229,11 @@ def _strip(session: Session, jobs: Sequence[int], done: Erased) -> None:
 
 
 def _parts(items: Sequence[Any]) -> list[Sequence[Any]]:
-    """A few at a time: a query has room for so many."""
+    """Split into parts small enough for a query."""
     return [items[start : start + _SOME] for start in range(0, len(items), _SOME)]
 
 
-# What the judge says of the device, of times and of counts, in its own words.
+# The judge's own words on the device, on times and on counts.
 _KEPT = frozenset(
     {
         "verdict", "exercise", "device", "arch", "tile", "measurement", "environment", "occupancy",
@@ -244,7 +244,7 @@ _UNKNOWN = Verdict.SYSTEM_ERROR
 
 
 def only_numbers(packed: bytes) -> bytes:
-    """The report without findings, evidence, messages and whatever else may hold a line of the source."""
+    """The report without findings, evidence, messages and everything else that may quote the source."""
     try:
         report = unpack(packed)
     except ReportError:
@@ -255,7 +255,7 @@ def only_numbers(packed: bytes) -> bytes:
 
 
 def _emptied(name: str, value: Any) -> Any:
-    """Nothing, of the same type, so that the report reads back."""
+    """An empty value of the same type, so that the report stays readable."""
     if name == "evidence":
         return to_plain(Evidence())
     if name == "checks":

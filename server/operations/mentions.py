@@ -1,4 +1,4 @@
-"""Where the database names someone in texts that are not their own account."""
+"""Find a person's name outside the person's account."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from server.submissions.models import Mode
 
 _REMOVED = "erased"
 _OURS = frozenset(str(word) for words in (Role, Counts, Mode, Verdict, LinkPurpose) for word in words)
-"""Values that Tilelab itself writes, also where somebody is called like one of them."""
+"""Values that Tilelab itself writes, even if a person's name is one of these words."""
 
 
 def _columns(of: type[Base], *names: str) -> tuple[Column[Any], ...]:
-    """Those of the table; without names all that hold texts."""
+    """These columns of the table; without names, all columns with text."""
     table: Table = Base.metadata.tables[of.__tablename__]
     texts = [column for column in table.columns if isinstance(column.type, String | JSON)]
     return tuple(
@@ -32,22 +32,22 @@ def _columns(of: type[Base], *names: str) -> tuple[Column[Any], ...]:
     )
 
 
-# Texts that nobody needs once they name someone erased. Of a deed that is its detail: what was done, and on what, are
-# words of ours and numbers.
+# Texts without use once they name an erased person. Of an audit entry, only the detail: its action and subject hold
+# Tilelab's own words and numbers.
 _REPLACED = (_columns(AuditEvent, "detail"), _columns(Experiment))
-# Texts that someone has to look at: titles, names of machines.
+# Texts to check by hand: titles, names of machines.
 _LOOKED_AT = tuple(_columns(it) for it in (Course, Assignment, ApiToken, Worker))
 
 
 def erase_mentions(session: Session, names: Sequence[str]) -> None:
-    """Take these names out of the audit and of experiments; all else that stands there stays."""
+    """Remove these names from the audit log and from experiments; the rest of their texts stays."""
     for columns in _REPLACED:
         for key, identity, found in _found(session, columns, names):
             session.execute(update(key.table).where(key == identity).values(found))
 
 
 def mentions(session: Session, names: Sequence[str]) -> list[str]:
-    """Where else one of these names stands, such as "courses.title of 3"."""
+    """Where else one of these names occurs, such as "courses.title of 3"."""
     return [
         f"{key.table.name}.{name} of {identity}"
         for columns in _LOOKED_AT
@@ -59,7 +59,7 @@ def mentions(session: Session, names: Sequence[str]) -> list[str]:
 def _found(
     session: Session, columns: Sequence[Column[Any]], names: Sequence[str]
 ) -> Iterator[tuple[Column[Any], Any, dict[str, Any]]]:
-    """Rows that hold a name as a word of its own: by which key, of which value, and its texts without the name."""
+    """Rows that contain a name as a whole word: key column, key, and the texts without the name."""
     words = "|".join(re.escape(name) for name in names if name)
     pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
     key = columns[0].table.primary_key.columns[0]
@@ -74,7 +74,7 @@ def _found(
 
 
 def _without(value: Any, pattern: re.Pattern[str]) -> Any:
-    """The same without the names. The keys of a document are words of ours, and stay."""
+    """The value without the names. A document's keys stay: they are Tilelab's own words."""
     if isinstance(value, str):
         return value if value in _OURS else pattern.sub(_REMOVED, value)
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""What Prometheus is told, read from the database and from Redis when it asks.
+"""Metrics for Prometheus, read from the database and Redis at each scrape.
 
-No process counts for itself, so it does not matter which of the portal's processes is asked, or when one was started.
+No process counts for itself, so any process of the portal gives the same metrics, even after a restart.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OPEN = (*_NOT_BEGUN, StepState.RUNNING)
 class TilelabCollector(Collector):
     """All metrics.
 
-    redis: what Redis says; raises BrokerUnavailable
+    redis: reads the metrics in Redis; raises BrokerUnavailable
     free_mb: free space, in MiB, below which submissions are refused
     """
 
@@ -59,7 +59,7 @@ class TilelabCollector(Collector):
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     def describe(self) -> list[Metric]:
-        """Nothing: what is there is found out when it is asked for."""
+        """Nothing: metrics are only known at a scrape."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -116,7 +116,7 @@ class TilelabCollector(Collector):
         up.add_metric([], 1)
         yield up
         processes = GaugeMetricFamily(
-            "tilelab_processes", "Processes of the server that live.", labels=["process"]
+            "tilelab_processes", "Running processes of the server.", labels=["process"]
         )
         for name in PROCESSES:
             processes.add_metric([name], found.processes.get(name, 0))
@@ -125,12 +125,14 @@ class TilelabCollector(Collector):
             "tilelab_results_waiting", "Results waiting to be recorded.", value=found.results
         )
         yield CounterMetricFamily(
-            "tilelab_late_results", "Results refused because another attempt counts.", value=found.late
+            "tilelab_late_results", "Results refused because their try no longer counts.", value=found.late
         )
 
 
 def _queues_in_use(session: Session) -> Iterator[str]:
-    """Those that an assignment's submissions go to. A rule can't compare with a queue that isn't there."""
+    """Queues that current assignments use. They appear even when empty, because alert rules can't compare with
+    nothing.
+    """
     for name in session.scalars(select(Assignment.device_class).distinct()):
         if name:
             yield gpu_queue(name)
@@ -140,10 +142,10 @@ _Counts = Mapping[tuple[str, StepState], tuple[int, int]]
 
 
 def _under_way(session: Session) -> _Counts:
-    """How many steps of each queue and state are open, and the number of the first; none at a state that is empty."""
+    """For each queue and state: the number of unfinished steps and the first one's ID; empty states are missing."""
     query = select(Step.queue, Step.state, func.count(), func.min(Step.id)).group_by(Step.queue, Step.state)
     found = {}
-    for is_open in (QUEUED, IN_FLIGHT):  # each by an index of its own
+    for is_open in (QUEUED, IN_FLIGHT):  # each has its own index
         for queue, state, count, first in session.execute(query.where(is_open)):
             found[queue, state] = (count, first)
     return found
@@ -183,12 +185,14 @@ def _age(session: Session, step: int | None, now: datetime) -> float:
 def _workers(
     workers: list[WorkerRecord], taking: Mapping[str, int], queues: Sequence[str]
 ) -> Iterator[Metric]:
-    states = GaugeMetricFamily("tilelab_workers", "Workers that live, by what they are at.", labels=["state"])
+    states = GaugeMetricFamily("tilelab_workers", "Running workers by state.", labels=["state"])
     found = Counter(worker.state for worker in workers)
     for state in WorkerState:
         states.add_metric([state.value], found[state])
     yield states
-    places = GaugeMetricFamily("tilelab_slots", "Slots that take steps from a queue.", labels=["queue"])
+    places = GaugeMetricFamily(
+        "tilelab_slots", "Slots of running workers that serve a queue.", labels=["queue"]
+    )
     for queue in queues:
         places.add_metric([queue], taking.get(queue, 0))
     yield places
@@ -226,7 +230,7 @@ def _step_seconds(counts: Mapping[tuple[str, float | str], float]) -> Metric:
 def _failure_counts(counts: Mapping[tuple[str, str], float]) -> Metric:
     family = CounterMetricFamily(
         "tilelab_failed_attempts",
-        "Failed or lost attempts of finished steps.",
+        "Failed or lost tries of finished steps.",
         labels=["queue", "outcome"],
     )
     for queue in sorted({CPU_QUEUE, *(queue for queue, _ in counts)}):

@@ -1,6 +1,6 @@
-"""Which processes of the server live, and what they count beside the database: for who watches over them, in Redis.
+"""Heartbeats of the server's processes and their counters, in Redis, for monitoring.
 
-Nothing depends on it. Redis may lose it at any time, and each process soon says again that it is there.
+Nothing depends on them. If Redis loses them, each process soon reports again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SILENT_SECONDS = 30.0
 _BOARD = "tilelab:processes"
 _LATE = "tilelab:late-results"
 
-# By the clock of Redis, whatever those of the machines say.
+# By the clock of Redis, because the machines' clocks may differ.
 _TELL = """
 local time = redis.call('TIME')
 redis.call('ZADD', KEYS[1], time[1], ARGV[1])
@@ -32,7 +32,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', time[1] - ARGV[2])
 
 @dataclass(slots=True)
 class Presence:
-    """One process, by what it is: "dispatcher" or "recorder"."""
+    """A running process. what: "dispatcher" or "recorder"."""
 
     client: redis.Redis
     what: str
@@ -43,7 +43,7 @@ class Presence:
         self._name = f"{self.what} {socket.gethostname()} {os.getpid()}"
 
     def tell(self) -> None:
-        """Say that it lives, now and then; call it as often as you like. What cannot be said is not."""
+        """Report that the process is alive; call it as often as you like. Ignores an unreachable Redis."""
         now = time.monotonic()
         if now - self._told < EVERY_SECONDS:
             return
@@ -55,7 +55,7 @@ class Presence:
             return
 
     def came_late(self) -> None:
-        """A result came for an attempt that no longer counts."""
+        """Count a result for a try that no longer counts."""
         try:
             with broker_errors(self.client):
                 self.client.incr(_LATE)
@@ -65,10 +65,10 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class InRedis:
-    """What Redis knows.
+    """The metrics in Redis.
 
-    processes: that live, by what they are
-    results: that wait to be recorded; late: that were refused, since it started
+    processes: the number of running processes of each kind
+    results: waiting to be recorded; late: refused since Redis started
     """
 
     processes: Mapping[str, int]
@@ -77,7 +77,7 @@ class InRedis:
 
 
 def look(client: redis.Redis) -> InRedis:
-    """In one round trip; raises BrokerUnavailable."""
+    """Read the metrics in one round trip; raises BrokerUnavailable."""
     with broker_errors(client), client.pipeline(transaction=False) as together:
         together.time()
         together.zrange(_BOARD, 0, -1, withscores=True)

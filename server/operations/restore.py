@@ -1,4 +1,4 @@
-"""Read a backup into an empty database, of either kind: all of it, or nothing."""
+"""Restore a backup into an empty database of either kind, completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _LONGEST_REASON = 200
 
 
 class RestoreRefused(ValueError):
-    """The backup was not read in, and the database is as it was; the text says why."""
+    """The backup wasn't restored, and the database is unchanged; the text says why."""
 
 
 def restore(engine: Engine, path: Path, told: Callable[[str], None] = lambda _: None) -> Manifest:
-    """Read a backup in; makes the tables first where there are none.
+    """Restore a backup; creates the tables if there are none.
 
-    told: is given the name of each table before it is read
-    raise (RestoreRefused): the file is damaged or of another version, or the database is not empty
-    raise (DatabaseUnavailable): it is away, or not of this version
-    raise (OSError): the file cannot be read
+    Raises DatabaseUnavailable; OSError if the file can't be read. Raises RestoreRefused if the file is damaged or has
+    another version, or if the database isn't empty.
+
+    told: called with each table's name before it is read
     """
     try:
         with path.open("rb") as file, ArchiveReader(file) as archive:
@@ -56,7 +56,7 @@ def _check_version(path: Path, manifest: Manifest) -> None:
 
 
 def _check_schema(engine: Engine) -> None:
-    """Only where there are no tables at all are they made: an older database is brought up by its operator."""
+    """Create the tables if there are none. An older database needs an operator to migrate it."""
     try:
         check(engine)
     except NoSchema:
@@ -64,7 +64,7 @@ def _check_schema(engine: Engine) -> None:
 
 
 def _refuse_unless_empty(connection: Connection) -> None:
-    """Nobody may begin to write either, until all is read in."""
+    """Also locks all tables, so that no other process writes until the end."""
     tables = Base.metadata.sorted_tables
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
@@ -96,7 +96,7 @@ def _batches(rows: Iterator[dict[str, Any]], size: int) -> Iterable[list[dict[st
 
 
 def _go_on_counting(connection: Connection, table: Table) -> None:
-    """PostgreSQL counts ids up apart from the rows: after the last one that was read in."""
+    """Set PostgreSQL's ID counter after the largest restored ID."""
     counted = table.autoincrement_column
     if connection.dialect.name != "postgresql" or counted is None:
         return

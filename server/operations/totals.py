@@ -1,8 +1,7 @@
-"""What was done since the beginning, added up as it grows.
+"""Running totals since the beginning.
 
-The rows of what is over stay as they are, so each is counted once: a process counts all of them when it is first asked,
-and then only those that came since. It keeps nothing that it could not count again, so any number of processes say the
-same.
+Finished rows never change, so each is counted once: all at a process's first scrape, then only new ones. A process
+stores nothing that it couldn't count again, so all processes agree.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from server.grading.models import Attempt, AttemptOutcome, Result, Step, StepState
 
 BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-"""Seconds of a step."""
+"""Bounds of a step's seconds."""
 
 STILL_MOVING = timedelta(minutes=3)
-"""Rows this young are counted anew each time: their transaction may have ended later than it says, on another clock."""
+"""Newer rows are counted again each time: another machine's clock may differ, and a transaction may end late."""
 
 Counts = dict[Any, float]
 Between = Callable[[InstrumentedAttribute[Any]], ColumnElement[bool]]
@@ -29,7 +28,7 @@ Between = Callable[[InstrumentedAttribute[Any]], ColumnElement[bool]]
 
 @dataclass(slots=True)
 class Total:
-    """A sum over rows that end. read: counts the rows that a condition on their time leaves."""
+    """A sum over finished rows. read: counts the rows that fulfil a condition on their time."""
 
     read: Callable[[Session, Between], Counts]
     _settled: Counts = field(default_factory=dict)
@@ -58,15 +57,16 @@ def _between(start: datetime | None, end: datetime | None) -> Between:
 
 
 def verdicts(session: Session, between: Between) -> Counts:
-    """How many jobs got each verdict."""
+    """The number of jobs with each verdict."""
     query = select(Result.verdict, func.count()).where(between(Result.recorded_at)).group_by(Result.verdict)
     return {verdict.value: count for verdict, count in session.execute(query)}
 
 
 def step_seconds(session: Session, between: Between) -> Counts:
-    """By queue: steps that took at most so long (cumulative), their number (inf) and their milliseconds ("sum").
+    """For each queue: the number of steps within each bound (cumulative), of all (inf), and their milliseconds
+    ("sum").
 
-    In whole numbers, because a sum that came out smaller by a rounding would look like a start from zero.
+    Whole numbers: a sum that shrinks by a rounding would look like a restart from zero.
     """
     found: Counts = {}
     within = [func.sum(cast(case((Step.seconds <= edge, 1), else_=0), Integer)) for edge in BUCKETS]
@@ -82,7 +82,7 @@ def step_seconds(session: Session, between: Between) -> Counts:
 
 
 def failures(session: Session, between: Between) -> Counts:
-    """By queue and outcome: attempts that ended in a fault or were lost, of steps that are over."""
+    """For each queue and outcome: tries of finished steps that failed or were lost."""
     found: Counts = {}
     for queue in queues_ended(session):
         query = (
@@ -91,7 +91,7 @@ def failures(session: Session, between: Between) -> Counts:
             .where(
                 Step.queue == queue,
                 between(Step.ended_at),
-                # few steps have an attempt that failed: only of those are attempts looked at
+                # few steps had a failure: this looks only at their tries
                 or_(Step.attempt > 1, Step.state == StepState.FAILED),
                 Attempt.outcome.in_((AttemptOutcome.FAULT, AttemptOutcome.LOST)),
             )
@@ -103,7 +103,7 @@ def failures(session: Session, between: Between) -> Counts:
 
 
 def queues_ended(session: Session) -> list[str]:
-    """The queues whose steps have ended; a look into the index for each."""
+    """The queues with finished steps, found by one index look-up each."""
     found: list[str] = []
     query = select(func.min(Step.queue))
     queue = session.scalar(query)

@@ -1,4 +1,4 @@
-"""The page of workers and queues: any course's staff may look, and who runs the server can drain a worker."""
+"""The page of workers and queues. Staff of any course may read it; operators may drain workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ fleet = Blueprint("fleet_pages", __name__, template_folder="templates")
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """What is seen, and whether the reader may act on it."""
+    """The workers and queues, and whether the reader may drain workers."""
 
     seen: FleetStatus
     acts: bool
@@ -34,20 +34,20 @@ class FleetPage:
 
 @fleet.get("/fleet")
 def show_fleet() -> str:
-    """The workers, and what waits for them."""
+    """Show the workers and queues."""
     return render_template("fleet/fleet.html", page=_page(_reader()))
 
 
 @fleet.get("/fleet/state")
 def fleet_state() -> Response:
-    """The same, for a page that stands open."""
+    """Return the current state, for an open page."""
     page = _page(_reader())
     return jsonify(html=render_template("fleet/now.html", page=page), final=False)
 
 
 @fleet.post("/fleet/workers/<worker>")
 def tell_worker(worker: str) -> Response:
-    """Let one drain, or go on."""
+    """Drain or resume a worker."""
     who = admin()
     try:
         wanted = {"drain": Wanted.DRAIN, "resume": Wanted.WORK}[request.form.get("do", "")]
@@ -55,7 +55,7 @@ def tell_worker(worker: str) -> Response:
         raise Refused(422, "invalid", "This form is incomplete", "Go back and reload the page.") from None
     action = "worker.drained" if wanted is Wanted.DRAIN else "worker.resumed"
     try:
-        # First what was done is noted, then done: a deed that nobody can read of is worse than a moment's wait.
+        # First the audit entry, then the action: an action without an entry would be worse than a short delay.
         with site().sessions.begin() as session:
             name = "".join(char for char in worker[:150] if char.isprintable())
             note(session, session.get_one(Person, who.id), action, f"worker {name}")
@@ -73,7 +73,7 @@ def tell_worker(worker: str) -> Response:
 
 @fleet.get("/fleet/audit")
 def show_deeds() -> str:
-    """Who did what to the server as a whole: to workers, accounts, and whatever is in no course."""
+    """Show the audit of the whole server: workers, accounts, and whatever belongs to no course."""
     admin()
     before = number_of(request.args, "before")
     with site().readers.begin() as session:
@@ -82,7 +82,7 @@ def show_deeds() -> str:
 
 
 def _reader() -> Viewer:
-    """Who runs the server, or is on the staff of any course."""
+    """The viewer, if an operator or on any course's staff."""
     who = viewer()
     if who.admin:
         return who

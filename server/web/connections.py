@@ -1,7 +1,7 @@
 """Connections without a thread: idle, receiving, sending, or about to close.
 
-If an address has too many, the oldest idle one ends first, then headers in progress, then bodies. So
-many silent connections of an address stop neither its complete requests nor its uploads.
+If an address has too many, the oldest idle one ends first, then headers in progress, then bodies. So many silent
+connections of an address stop neither its complete requests nor its uploads.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Connection:
     """A client's connection.
 
     held: bytes of an unfinished request, as last counted
-    since, timeout: start and limit of its phase, by the monotonic clock
+    since: when its phase began; timeout: the phase's limit. Both by the monotonic clock
     """
 
     def __init__(

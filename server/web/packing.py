@@ -15,9 +15,8 @@ def attach_packing(app: Flask) -> None:
     """Compress answers if the client supports it.
 
     The length of a compressed page can reveal a secret that resembles a part of its address. So the CSRF token
-    changes
-    its text each time (server.accounts.cookies). And other sites can't load a
-    page repeatedly as its reader, because browsers then send no session cookie.
+    changes its text each time (server.accounts.cookies). And other sites can't load a page repeatedly as its reader,
+    because browsers then send no session cookie.
     """
     app.after_request(_pack)
 

@@ -1,4 +1,4 @@
-"""The pages on which people come in: with a course's code, or with a link."""
+"""Pages for joining: with a course's code, or with a link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The blueprint of the pages on which people come in."""
+"""The blueprint of the enrolment pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Join a course with its enrolment code; who has no account makes one on the way."""
+"""Join a course with its enrolment code, with a new account if needed."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from server.http.forms import Form, filled, sent
 from server.http.site import site
 
 _PAGE = "enrolment/join.html"
-_TAKEN = "There is an account with this email already. Sign in, and enter the code there."
+_TAKEN = "This email already has an account. Sign in and enter the code there."
 
-# Only wrong codes count, and a right one is taken all the same: others may share the address with whoever guesses, and
-# a code is too long to be guessed. A whole class makes its accounts from one address in its first hour; with as many
-# in a day nobody makes themselves a crowd. An email that has an account counts as well: who has the code and asks for
-# one learns that, as Tilelab sends no mail by which it could be told to its owner alone; but nobody asks for a list.
+# Only failed codes count. A correct one always works: others may share the address, and codes can't be guessed. In its
+# first hour, a whole class creates accounts from one address. The second limit allows that but stops floods. A taken
+# email counts too. Its answer reveals that the email has an account, because Tilelab can't send mail to its owner
+# instead. But it needs a valid code, and the limit prevents long lists.
 _GUESSES = Limit("join guesses", 100, timedelta(minutes=10))
 _ACCOUNTS = Limit("join accounts", 250, timedelta(days=1))
 
 
 @enrolment.get("/join")
 def join_page() -> Response:
-    """The form; staff can hand out its address with the code in it."""
+    """Show the form. The address may contain the code, so that staff can share it."""
     return page(_PAGE, filled({"code": request.args.get("code", "")[:40]}))
 
 
 @enrolment.post("/join")
 def join_course() -> Response:
-    """Join, with the account that is signed in or with a new one."""
+    """Join with the signed-in account or a new one."""
     form = sent("code", "name", "email")
     if not form["code"]:
         form.mistake("code", "Type the code from your course staff.")
@@ -74,7 +74,7 @@ def _join(form: Form, who: Viewer) -> Response:
 def _join_anew(form: Form) -> Response:
     course_id = _course_of_code(form)
     _check_fields(form)
-    # Whether the email has an account is told after a right code alone: who has none learns nothing about who has one.
+    # Only after a valid code does the answer show whether the email has an account.
     if not form.right:
         return page(_PAGE, form)
     count(site().sessions, _ACCOUNTS, f"course {course_id} {by_address(network_address())}")

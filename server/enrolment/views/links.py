@@ -1,4 +1,4 @@
-"""Invitations, and links with which a forgotten password is set anew."""
+"""Invitations, and links for a forgotten password."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _ADDRESS = "/<any(invitation, reset):purpose>/<token>"
 
 @enrolment.get(_ADDRESS)
 def show_link(purpose: str, token: str) -> Response:
-    """The form, whose account it is for; uses nothing up."""
+    """Show the form; doesn't use up the link."""
     return _shown(filled({"tokens": "yes"}), _found(purpose, token))
 
 
 @enrolment.post(_ADDRESS)
 def follow_link(purpose: str, token: str) -> Response:
-    """Set the password, and sign in."""
+    """Set the password and sign in."""
     person = _found(purpose, token).person
     password = password_sent("password")
     form = sent("tokens")

@@ -51,7 +51,7 @@ def test_nothing_listens() -> None:
 
 
 def test_no_such_socket(tmp_path: Path) -> None:
-    assert "nothing listens there" in told(f"postgresql://u:{PASSWORD}@/tilelab?host={tmp_path}")
+    assert "no server answers there" in told(f"postgresql://u:{PASSWORD}@/tilelab?host={tmp_path}")
 
 
 def test_no_such_machine() -> None:
@@ -72,8 +72,8 @@ def test_no_such_user(postgres_url: str) -> None:
     ("said", "line"),
     [
         ('FATAL:  password authentication failed for user "u"', "it refuses the password"),
-        ("fe_sendauth: no password supplied", "it wants a password"),
-        ("FATAL:  sorry, too many clients already", "no connection left"),
+        ("fe_sendauth: no password supplied", "it needs a password"),
+        ("FATAL:  sorry, too many clients already", "no free connection"),
         ("FATAL:  the database system is starting up", "Try again"),
         (f"something new about {PASSWORD}\nand more", "something new about *** and more"),
     ],
@@ -90,7 +90,7 @@ def test_no_file_yet_and_none_is_made(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", [check, upgrade])
 def test_no_folder(tmp_path: Path, call: Callable[[Engine], object]) -> None:
-    assert "There is no folder" in told(f"sqlite:///{tmp_path}/none/tilelab.db", call)
+    assert "does not exist" in told(f"sqlite:///{tmp_path}/none/tilelab.db", call)
 
 
 @pytest.mark.parametrize("call", [check, upgrade])
@@ -101,14 +101,14 @@ def test_a_folder_instead_of_a_file(tmp_path: Path, call: Callable[[Engine], obj
 @pytest.mark.parametrize("call", [check, upgrade])
 def test_a_file_that_is_no_database(tmp_path: Path, call: Callable[[Engine], object]) -> None:
     (tmp_path / "notes.txt").write_text("to do: " * 1000)
-    assert "no SQLite database" in told(f"sqlite:///{tmp_path}/notes.txt", call)
+    assert "not an SQLite database" in told(f"sqlite:///{tmp_path}/notes.txt", call)
 
 
 @pytest.mark.parametrize("call", [check, upgrade])
 def test_a_folder_that_is_not_writable(tmp_path: Path, call: Callable[[Engine], object], monkeypatch) -> None:
     # Root may write anywhere, and tests may run as root.
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
-    assert "is not writable for this user" in told(f"sqlite:///{tmp_path}/tilelab.db", call)
+    assert "can't write to the folder" in told(f"sqlite:///{tmp_path}/tilelab.db", call)
 
 
 def test_what_was_asked_wrongly_is_no_fault_of_the_database(engine) -> None:

@@ -142,7 +142,7 @@ def test_an_email_that_has_an_account_signs_in_instead(portal):
     portal.course.person("ada", None)
     answer = stranger(portal).post_form("/join", **(NEW | {"email": "ADA@example.edu"}))
     assert answer.status_code == 422
-    assert "Sign in, and enter the code there" in answer.get_data(as_text=True)
+    assert "Sign in and enter the code there" in answer.get_data(as_text=True)
     assert "Set-Cookie" not in answer.headers
 
 

@@ -128,7 +128,7 @@ def test_a_body_that_ends_early_is_not_taken_for_a_whole_one(ada):
         environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": "5000"},
     )  # fmt: skip
     assert answer.status_code == 400
-    assert "did not arrive whole" in words(answer.get_data(as_text=True))
+    assert "only a part of your request arrived" in words(answer.get_data(as_text=True))
 
 
 def test_one_in_pieces_is_no_larger_than_others(ada):
