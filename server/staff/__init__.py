@@ -1,1 +1,1 @@
-"""The desk of a course's staff: roster, assignments, submissions, grades, and what was done by whom."""
+"""Pages for course staff: roster, assignments, submissions, grades, audit."""

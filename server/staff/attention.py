@@ -1,4 +1,4 @@
-"""What the staff of a course should look at: deadlines, who has handed in nothing, faults, a queue that stands."""
+"""What course staff should look at: deadlines, missing submissions, system errors, queues without workers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """An assignment that is due soon, or was a short while ago. missing: students who handed in nothing to be ranked.
+    """An assignment that is due soon or was due recently. missing: students without a submission.
 
-    names: of the first of those
+    names: the first of these students
     """
 
     slug: str
@@ -46,13 +46,13 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """All of it.
+    """The figures of the staff's overview page.
 
-    refused: what is open, and judged as no worker of this version does
-    faults: submissions whose last verdict is a fault of ours; waiting: of the course, not yet graded
-    recent: handed in within the last day; workers: that live
-    never_here: students who never signed in, nor used a token
-    with_code: students whose account was made with a code, and with_code_lately: within the last day
+    refused: open assignments that workers of this version can't grade
+    faults: submissions that ended in a system error; waiting: submissions that aren't graded yet
+    recent: submissions within the last day; workers: running ones
+    never_here: students who never signed in or used a token
+    with_code: students who joined with a code; with_code_lately: within the last day
     """
 
     deadlines: tuple[Deadline, ...]
@@ -73,7 +73,7 @@ class Attention:
 
 
 def attention(session: Session, course_id: int, now: datetime) -> Attention:
-    """With a few queries, however much was handed in."""
+    """Collect all figures, with few queries however many submissions there are."""
     found = assignments_for(session, course_id, Role.INSTRUCTOR)
     students = _students(session, course_id)
     with_code = [person for person in students if person.proven_at is None]
@@ -128,7 +128,7 @@ def _deadlines(
         Extension.assignment_id.in_(handed_in), Extension.due_at > now
     )
     for assignment, person in session.execute(later):
-        handed_in[assignment].add(person)  # has more time: is not missed
+        handed_in[assignment].add(person)  # has more time, so isn't missing
     made = []
     for one in near:
         assert one.due_at is not None
@@ -148,7 +148,7 @@ def _deadlines(
 
 
 def _handed_in(session: Session, assignment: Assignment) -> set[int]:
-    """Which of the course did, for the ranking: a look into the index for each, however much they handed in."""
+    """The students of the course with a submission, by one index look-up for each student."""
     any_of_theirs = exists().where(
         Submission.assignment_id == assignment.id,
         Submission.person_id == Membership.person_id,
@@ -165,7 +165,7 @@ def _is_near(assignment: Assignment, now: datetime) -> bool:
 
 
 def _waiting(session: Session, numbers: Sequence[int]) -> int:
-    """Not graded yet; by the indexes that hold only steps which are open."""
+    """Count ungraded submissions, by the indexes of unfinished steps."""
     found = 0
     for is_open in (QUEUED, IN_FLIGHT):
         query = (
@@ -180,7 +180,7 @@ def _waiting(session: Session, numbers: Sequence[int]) -> int:
 
 
 def _faults(session: Session, numbers: Sequence[int]) -> int:
-    """Submissions that have no verdict but a fault of ours, and that nobody has graded again since."""
+    """Count submissions that ended in a system error and weren't regraded since."""
     query = (
         select(func.count())
         .select_from(Result)

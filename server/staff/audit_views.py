@@ -1,4 +1,4 @@
-"""Who did what in the course, and when."""
+"""The audit page of a course."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AuditPage:
 
 @staff.get("/audit")
 def show_audit(slug: str) -> str | tuple[str, int]:
-    """The latest first; nothing where it cannot be read which."""
+    """Show the newest entries; none if the filter is invalid."""
     course = staff_of(slug)
     form = looked_for(request.args, "area", "by", "subject")
     before = number_of(request.args, "before")

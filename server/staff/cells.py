@@ -1,4 +1,4 @@
-"""Tables as CSV that any spreadsheet may open: none takes a cell, or a part of one, for a formula."""
+"""CSV tables that are safe in spreadsheets: no cell or part of a cell becomes a formula."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 _QUOTE = "'"
-# A spreadsheet of another language splits a line at other separators, whatever the quotes are. Some read the full-width
-# and small forms of a sign as the sign.
-# What stands between may hold no separator: else a long run of tabs would be tried from each of them.
+# Spreadsheets in other languages split lines at other separators, regardless of quotes. Some read a sign's full-width
+# and small forms as the sign itself.
+# The characters in between exclude separators; otherwise a long run of tabs would be tried from each tab.
 _BEGINS = r"(?:^|[;|\t\r\n])(?:[^\S\t\r\n]|[\"\u200b\ufeff])*"
 _SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
 _FORMULA = re.compile(rf"({_BEGINS})(?={_QUOTE}*{_SIGN})")
@@ -18,7 +18,7 @@ _DEFUSED = re.compile(rf"({_BEGINS}){_QUOTE}(?={_QUOTE}*{_SIGN})")
 
 
 def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The whole table. Texts are defused; numbers are not, as they come from us."""
+    """The whole table. Escapes texts, but not numbers, which Tilelab computes."""
     to = io.StringIO()
     writer = csv.writer(to, lineterminator="\r\n")
     for row in (header, *rows):
@@ -27,10 +27,10 @@ def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def defused(text: str) -> str:
-    """The text with a quote before whatever a spreadsheet could run."""
+    """The text with a quote before each part that a spreadsheet could execute."""
     return _FORMULA.sub(rf"\1{_QUOTE}", text)
 
 
 def as_typed(text: str) -> str:
-    """A cell as it was before it was defused, so that what was exported can be read again."""
+    """The text before it was escaped, so that an exported file can be imported again."""
     return _DEFUSED.sub(r"\1", text)

@@ -1,4 +1,4 @@
-"""What can be changed of a course itself: its title, its clock, and that it is over."""
+"""A course's settings: title, time zone, archived."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OLD_NAMES = ("Etc/", "posix/", "right/", "SystemV/")
 
 @cache
 def zones() -> Sequence[str]:
-    """Names such as "Europe/Vienna"; without those that only old files use."""
+    """Names of time zones such as "Europe/Vienna", without obsolete ones."""
     return sorted(
         name for name in available_timezones() if ("/" in name or name == "UTC") and not name.startswith(_OLD_NAMES)
     )  # fmt: skip
@@ -38,7 +38,7 @@ def change_course(
     archived: bool,
     now: datetime | None = None,
 ) -> bool:
-    """Change what was given; says whether anything changed. Raises CourseError."""
+    """Change the settings; returns whether anything changed. Raises CourseError."""
     moment = now or datetime.now(UTC)
     line = one_line(title)
     if not line or len(line) > _LONGEST_TITLE or not line.isprintable():

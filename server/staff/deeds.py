@@ -1,4 +1,4 @@
-"""What was done in a course, for its staff; and in none, for who runs the server."""
+"""Read the audit log of a course, or of the whole server."""
 
 from __future__ import annotations
 
@@ -17,6 +17,20 @@ from server.grading.models import Job
 from server.submissions.models import Submission
 
 PAGE = 50
+_TITLES = {
+    "access ended": "account access ended", "admin appointed": "operator appointed",
+    "admin dismissed": "operator removed", "assignment deadline moved": "deadline moved",
+    "course changed": "course settings changed", "course code made": "enrolment code created",
+    "course code withdrawn": "enrolment code withdrawn", "course joined": "joined the course",
+    "extension withdrawn": "extension removed", "job cancelled": "grading cancelled",
+    "job retried": "grading retried", "member taken back": "member restored",
+    "password set by link": "password set with a link", "person password set": "password set by an operator",
+    "reset created": "password link created", "submission chosen": "submission chosen to count",
+}  # fmt: skip
+_WORDS = {
+    "board_frozen_at": "leaderboard frozen from", "late_percent_per_day": "late penalty per day (%)",
+    "min_interval_seconds": "minimum seconds between submissions", "students_at_work": "students with submissions",
+}  # fmt: skip
 _PERSON = re.compile(r"person (\d{1,18})")
 _JOB = re.compile(r"job (\d{1,18})")
 _SUBMISSION = re.compile(r"submission ([0-9a-f]{1,32})")
@@ -24,10 +38,10 @@ _SUBMISSION = re.compile(r"submission ([0-9a-f]{1,32})")
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """One deed.
+    """An entry of the audit log.
 
-    by: None for the command line or the system; detail: in words, one for each part
-    submission: the public id of the one that it was done to; "" for none
+    by: None for the command line or the system; detail: texts, one for each part
+    submission: the public ID of the affected submission; "" for none
     """
 
     number: int
@@ -38,10 +52,15 @@ class Deed:
     detail: tuple[str, ...]
     submission: str
 
+    @property
+    def title(self) -> str:
+        """The action as pages name it; programs read `action`."""
+        return _TITLES.get(self.action, self.action)
+
 
 @dataclass(frozen=True, slots=True)
 class Deeds:
-    """A page of them, the latest first. before: what the next page is asked for with; 0 where this is the last."""
+    """A page of entries, newest first. before: the argument for the next page; 0 on the last page."""
 
     rows: tuple[Deed, ...]
     before: int
@@ -57,10 +76,10 @@ def deeds(
     before: int = 0,
     limit: int = PAGE,
 ) -> Deeds:
-    """The latest first.
+    """Read a page of entries, newest first.
 
-    course_id: None for what concerns no single course
-    area: the first part of an action; actor: who did it; subject: what it was done to
+    course_id: None for entries outside courses
+    area: the first word of actions; actor: the person's ID; subject: what the action changed
     """
     query = (
         select(AuditEvent, Person.name)
@@ -86,7 +105,7 @@ def deeds(
 
 
 def actors(session: Session, course_id: int) -> list[tuple[int, str]]:
-    """Who ever did something in the course, by name."""
+    """People with entries in the course, by name."""
     query = (
         select(Person.id, Person.name)
         .where(Person.id.in_(select(AuditEvent.actor_id).where(AuditEvent.course_id == course_id).distinct()))
@@ -108,7 +127,7 @@ def _names(session: Session, events: Iterable[AuditEvent]) -> Mapping[int, str]:
 
 
 def _submissions(session: Session, events: Iterable[AuditEvent]) -> Mapping[str, str]:
-    """Of the submissions, and of jobs that grade one, that these deeds were done to: by subject."""
+    """The affected submissions' public IDs, by subject; also for jobs that grade a submission."""
     found: dict[str, str] = {}
     jobs: set[int] = set()
     for event in events:
@@ -139,7 +158,7 @@ def _action(text: str) -> str:
 
 
 def _word(text: str) -> str:
-    return text.replace("_", " ")
+    return _WORDS.get(text, text.replace("_", " "))
 
 
 def _value(name: str, value: Any, names: Mapping[int, str]) -> str:

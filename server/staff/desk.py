@@ -1,4 +1,4 @@
-"""What all pages of the desk share: where they are, the ways between them, and who acts."""
+"""What all staff pages share: tabs, permissions, and the acting person."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _TABS = (
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Whose desk it is, and the ways from one of its pages to the others."""
+    """The course and the tabs of a staff page."""
 
     course: Membership
     links: tuple[Link, ...]
 
 
 def desk_of(course: Membership, part: str) -> Desk:
-    """part: the word that the tab of this page has above."""
+    """part: the title of the page's tab."""
     return Desk(
         course,
         tuple(Link(title, url_for(name, slug=course.slug), word == part) for title, name, word in _TABS),
@@ -46,29 +46,29 @@ def desk_of(course: Membership, part: str) -> Desk:
 
 
 def acting(session: Session) -> Person:
-    """Who is signed in, for what is noted of a deed."""
+    """The signed-in person, for audit entries."""
     return session.get_one(Person, viewer().id)
 
 
 def the_course(session: Session, course: Membership) -> Course:
-    """Its row."""
+    """The course's row."""
     return session.get_one(Course, course.course_id)
 
 
 def back(endpoint: str, slug: str, notice: str = "", **values: Any) -> Response:
-    """To a page of the desk, after a form was sent."""
+    """Redirect to a staff page after a form."""
     if notice:
         values["notice"] = notice
     return Response(status=303, headers={"Location": url_for(endpoint, slug=slug, **values)})
 
 
 def asked(name: str, longest: int = _LONGEST) -> str:
-    """A part of the address's query; "" for none."""
+    """A query parameter; "" for none."""
     return printable(request.args.get(name, ""))[:longest]
 
 
 def looked_for(given: Mapping[str, str], *names: str) -> Form:
-    """What an address or a form asks to see. What is cut or left out of it is a mistake: the rest may be far more."""
+    """A filter from an address or a form. An invalid value is a mistake, because ignoring it could match more."""
     form = Form()
     for name in names:
         text = given.get(name, "")
@@ -81,5 +81,5 @@ def looked_for(given: Mapping[str, str], *names: str) -> Form:
 
 
 def printable(text: str) -> str:
-    """What can be looked for: one line, without what no database keeps in a text."""
+    """A searchable text: one line, without characters that no database stores."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())

@@ -1,4 +1,4 @@
-"""Jobs for staff to look at: a filtered list, and one with all that happened to it."""
+"""Jobs for staff: a filtered list, and one job with its whole history."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from server.submissions.models import Submission
 class Filter:
     """Which jobs; None for any.
 
-    assignment: its number; older_than: queued before so long ago
+    assignment: its ID; older_than: minimum time since the job was queued
     """
 
     state: JobState | None = None
@@ -48,7 +48,7 @@ class JobLine:
 
 
 def jobs(session: Session, wanted: Filter, limit: int, now: datetime) -> list[JobLine]:
-    """The latest jobs first."""
+    """The newest jobs first."""
     query = (
         select(Job, Person.email, Submission.public_id)
         .join(Person, Person.id == Job.person_id)
@@ -80,7 +80,7 @@ def _filtered(query: Any, wanted: Filter, now: datetime) -> Any:
 
 
 def whole_job(session: Session, number: int, now: datetime) -> dict[str, Any] | None:
-    """All that is known of a job, for staff, as plain values; None where there is none."""
+    """Everything known about a job, as plain values; None if it doesn't exist."""
     job = session.get(Job, number)
     if job is None:
         return None
@@ -108,7 +108,7 @@ def whole_job(session: Session, number: int, now: datetime) -> dict[str, Any] | 
 
 
 def assignment_name(assignment: Assignment) -> str:
-    """As people write it: COURSE/ASSIGNMENT."""
+    """The assignment as people write it: COURSE/ASSIGNMENT."""
     return f"{assignment.course.slug}/{assignment.slug}"
 
 

@@ -1,4 +1,4 @@
-"""Times as staff type them: on the clock of the course, which skips an hour in spring and repeats one in autumn."""
+"""Times that staff enter in the course's time zone, also when its clocks change."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _FIRST, _LAST = 2000, 2200
 
 
 class MomentError(ValueError):
-    """No moment was typed; the text says why, to whoever typed it."""
+    """An invalid time; the text says why."""
 
 
 def zone_named(name: str) -> ZoneInfo:
-    """The zone; UTC for a name that is none, as another machine's table of zones may have had it."""
+    """The time zone; UTC if this machine doesn't know it."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -21,15 +21,16 @@ def zone_named(name: str) -> ZoneInfo:
 
 
 def typed(moment: datetime | None, zone: ZoneInfo) -> str:
-    """A moment as a field for local times holds it; "" for none."""
+    """A time as a field for local times holds it; "" for none."""
     return "" if moment is None else f"{moment.astimezone(zone):%Y-%m-%dT%H:%M}"
 
 
 def read_moment(text: str, zone: ZoneInfo, was: datetime | None = None) -> datetime | None:
-    """The moment that was typed; None for an empty field. A time that comes twice means the later one.
+    """Parse a field; None if empty. A time that occurs twice means the later one.
 
-    was: what the field showed: where nobody changed it, it stays what it was, seconds and all
-    raise (MomentError): where it is none
+    was: the time that the field showed; an unchanged field keeps it exactly, with seconds
+
+    raise (MomentError): the text isn't a time
     """
     if not text:
         return None

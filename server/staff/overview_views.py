@@ -1,4 +1,4 @@
-"""Where the desk begins: what needs attention."""
+"""The staff's overview and the course's settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LAST = 5
 
 @dataclass(frozen=True, slots=True)
 class OverviewPage:
-    """What is going on in the course."""
+    """The overview of a course."""
 
     desk: Desk
     attention: Attention
@@ -32,7 +32,7 @@ class OverviewPage:
 
 @dataclass(frozen=True, slots=True)
 class SettingsPage:
-    """What can be changed of the course itself."""
+    """A course's settings."""
 
     desk: Desk
     form: Form
@@ -41,7 +41,7 @@ class SettingsPage:
 
 @staff.get("/")
 def overview(slug: str) -> str:
-    """What needs attention."""
+    """Show what needs attention."""
     course = staff_of(slug)
     now = datetime.now(UTC)
     with site().readers.begin() as session:
@@ -55,7 +55,7 @@ def overview(slug: str) -> str:
 
 @staff.get("/settings")
 def show_settings(slug: str) -> str:
-    """The course's title and clock, and whether it is over."""
+    """Show the course's title, time zone and archived state."""
     course = instructor_of(slug)
     archived = "yes" if course.archived else ""
     return _settings(course, filled({"title": course.title, "zone": course.time_zone, "archived": archived}))
@@ -63,7 +63,7 @@ def show_settings(slug: str) -> str:
 
 @staff.post("/settings")
 def change_settings(slug: str) -> str | Response | tuple[str, int]:
-    """Change them."""
+    """Save the settings."""
     course = instructor_of(slug)
     form = sent("title", "zone", "archived")
     try:

@@ -1,4 +1,4 @@
-"""All pages of the desk: to import this is to have them on the blueprint."""
+"""Imports all staff pages, which registers them on the blueprint."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the staff set: assignments, extensions, updates of exercises."""
+"""Assignments, extensions, updates of exercises."""

@@ -1,4 +1,4 @@
-"""The device classes that an assignment can be measured on: those that Tilelab or one of its workers knows."""
+"""Device classes for assignments: classes of Tilelab's table and of known workers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _MOST_WORKERS = 1_000
 
 
 def choosable(session: Session) -> Mapping[str, str]:
-    """The title of each class, by its name: of the table of devices, and of the workers that were ever here."""
+    """The title of each class, by name: classes in the device table, and classes of present and past workers."""
     known = {name: device.title for name, device in devices().items() if arch_of(name) in ARCHES}
     return known | {name: known.get(name, name) for name in sorted(_worked_with(session))}
 
 
 def wrong_class(session: Session, name: str) -> str:
-    """Why nothing can be measured on that class, a sentence or two; "" where it can."""
+    """Why a class can't be used, in a sentence or two; "" if it can."""
     known = choosable(session)
     if not name or name in known or not is_device_class(name):
         return ""
@@ -32,7 +32,7 @@ def wrong_class(session: Session, name: str) -> str:
 
 
 def _worked_with(session: Session) -> set[str]:
-    """By the records of workers that are there or gone; one of another version may say less."""
+    """Classes in workers' records, also of stopped ones. A record of another version may lack the class."""
     query = select(Worker.record).order_by(Worker.last_beat.desc()).limit(_MOST_WORKERS)
     return {
         name

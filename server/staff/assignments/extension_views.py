@@ -1,4 +1,4 @@
-"""Letting single students have more time or attempts."""
+"""Extensions: more time or attempts for single students."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from server.staff.desk import acting, back, printable, staff, the_course
 from server.staff.local_time import zone_named
 from server.staff.roster.service import Wanted, roster
 
-# Names of their own: the form for the assignment stands on the same page.
+# Different names than in the form for the assignment, which is on the same page.
 _FIELDS = ("person", "extended_due_at", "extended_closes_at", "extra_attempts", "reason", "emails")
 
 
 @staff.post("/assignments/<assignment>/extensions")
 def grant_extension(slug: str, assignment: str) -> Response | tuple[str, int]:
-    """Grant one, or grant it otherwise; to all who are named, or to none of them."""
+    """Grant or replace an extension, for all named students or none."""
     course = instructor_of(slug)
     zone = zone_named(course.time_zone)
     form = sent(*_FIELDS)
@@ -57,7 +57,7 @@ def grant_extension(slug: str, assignment: str) -> Response | tuple[str, int]:
 
 @staff.post("/assignments/<assignment>/extensions/<int(max=9007199254740991):person>/withdraw")
 def withdraw_extension(slug: str, assignment: str, person: int) -> Response:
-    """Take one back."""
+    """Remove an extension."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
         found = assignment_of(session, course, assignment)
@@ -66,7 +66,7 @@ def withdraw_extension(slug: str, assignment: str, person: int) -> Response:
 
 
 def _people(session: Session, course: Membership, form: Form) -> Collection[int]:
-    """Who is chosen, or named by email; whoever is no student here is told of in the form."""
+    """The chosen students, by choice or email; adds unknown students to the form's mistakes."""
     people = set()
     if form["person"].isdecimal() and len(form["person"]) < 19:
         people.add(int(form["person"]))

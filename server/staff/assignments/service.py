@@ -1,4 +1,4 @@
-"""Setting an exercise in a course, changing how it is set, and letting single students have more."""
+"""Create assignments, change their settings, grant extensions."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _DEADLINES = frozenset({"due_at", "closes_at", "opens_at"})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One assignment in the list of them.
+    """An assignment in the list.
 
-    students: how many handed something in; refused: whether workers of this version refuse what is handed in
+    students: how many students submitted; refused: whether workers of this version refuse its submissions
     """
 
     assignment: Assignment
@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What one student may beyond the others."""
+    """A student's extension."""
 
     due_at: datetime | None = None
     closes_at: datetime | None = None
@@ -55,7 +55,7 @@ class Grant:
 
 
 def lines(session: Session, course: Course) -> list[Line]:
-    """All of a course, with few queries."""
+    """All assignments of a course, with few queries."""
     found = assignments_for(session, course.id, Role.INSTRUCTOR)
     numbers = [one.id for one in found]
     counted = select(
@@ -85,9 +85,9 @@ def set_exercise(
     setting: Setting | None = None,
     now: datetime | None = None,
 ) -> Assignment:
-    """Switch an exercise on; raises CourseError.
+    """Create an assignment from an exercise; raises CourseError.
 
-    terms: what stays as it is from then on; setting: what can be changed later, instead of what `terms` says of it
+    terms: fixed parts; setting: changeable parts, which otherwise come from `terms`
     """
     moment = now or datetime.now(UTC)
     name = content.exercise.name
@@ -110,13 +110,13 @@ def set_exercise(
 
 
 def wrong_terms(session: Session, course: Course, exercise: Exercise | None, terms: Terms) -> dict[str, str]:
-    """All that cannot be of what stays as it is set, by field; exercise: None where none was chosen."""
+    """Mistakes in the fixed parts, by field. exercise: None if none was chosen."""
     slug = terms.slug or (exercise.name if exercise else "")
     found = service.wrong_terms(session, course, exercise, terms)
     if slug in _COLUMNS:
         found["slug"] = _a_column(slug)
     if device := wrong_class(session, terms.device_class):
-        if not terms.arch:  # then the compiler's word on the architecture is about the same
+        if not terms.arch:  # otherwise the compiler reports an invalid architecture
             found.pop("arch", None)
         found["device_class"] = device
     return found
@@ -130,9 +130,9 @@ def change_setting(
     setting: Setting,
     now: datetime | None = None,
 ) -> Mapping[str, list[Any]]:
-    """Change how it is set; returns what changed, from what to what. Raises CourseError.
+    """Change the settings; returns old and new values of the changed ones. Raises CourseError.
 
-    A deadline that is moved while students are at work is noted as such, with how many had handed in by then.
+    The audit marks a deadline that moves after the opening, with the number of students who had submitted.
     """
     moment = now or datetime.now(UTC)
     wrong = mistakes(setting)
@@ -155,14 +155,14 @@ def change_setting(
 
 
 def extensions(session: Session, assignment: Assignment) -> Sequence[Extension]:
-    """Who has one, by name."""
+    """An assignment's extensions, by the students' names."""
     query = select(Extension).where(Extension.assignment_id == assignment.id)
     found = session.scalars(query.options(joinedload(Extension.person))).all()
     return sorted(found, key=lambda one: (one.person.name.casefold(), one.person.email))
 
 
 def wrong_grant(assignment: Assignment, grant: Grant) -> dict[str, str]:
-    """What cannot be, by field; and what would give a student nothing that they have not anyway."""
+    """Mistakes by field, also for an extension that gives the student nothing."""
     found: dict[str, str] = {}
     for name, word in (("due_at", "becomes due"), ("closes_at", "closes")):
         mine, usual = getattr(grant, name), getattr(assignment, name)
@@ -195,9 +195,9 @@ def grant(
     given: Grant,
     now: datetime | None = None,
 ) -> Extension:
-    """Let a student have more, instead of what they had beyond the others before; raises CourseError.
+    """Grant an extension, which replaces the student's earlier one; raises CourseError.
 
-    The reason stays with the extension, and out of the audit: it may tell of an illness.
+    The audit leaves the reason out: it may mention an illness.
     """
     moment = now or datetime.now(UTC)
     wrong = wrong_grant(assignment, given)
@@ -225,7 +225,7 @@ def grant(
 def withdraw(
     session: Session, course: Course, assignment: Assignment, actor: Person | None, person_id: int
 ) -> bool:
-    """Someone has no more than the others again; False where they had not."""
+    """Remove a student's extension; False if there was none."""
     found = session.get(Extension, (assignment.id, person_id))
     if found is None:
         return False

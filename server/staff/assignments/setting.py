@@ -1,4 +1,4 @@
-"""How an assignment is set: checked, and compared with what was."""
+"""An assignment's settings: check and compare them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_TITLE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """All of an assignment that can be changed after it was set; server.courses.models.Assignment says what each is."""
+    """The changeable parts of an assignment; see server.courses.models.Assignment."""
 
     title: str = ""
     points: float = 10.0
@@ -41,12 +41,12 @@ FIELDS = tuple(field.name for field in fields(Setting))
 
 
 def setting_of(assignment: Assignment) -> Setting:
-    """How it is set now."""
+    """The current settings."""
     return Setting(**{name: getattr(assignment, name) for name in FIELDS})
 
 
 def mistakes(setting: Setting) -> dict[str, str]:
-    """What cannot be, by field."""
+    """Invalid settings: a text for each field."""
     found: dict[str, str] = {}
     if not setting.title or len(setting.title) > _LONGEST_TITLE or not setting.title.isprintable():
         found["title"] = f"The title must be one line of 1 to {_LONGEST_TITLE} characters."
@@ -64,13 +64,13 @@ def mistakes(setting: Setting) -> dict[str, str]:
 
 
 def digest_of(setting: Setting) -> str:
-    """By which a form knows again what it showed."""
+    """A digest of the settings, by which a form detects changes by another person."""
     plain = [_plain(getattr(setting, name)) for name in FIELDS]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
 def differences(was: Setting, now: Setting) -> Mapping[str, list[Any]]:
-    """What changes, from what to what, as JSON has it."""
+    """Changed settings, old and new, as JSON values."""
     pairs = ((name, getattr(was, name), getattr(now, name)) for name in FIELDS)
     return {name: [_plain(old), _plain(new)] for name, old, new in pairs if old != new}
 

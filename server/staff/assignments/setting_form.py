@@ -1,4 +1,4 @@
-"""The form in which an assignment is set: read, and filled."""
+"""The form for an assignment's settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}")
 
 
 def read_setting(form: Form, zone: ZoneInfo, was: Setting) -> Setting:
-    """What a form says; its mistakes are noted in the form."""
+    """Read the settings from a form; adds mistakes to it."""
     given: dict[str, Any] = {
         "title": one_line(form["title"]),
         "points": number(form, "points"),
@@ -39,7 +39,7 @@ def read_setting(form: Form, zone: ZoneInfo, was: Setting) -> Setting:
 
 
 def as_typed(setting: Setting, zone: ZoneInfo) -> dict[str, str]:
-    """As a form holds it."""
+    """The settings as the form shows them."""
     return {
         "title": setting.title,
         "points": f"{setting.points:g}",
@@ -54,7 +54,7 @@ def as_typed(setting: Setting, zone: ZoneInfo) -> dict[str, str]:
 
 
 def moment(form: Form, name: str, zone: ZoneInfo, was: datetime | None) -> datetime | None:
-    """The moment in a field; what is wrong with it is noted in the form."""
+    """Read a time field; adds mistakes to the form."""
     try:
         return read_moment(form[name], zone, was)
     except MomentError as error:
@@ -63,7 +63,7 @@ def moment(form: Form, name: str, zone: ZoneInfo, was: datetime | None) -> datet
 
 
 def number(form: Form, name: str) -> float:
-    """The number in a field; an empty one is 0. A comma is read as a point, unless it may stand for thousands."""
+    """Read a number field; an empty one is 0. A comma is a decimal point, unless it may separate thousands."""
     if _THOUSANDS.fullmatch(form[name]):
         plain, point = form[name].replace(",", ""), form[name].replace(",", ".")
         form.mistake(name, f"This number is ambiguous. Write {plain} or {point}.")
@@ -79,7 +79,7 @@ def number(form: Form, name: str) -> float:
 
 
 def whole(form: Form, name: str) -> int:
-    """The whole number in a field; an empty one is 0."""
+    """Read a whole-number field; an empty one is 0."""
     text = form[name] or "0"
     if not (text.isascii() and text.removeprefix("-").isdigit()) or len(text) > 12:
         form.mistake(name, f"“{form[name][:_LONGEST_NUMBER]}” is not a whole number.")

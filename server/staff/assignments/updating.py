@@ -1,4 +1,4 @@
-"""Bring an assignment to another version of its exercise, as after an upgrade that judges otherwise."""
+"""Update an assignment to another version of its exercise, for example after an upgrade that changes grading."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from worker.contract.messages import StepKind
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What bringing an assignment to another version would change.
+    """What an update would change.
 
     was, now: versions of the exercise
-    judges: whether they judge otherwise; if not, nothing is graded again and no board loses a line
-    waiting: how many that wait are judged anew; standing: how many lines the boards lose until they are filled again
+    judges: whether grading changes; if not, no regrades are needed and leaderboards keep their entries
+    waiting: how many waiting submissions the new version would grade
+    standing: how many entries the leaderboards lose until regrading
     """
 
     was: str
@@ -42,7 +43,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What it changed. judges: whether it judges otherwise; waiting: how many that wait are judged so, too."""
+    """What an update changed. judges: whether grading changed; waiting: how many waiting submissions it affects."""
 
     judges: bool
     waiting: int
@@ -57,17 +58,18 @@ def update_exercise(
     shown: str | None = None,
     now: datetime | None = None,
 ) -> Updated | None:
-    """Take another version of its exercise, of the same origin; raises CourseError where there is none that fits.
+    """Update the assignment to another version of its exercise, from the same origin; raises CourseError if none
+    fits.
 
-    Where that judges otherwise, what waits to be graded is graded so, too. Verdicts and points stay, and boards begin
-    anew: what was judged before stands on them once it is graded again.
+    If grading changes, waiting submissions are graded by the new version. Verdicts and points stay. Leaderboards
+    restart empty; entries return when they are regraded.
 
-    content: of a folder; None for what is installed, or for a course's own exercise what is kept, judged as today
-    shown: the version that `plan_update` told; a CourseError where it is another by now. None for any
-    return: None where it is that version already
+    content: from a folder; None for the installed version. For a course's own exercise, None means its stored files
+    shown: the version that `plan_update` reported; raises CourseError if it changed since. None accepts any version
+    return: None if the assignment has this version already
     """
     moment = now or datetime.now(UTC)
-    # so that nothing is graded again meanwhile, by the one or the other, and of two who do this the second sees it done
+    # Locked against regrades meanwhile, and so that a second simultaneous update sees the result of the first.
     hold_course(session, assignment.course_id)
     session.refresh(assignment)
     was = assignment.exercise
@@ -94,7 +96,7 @@ def update_exercise(
 
 
 def plan_update(session: Session, assignment: Assignment) -> Update | None:
-    """What that would change; None where it is up to date. Raises CourseError, as `update_exercise`."""
+    """What an update would change; None if there is nothing to update. Raises CourseError, as `update_exercise`."""
     was, content = assignment.exercise, _newest(session, assignment)
     _check_tile(assignment, content)
     if content.version == was.version:
@@ -110,7 +112,7 @@ def plan_update(session: Session, assignment: Assignment) -> Update | None:
 
 
 def is_outdated(session: Session, assignment: Assignment) -> bool:
-    """Whether there is another version to bring it to."""
+    """Whether there is a newer version."""
     try:
         return _newest(session, assignment).version != assignment.exercise.version
     except CourseError:
@@ -118,13 +120,13 @@ def is_outdated(session: Session, assignment: Assignment) -> bool:
 
 
 def is_judged(exercise: Exercise) -> bool:
-    """Whether workers of this version take what is to be judged by it: those of another judge refuse."""
+    """Whether workers of this version can grade the exercise: a worker with another judge refuses it."""
     return _is_judged(exercise.name, exercise.definition, exercise.digest, schema.JUDGE_VERSION)
 
 
 @lru_cache(maxsize=256)
 def _is_judged(name: str, definition: str, digest: str, _judge: int) -> bool:
-    """Kept, as pages ask it of each assignment, and to read a definition takes a few milliseconds."""
+    """Cached, because pages ask it for each assignment, and reading a definition takes milliseconds."""
     try:
         read_exercise(name, definition, digest)
     except ExerciseError:
@@ -133,7 +135,7 @@ def _is_judged(name: str, definition: str, digest: str, _judge: int) -> bool:
 
 
 def _newest(session: Session, assignment: Assignment) -> Content:
-    """The version to bring it to, of the origin that it has."""
+    """The version to update to, from the assignment's own origin."""
     row = assignment.exercise
     try:
         return installed_content(row.name) if row.course_id is None else kept_content(session, row)
@@ -142,7 +144,9 @@ def _newest(session: Session, assignment: Assignment) -> Content:
 
 
 def _not_begun(assignment: Assignment) -> tuple[ColumnElement[bool], ...]:
-    """Of steps, joined with their jobs: those that no worker has taken, of what is judged as the assignment is set."""
+    """Conditions on steps joined with their jobs: no worker took them, and they use the assignment's current
+    exercise.
+    """
     handed_in = select(Submission.id).where(Submission.assignment_id == assignment.id)
     return (
         Job.submission_id.in_(handed_in),
@@ -162,15 +166,15 @@ def _check_tile(assignment: Assignment, content: Content) -> None:
 
 
 def _take_all_along(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:
-    """Steps before the assignment: in this order they are locked by whoever records a result."""
+    """Lock steps before the assignment, in the order in which results are recorded."""
     waiting = _take_along(session, assignment, row, now)
     session.refresh(assignment, with_for_update={"of": Assignment})
-    # what was being handed in before nobody could any more
+    # submissions that arrived before the assignment was locked
     return waiting + _take_along(session, assignment, row, now)
 
 
 def _take_along(session: Session, assignment: Assignment, row: Exercise, now: datetime) -> int:
-    """Judge what no worker has taken yet by the exercise as it is now. A message that was sent of it counts no more."""
+    """Let waiting steps use the assignment's current exercise. Messages sent earlier no longer count."""
     query = (
         select(Step)
         .join(Step.job)

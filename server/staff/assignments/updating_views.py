@@ -1,4 +1,4 @@
-"""Bringing an assignment along with the exercise that is installed: what it would change, and doing it."""
+"""The page that previews and runs an assignment's update."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.staff.desk import Desk, acting, back, desk_of, staff
 
 @dataclass(frozen=True, slots=True)
 class UpdatePage:
-    """What would change; None for nothing. refused: why it cannot be, "" where it can."""
+    """update: what would change; None for nothing. refused: why an update is impossible; "" if possible."""
 
     desk: Desk
     assignment: Assignment
@@ -28,7 +28,7 @@ class UpdatePage:
 
 @staff.get("/assignments/<assignment>/update")
 def confirm_update(slug: str, assignment: str) -> str:
-    """What it would change, before it does."""
+    """Preview the update."""
     course = instructor_of(slug)
     update, refused = None, ""
     with site().readers.begin() as session:
@@ -42,7 +42,7 @@ def confirm_update(slug: str, assignment: str) -> str:
 
 @staff.post("/assignments/<assignment>/update")
 def update_assignment(slug: str, assignment: str) -> Response:
-    """Do it, where it is what was shown."""
+    """Run the update, if it is still the previewed one."""
     course = instructor_of(slug)
     shown = request.form.get("now", "")
     with site().sessions.begin() as session:

@@ -1,4 +1,4 @@
-"""Assignments: what is set, switching an exercise on, changing how it is set."""
+"""Staff pages for assignments: list, create, change."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TERMS = ("exercise", "slug", "device_class", "arch", "tile")
 
 @dataclass(frozen=True, slots=True)
 class AssignmentsPage:
-    """What is set in the course."""
+    """The course's assignments."""
 
     desk: Desk
     lines: list[Line]
@@ -53,7 +53,7 @@ class AssignmentsPage:
 
 @dataclass(frozen=True, slots=True)
 class NewPage:
-    """An exercise to be switched on. offered: classes that a GPU of the fleet measures on."""
+    """The form for a new assignment. offered: classes with a GPU in the fleet."""
 
     desk: Desk
     form: Form
@@ -64,7 +64,7 @@ class NewPage:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentPage:
-    """One that is set. students: whom an extension can be granted; shown: the digest of how it is set now."""
+    """An assignment. students: who can get an extension; shown: the digest of its current settings."""
 
     desk: Desk
     assignment: Assignment
@@ -78,13 +78,13 @@ class AssignmentPage:
 
     @property
     def refused(self) -> bool:
-        """Whether workers of this version refuse what is handed in for it."""
+        """Whether workers of this version refuse its submissions."""
         return not is_judged(self.assignment.exercise)
 
 
 @staff.get("/assignments")
 def show_assignments(slug: str) -> str:
-    """What is set."""
+    """List the assignments."""
     course = staff_of(slug)
     with site().readers.begin() as session:
         found = lines(session, the_course(session, course))
@@ -94,7 +94,7 @@ def show_assignments(slug: str) -> str:
 
 @staff.get("/assignments/new")
 def new_assignment(slug: str) -> str:
-    """The form to switch an exercise on."""
+    """Show the form for a new assignment."""
     course = instructor_of(slug)
     setting = as_typed(Setting(), zone_named(course.time_zone)) | {"title": ""}
     return _new(course, filled(setting))
@@ -102,7 +102,7 @@ def new_assignment(slug: str) -> str:
 
 @staff.post("/assignments")
 def set_assignment(slug: str) -> str | Response | tuple[str, int]:
-    """Switch an exercise on."""
+    """Create an assignment."""
     course = instructor_of(slug)
     form = sent(*FIELDS, *_TERMS)
     known = {exercise.name: exercise for exercise in _exercises()}
@@ -125,14 +125,14 @@ def set_assignment(slug: str) -> str | Response | tuple[str, int]:
                     session, the_course(session, course), acting(session), content, terms, setting
                 )
                 return back("staff.show_assignment", slug, "assignment-set", assignment=made.slug)
-        except CourseError as error:  # somebody else took the name meanwhile
+        except CourseError as error:  # another person used the name meanwhile
             form.mistake("slug", str(error))
     return _new(course, form), 422
 
 
 @staff.get("/assignments/<assignment>")
 def show_assignment(slug: str, assignment: str) -> str:
-    """How one is set, and who has an extension."""
+    """Show an assignment's settings and extensions."""
     course = staff_of(slug)
     with site().readers.begin() as session:
         found = assignment_of(session, course, assignment)
@@ -142,7 +142,7 @@ def show_assignment(slug: str, assignment: str) -> str:
 
 @staff.post("/assignments/<assignment>")
 def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str, int]:
-    """Change how one is set."""
+    """Save an assignment's settings."""
     course = instructor_of(slug)
     form = sent(*FIELDS, "shown")
     zone = zone_named(course.time_zone)
@@ -163,7 +163,7 @@ def change_assignment(slug: str, assignment: str) -> str | Response | tuple[str,
 
 
 def _tell_what_is_saved(form: Form, saved: Mapping[str, str]) -> None:
-    """Beside each field in which the form is not as somebody else has saved it since."""
+    """Add a mistake to each field that another person saved meanwhile."""
     for name, value in saved.items():
         if form[name] != value:
             form.mistake(
@@ -173,7 +173,7 @@ def _tell_what_is_saved(form: Form, saved: Mapping[str, str]) -> None:
 
 
 def assignment_of(session: Session, course: Membership, name: str) -> Assignment:
-    """The course's assignment of that name; whoever asks for another is told that there is none."""
+    """The course's assignment of that name; 404 for any other."""
     found = find_assignment(session, f"{course.slug}/{name}")
     if found is None:
         raise nothing_here()
@@ -187,7 +187,7 @@ def assignment_page(
     form: Form,
     extension_form: Form | None = None,
 ) -> str:
-    """The page of one, with what was typed."""
+    """The assignment's page, with the form's current values."""
     students = roster(session, course.course_id, Wanted(role=Role.STUDENT.value))
     page = AssignmentPage(
         desk_of(course, "assignment"),

@@ -1,1 +1,1 @@
-"""A course's grades: the table and its export."""
+"""A course's grades: table and export."""

@@ -20,7 +20,7 @@ from server.submissions.models import Submission
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one student has for one assignment. counted: None while nothing counts; tries: handed in, of any kind."""
+    """A student's result for an assignment. counted: what counts, or None; tries: all submissions and checks."""
 
     counted: Counted | None
     tries: int
@@ -33,31 +33,31 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One student's."""
+    """A student's row."""
 
     member: Member
     cells: tuple[Cell, ...]
 
     @property
     def total(self) -> float:
-        """All points."""
+        """The sum of the points."""
         return sum((cell.points for cell in self.cells), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Gradebook:
-    """All of it, in the order of the roster."""
+    """The whole gradebook, in the order of the roster."""
 
     assignments: tuple[Assignment, ...]
     lines: tuple[Line, ...]
 
     @property
     def most(self) -> float:
-        """What can be had."""
+        """The most points possible."""
         return sum(assignment.points for assignment in self.assignments)
 
     def ordered(self, by: str, *, down: bool) -> Gradebook:
-        """By name, section, total, or the name of an assignment."""
+        """Sorted by name, section, total, or an assignment's name."""
         slugs = [assignment.slug for assignment in self.assignments]
 
         def key(line: Line) -> tuple[object, ...]:
@@ -73,11 +73,11 @@ class Gradebook:
 
 
 def gradebook(session: Session, course_id: int, section: str = "", *, dropped: bool = False) -> Gradebook:
-    """With a few queries, and one for each assignment, however many students there are.
+    """Build the gradebook, with a few queries and one for each assignment.
 
-    An assignment that students do not see is left out until one of them has handed in something.
+    Leaves out assignments that students can't see, unless one of them has submitted.
 
-    dropped: with those who left, too
+    dropped: include dropped students
     """
     wanted = Wanted(role=Role.STUDENT.value, section=section, state="all" if dropped else "here")
     members = roster(session, course_id, wanted)
@@ -95,7 +95,7 @@ def gradebook(session: Session, course_id: int, section: str = "", *, dropped: b
 
 
 def grades_csv(book: Gradebook) -> str:
-    """For a spreadsheet: an empty cell is nothing that counts, 0 is something that is worth nothing."""
+    """For a spreadsheet: a cell is empty if nothing counts, and 0 if the counted submission gets no points."""
     header = ["email", "name", "section", *(assignment.slug for assignment in book.assignments), "total"]
     rows = (
         [
@@ -117,7 +117,7 @@ def _students(course_id: int, *, dropped: bool) -> Select[int]:
 def _tries(
     session: Session, assignments: Sequence[int], people: Select[int]
 ) -> Mapping[int, Mapping[int, int]]:
-    """How many each of them handed in, by assignment and person."""
+    """The number of submissions and checks, by assignment and person."""
     query = (
         select(Submission.assignment_id, Submission.person_id, func.count())
         .where(Submission.assignment_id.in_(assignments), Submission.person_id.in_(people))
@@ -152,6 +152,6 @@ def _column(
 
 
 def _number(points: float) -> float | int:
-    """As few digits as say the same: 10, 7.5, 3.33."""
+    """The number with as few digits as needed: 10, 7.5, 3.33."""
     value = round(points, 2)
     return int(value) if value.is_integer() else value

@@ -1,4 +1,4 @@
-"""The gradebook, and its table for a spreadsheet."""
+"""The gradebook's page and its CSV export."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from server.staff.roster.views import csv_answer
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column that can be sorted by. sorted: "ascending", "descending" or "none", as browsers call it."""
+    """A column heading for sorting. sorted: "ascending", "descending" or "none", as in aria-sort."""
 
     title: str
     address: str
@@ -31,7 +31,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class GradesPage:
-    """The whole gradebook of a course, or of one section of it."""
+    """The gradebook of a course or a section."""
 
     desk: Desk
     book: Gradebook
@@ -42,7 +42,7 @@ class GradesPage:
 
 @staff.get("/grades")
 def show_grades(slug: str) -> str | tuple[str, int]:
-    """One row for each student; none where it cannot be read of which section."""
+    """Show the gradebook; no rows if the filter is invalid."""
     course = staff_of(slug)
     form = _asked()
     down = form.checked("down")
@@ -67,7 +67,7 @@ def show_grades(slug: str) -> str | tuple[str, int]:
 
 @staff.get("/grades.csv")
 def export_grades(slug: str) -> Response:
-    """All grades, in the order of the roster."""
+    """Export all grades as CSV, in the order of the roster."""
     course = staff_of(slug)
     form = _asked()
     with site().readers.begin() as session:
@@ -92,7 +92,7 @@ def _sections(session: Session, course: Membership) -> list[tuple[str, str]]:
 
 
 def _address(slug: str, form: Form, name: str, by: str, *, down: bool) -> str:
-    """Where the same page is sorted by that; by the same again, the other way round."""
+    """The page's address sorted by this column; in the other direction if it already is."""
     other_way = "yes" if name == by and not down else ""
     given = {"section": form["section"], "dropped": form["dropped"], "by": name, "down": other_way}
     query = {key: value for key, value in given.items() if value}

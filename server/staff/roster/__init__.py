@@ -1,1 +1,1 @@
-"""Who is in a course: members, invitations, import and export."""
+"""The roster: members, invitations, import and export."""

@@ -1,4 +1,4 @@
-"""A roster as a CSV file that anybody may have made: what it says, and what is wrong with which line."""
+"""Read a roster from a CSV file of any origin, and report mistakes by line."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _BLANK = f'{_DELIMITERS} "'
 _MOST_PROBLEMS = 100
 
 _Wrong = list[tuple[str, str]]
-"""What is wrong with a line: of each mistake the column and the text."""
+"""A line's mistakes: column and text."""
 
 
 class Unreadable(ValueError):
-    """The file is no roster at all; the text says why."""
+    """The file isn't a roster; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One person, as the file has them. role, section: None where the file says nothing of it."""
+    """A person in the file. role, section: None if the file doesn't state them."""
 
     line: int
     email: str
@@ -44,10 +44,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a line.
+    """A mistake in a line.
 
-    line: 0 for the file as a whole
-    column: the one with the mistake, where it is one
+    line: 0 for the whole file
+    column: the column with the mistake, if known
     """
 
     line: int
@@ -57,7 +57,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a file says. ignored: columns that a roster has no use for."""
+    """The content of a file. ignored: columns that a roster doesn't use."""
 
     rows: tuple[Row, ...]
     problems: tuple[Problem, ...]
@@ -65,7 +65,7 @@ class Read:
 
     @property
     def text(self) -> str:
-        """The same roster in few words, for a form that carries it."""
+        """The same roster, in a compact text for a form."""
         columns = [name for name in COLUMNS if name in {"email", "name"} or self._says(name)]
         return written(columns, ([_cell(row, name) for name in columns] for row in self.rows))
 
@@ -86,7 +86,7 @@ def decoded(content: bytes) -> str:
 
 
 def read_roster(text: str) -> Read:
-    """Read a whole file; raises Unreadable where it has no header to read it by."""
+    """Read a whole file; raises Unreadable if the header is missing or invalid."""
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise Unreadable(f"The text is too large. The limit is {MOST_BYTES:,} bytes. Import it in parts.")
     source = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
@@ -123,7 +123,7 @@ def read_roster(text: str) -> Read:
 
 
 def one_line(text: str) -> str:
-    """A text with its blanks made single."""
+    """The text with single spaces."""
     return composed(" ".join(text.split()), LONGEST_EMAIL)
 
 
@@ -160,7 +160,7 @@ def _take(
         text = f"This line has {len(cells)} cells, but the first line has {len(header)}."
         problems.append(Problem(line, f"{text} Put a cell with a comma in quotation marks."))
         return
-    # who types a file leaves empty cells at the end of a line out
+    # People leave out empty cells at the end of a line.
     given = {name: as_typed(cell.strip()) for name, cell in zip_longest(header, cells, fillvalue="")}
     wrong: _Wrong = []
     row = _row(line, given, wrong)
@@ -174,7 +174,7 @@ def _take(
 
 
 def _row(line: int, given: dict[str, str], wrong: _Wrong) -> Row:
-    """What a line says; all that is wrong with it is added to `wrong`, and then the row is of no use."""
+    """Read a line; adds its mistakes to `wrong`, and then the row must not be used."""
     email = _email(given["email"], wrong)
     name = _name(given["name"], f"The name of {email}" if email else "The name", wrong)
     return Row(line, email, name, _role(given.get("role", ""), wrong), _section(given.get("section"), wrong))

@@ -1,4 +1,4 @@
-"""Importing a roster: a file, what it would change, and only then the change."""
+"""Import a roster: choose a file, preview its changes, apply them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from server.staff.roster.plan import Plan, carry_out, make_plan
 
 @dataclass(frozen=True, slots=True)
 class ImportPage:
-    """plan: what would change; None where nothing was sent yet. read: what the file says."""
+    """plan: the changes; None before a file is sent. read: the file's content."""
 
     desk: Desk
     form: Form
@@ -32,13 +32,13 @@ class ImportPage:
 
 @staff.get("/roster/import")
 def import_roster(slug: str) -> str:
-    """Where a file is chosen."""
+    """Show the form for a file."""
     return _page(ImportPage(desk_of(instructor_of(slug), "roster"), filled({})))
 
 
 @staff.post("/roster/import")
 def preview_roster(slug: str) -> str | tuple[str, int]:
-    """What the file would change; nothing is changed."""
+    """Preview the file's changes; changes nothing."""
     course = instructor_of(slug)
     form = filled({"text": request.form.get("text", ""), "drop": request.form.get("drop", "")})
     read = _read(form)
@@ -49,7 +49,7 @@ def preview_roster(slug: str) -> str | tuple[str, int]:
 
 @staff.post("/roster/apply")
 def apply_roster(slug: str) -> str | Response | tuple[str, int]:
-    """Do what was shown; where that is no longer what would happen, show it anew instead."""
+    """Apply the previewed changes; if the course changed meanwhile, show a new preview instead."""
     course = instructor_of(slug)
     form = filled({"text": request.form.get("text", ""), "drop": request.form.get("drop", "")})
     read = _read(form)
@@ -83,7 +83,7 @@ def _preview(course: Membership, form: Form, read: Read, *, outdated: bool = Fal
 
 
 def _read(form: Form) -> Read | None:
-    """The file, or what was typed instead; what is wrong with it as a whole stands beside its field then."""
+    """Read the file or the pasted text; adds mistakes to the form."""
     file = request.files.get("file")
     content = file.read(MOST_BYTES + 1) if file is not None else b""
     try:
@@ -105,6 +105,6 @@ def _page(page: ImportPage) -> str:
 
 @staff.errorhandler(413)
 def too_large(_error: HTTPException) -> Response:
-    """What is too large here is a roster."""
+    """The answer to an oversized roster."""
     detail = f"The limit for a roster is {MOST_BYTES:,} bytes. Go back, and import it in parts."
     return problem_response(Problem(413, "too_large", "The file is too large", detail))

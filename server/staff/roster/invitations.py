@@ -1,7 +1,7 @@
-"""Links that staff hand out: with one a member sets a password, for the first time or anew.
+"""Links with which members set a first or new password.
 
-Whoever holds such a link can sign in as that person. So staff get one only for an account that is theirs to change
-(`server.enrolment.authority`), and it works only as long as that is so.
+Anyone with such a link can sign in as that person. So staff get links only for accounts that they may change
+(`server.enrolment.authority`). A link stops working when they no longer may.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from server.enrolment.authority import Barrier, barrier, barriers
 
 @dataclass(frozen=True, slots=True)
 class HandedOut:
-    """A link, to be shown once. path: where on the portal it leads."""
+    """A link, to show once. path: its path on the portal."""
 
     name: str
     email: str
@@ -31,9 +31,9 @@ class HandedOut:
 
 
 def hand_out(session: Session, course: Course, actor: Person | None, person: Person) -> HandedOut:
-    """A link for a member: an invitation for who never had a password, else a reset. Raises CourseError.
+    """Create a link for a member: an invitation, or a reset if the person has a password. Raises CourseError.
 
-    actor: None for the command line, whose users run the server
+    actor: None for the command line, whose users are operators
     """
     purpose = LinkPurpose.INVITATION if person.password is None else LinkPurpose.RESET
     why = _why_not(session, actor, person)
@@ -45,7 +45,7 @@ def hand_out(session: Session, course: Course, actor: Person | None, person: Per
 
 
 def invite_all(session: Session, course: Course, actor: Person | None) -> list[HandedOut]:
-    """Invitations for all members who never had a password, but those whom somebody else has to invite."""
+    """Create invitations for all members without a password, except members whom only others may invite."""
     query = (
         select(Person)
         .join(Membership, Membership.person_id == Person.id)

@@ -1,4 +1,4 @@
-"""What importing a roster would change, told before anything is changed, and done exactly as it was told."""
+"""Plan the changes of a roster import, to preview them and then apply exactly these."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO_NAME = ("=", "+", "-", "@")
 
 
 class Change(StrEnum):
-    """What becomes of one person. new: has no account yet; added: has one, and was never in this course."""
+    """A person's change. new: no account yet; added: has an account, but was never in this course."""
 
     NEW = "new"
     ADDED = "added"
@@ -39,10 +39,10 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is planned for one person.
+    """The plan for one person.
 
-    was: role and section before, where they change; line: 0 for none
-    must_prove: whether the account was made with a code, for an email that anybody can type, and is to be staff
+    was: role and section before, if they change; line: 0 for none
+    must_prove: whether the person becomes staff, but joined with a code, so the email isn't confirmed
     """
 
     change: Change
@@ -58,7 +58,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that an import does. digest: of it, so that what is done is what was shown."""
+    """All changes of an import. digest: of the changes, so that what is applied is what was shown."""
 
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...]
@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many of each, in the order of the page."""
+        """The number of people with each change, in the page's order."""
         found = Counter(entry.change for entry in self.entries)
         return {change.value: found[change] for change in Change}
 
@@ -86,9 +86,9 @@ class Plan:
 def make_plan(
     session: Session, course: Course, read: Read, *, drop_others: bool = False, actor: Person | None = None
 ) -> Plan:
-    """Compare a file with the course. Nothing is written.
+    """Compare a file with the course. Writes nothing.
 
-    drop_others: students who are not in the file drop; staff stay, whatever it holds
+    drop_others: drop students who aren't in the file; staff always stay
     """
     people = _people(session, [row.email for row in read.rows])
     barred = barriers(session, actor, [person.id for person in people.values() if must_prove(person)])
@@ -121,8 +121,8 @@ def make_plan(
 def carry_out(
     session: Session, course: Course, plan: Plan, actor: Person | None, now: datetime | None = None
 ) -> None:
-    """Do all that is planned, in the caller's transaction, which holds the course since before it was planned."""
-    assert not plan.problems, "a plan with a problem is for looking at"
+    """Apply the plan in the caller's transaction, which locked the course before planning."""
+    assert not plan.problems, "a plan with problems can't be applied"
     moment = now or datetime.now(UTC)
     numbers = _made(session, course, plan, actor, moment)
     present = _present(session, course)
@@ -162,7 +162,7 @@ _REACH_FURTHER = frozenset({Change.ADDED, Change.BACK, Change.CHANGED})
 def _made(
     session: Session, course: Course, plan: Plan, actor: Person | None, now: datetime
 ) -> Mapping[str, int]:
-    """Accounts for those who have none, all at once; their numbers by email."""
+    """Create all missing accounts at once; returns their IDs by email."""
     new = [(entry.email, entry.name) for entry in plan.entries if entry.change is Change.NEW]
     people = create_people(session, new, now=now)
     for person in people:
@@ -171,7 +171,7 @@ def _made(
 
 
 def _detail(entry: Entry, was: Membership | None) -> dict[str, Any]:
-    """What is noted: as of whoever is added or dropped one by one, or from what to what it changes."""
+    """An audit entry's detail: old and new values of a change, otherwise as for a single person."""
     if entry.change is Change.DROPPED:
         return {}
     if was is None:
@@ -181,13 +181,13 @@ def _detail(entry: Entry, was: Membership | None) -> dict[str, Any]:
 
 
 def _present(session: Session, course: Course) -> Mapping[int, Membership]:
-    """Who is in the course or was, by number."""
+    """Present and former members, by ID."""
     query = select(Membership).where(Membership.course_id == course.id)
     return {member.person_id: member for member in session.scalars(query)}
 
 
 def _people(session: Session, emails: Sequence[str]) -> dict[str, Person]:
-    """By email, with few queries however many they are."""
+    """People by email, with few queries."""
     found: dict[str, Person] = {}
     for start in range(0, len(emails), _AT_ONCE):
         some = emails[start : start + _AT_ONCE]
@@ -212,7 +212,7 @@ def _entry(row: Row, person: Person | None, member: Membership | None) -> Entry:
         same = role is member.role and section == member.section
         change = Change.UNCHANGED if same else Change.CHANGED
     was = "" if change is Change.UNCHANGED else _what(member)
-    # a name is its owner's: who has an account keeps it, however a file spells it
+    # People own their names: an existing account keeps its name, however the file spells it.
     return Entry(change, row.email, person.name, role, section, person.id, was, row.line)
 
 
@@ -239,7 +239,7 @@ def _dropped(session: Session, numbers: Sequence[int], present: Mapping[int, Mem
 
 
 def _has_instructor(entries: Sequence[Entry], present: Mapping[int, Membership]) -> bool:
-    """Whether one is left; a course that has none before the import may go on without."""
+    """Whether an instructor stays. A course that has none before the import may go on without one."""
     before = {
         number
         for number, member in present.items()

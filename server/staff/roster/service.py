@@ -1,4 +1,4 @@
-"""Who is in a course: listed, added, given another role, dropped and taken back. Nobody is ever deleted."""
+"""The roster: list, add, change, drop and restore members. No person is ever deleted."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from server.text import composed
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One line of a roster.
+    """A line of the roster.
 
-    has_password: whether they have ever set one
-    was_here: whether they ever signed in, or used a token
+    has_password: whether the person ever set a password
+    was_here: whether the person ever signed in or used a token
     """
 
     person_id: int
@@ -56,7 +56,7 @@ class Wanted:
 
 
 def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> list[Member]:
-    """Staff first, then by name; without those that were erased."""
+    """Staff first, then by name, without erased people."""
     query: Select[*tuple[Any, ...]] = (
         select(
             Person.id, Person.name, Person.email, Membership.role, Membership.section, Membership.created_at,
@@ -72,7 +72,7 @@ def roster(session: Session, course_id: int, wanted: Wanted | None = None) -> li
 
 
 def last_submissions(session: Session, course_id: int, members: Sequence[Member]) -> Mapping[int, datetime]:
-    """When each of these handed something in for the last time, for this course, by the person's number."""
+    """The time of each member's last submission to this course, by person ID."""
     query = (
         select(Submission.person_id, func.max(Submission.created_at))
         .join(Assignment, Assignment.id == Submission.assignment_id)
@@ -85,13 +85,13 @@ def last_submissions(session: Session, course_id: int, members: Sequence[Member]
 
 
 def sections(session: Session, course_id: int) -> list[str]:
-    """The names of the sections there are."""
+    """The names of all sections."""
     query = select(Membership.section).where(Membership.course_id == course_id, Membership.section != "")
     return sorted(set(session.scalars(query)))
 
 
 def roster_csv(members: Sequence[Member]) -> str:
-    """As it can be imported again: those who dropped stay out."""
+    """The roster as CSV, for importing it again, without dropped people."""
     return written(
         COLUMNS,
         ([one.email, one.name, one.role.value, one.section] for one in members if one.dropped_at is None),
@@ -99,7 +99,7 @@ def roster_csv(members: Sequence[Member]) -> str:
 
 
 def membership_of(session: Session, course: Course, person_id: int) -> Membership:
-    """Someone's place in the course, whether they dropped or not; raises CourseError."""
+    """A person's membership in the course, even if dropped; raises CourseError."""
     found = session.scalar(
         select(Membership)
         .join(Membership.person)
@@ -124,7 +124,7 @@ def add(
     section: str = "",
     now: datetime | None = None,
 ) -> Membership:
-    """Take someone into the course, with an account where they have none; raises CourseError, AccountError."""
+    """Add a person to the course, with a new account if needed; raises CourseError, AccountError."""
     moment = now or datetime.now(UTC)
     person = find_person(session, email)
     if person is None:
@@ -156,7 +156,7 @@ def change(
     section: str,
     now: datetime | None = None,
 ) -> bool:
-    """Give a member another role or section; says whether anything changed."""
+    """Change a member's role or section; returns whether anything changed."""
     hold_course(session, course.id)
     member = membership_of(session, course, person_id)
     to = _section(section)
@@ -180,7 +180,7 @@ def change(
 def drop(
     session: Session, course: Course, actor: Person | None, person_id: int, now: datetime | None = None
 ) -> None:
-    """Someone is in the course no more; all that they did stays, and they can be taken back."""
+    """Drop a person from the course. The person's work stays, and the person can be restored."""
     moment = now or datetime.now(UTC)
     hold_course(session, course.id)
     member = membership_of(session, course, person_id)
@@ -196,7 +196,7 @@ def drop(
 def take_back(
     session: Session, course: Course, actor: Person | None, person_id: int, now: datetime | None = None
 ) -> None:
-    """Someone who dropped is in the course again, as what they were."""
+    """Restore a dropped person with the earlier role."""
     member = membership_of(session, course, person_id)
     if member.dropped_at is None:
         return
@@ -208,7 +208,7 @@ def take_back(
 
 
 def enrol(session: Session, course: Course, actor: Person | None, person: Person, role: Role) -> None:
-    """Take in who has an account, take back who dropped, or give who is there that role; raises CourseError."""
+    """Add or restore a person with this role, or change a member's role; raises CourseError."""
     found = session.scalar(
         select(Membership).where(Membership.course_id == course.id, Membership.person_id == person.id)
     )
@@ -220,7 +220,7 @@ def enrol(session: Session, course: Course, actor: Person | None, person: Person
 
 
 def make_code(session: Session, course: Course, actor: Person | None) -> str:
-    """A new code with which students enrol themselves; the one before works no more."""
+    """Create an enrolment code; the old one stops working."""
     course.enrolment_code = new_code()
     session.flush()
     note(session, actor, "course.code_made", f"course {course.slug}", course_id=course.id)
@@ -228,7 +228,7 @@ def make_code(session: Session, course: Course, actor: Person | None) -> str:
 
 
 def withdraw_code(session: Session, course: Course, actor: Person | None) -> None:
-    """Nobody enrols themselves any more."""
+    """Withdraw the enrolment code: students can't join by themselves any more."""
     if course.enrolment_code is None:
         return
     course.enrolment_code = None
@@ -237,7 +237,7 @@ def withdraw_code(session: Session, course: Course, actor: Person | None) -> Non
 
 
 def keep_an_instructor(session: Session, course: Course, but: int) -> None:
-    """Raises CourseError where nobody else is the course's instructor; by whoever holds the course."""
+    """Raise CourseError if no other instructor remains. The caller must have locked the course."""
     others = session.scalar(
         select(func.count())
         .select_from(Membership)
@@ -279,7 +279,7 @@ def _order(member: Member) -> tuple[int, str, str]:
 
 
 def is_wanted(member: Member, wanted: Wanted) -> bool:
-    """Whether that part of a roster holds this line."""
+    """Whether this part of the roster contains this line."""
     return (
         is_called(wanted.text, member.name, member.email)
         and wanted.role in {"", member.role.value}
@@ -290,7 +290,7 @@ def is_wanted(member: Member, wanted: Wanted) -> bool:
 
 
 def is_called(text: str, name: str, email: str) -> bool:
-    """Whether a name or an email holds that, in whatever letters."""
+    """Whether a name or email contains the text, ignoring case."""
     wanted = _folded(text)
     return wanted in name.casefold() or wanted in email.casefold()
 

@@ -1,4 +1,4 @@
-"""The roster, and changing it one by one."""
+"""The roster's page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _STATES = (("here", "In the course"), ("code", "Joined with a code"), ("dropped"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A page of a roster. fit: how many there are on all pages; number: 1 for the first page."""
+    """A page of a roster. fit: matches on all pages; number: from 1."""
 
     members: Sequence[Member]
     fit: int
@@ -57,10 +57,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class RosterPage:
-    """code: for enrolling oneself; None for none. uninvited: how many of them the viewer can send an invitation.
+    """code: the enrolment code; None for none. uninvited: how many members the viewer can invite.
 
-    last: when each handed in something for the last time; query: the filter, for addresses
-    barred: whose accounts aren't the viewer's to make links for
+    last: each member's last submission; query: the filter, for addresses
+    barred: members for whose accounts the viewer can't create links
     """
 
     desk: Desk
@@ -80,14 +80,14 @@ class RosterPage:
 
 @staff.get("/roster")
 def show_roster(slug: str) -> str | tuple[str, int]:
-    """Who is in the course; nobody where it cannot be read who is asked for."""
+    """List the members; none if the filter is invalid."""
     page = _page(staff_of(slug), filled({"role": Role.STUDENT.value}))
     return _html(page) if page.wanted.right else (_html(page), 422)
 
 
 @staff.get("/roster.csv")
 def export_roster(slug: str) -> Response:
-    """The roster as it can be imported again."""
+    """Export the roster as CSV, for importing it again."""
     course = staff_of(slug)
     with site().readers.begin() as session:
         members = roster(session, course.course_id)
@@ -107,7 +107,7 @@ def export_roster(slug: str) -> Response:
 
 @staff.post("/roster")
 def add_member(slug: str) -> str | Response | tuple[str, int]:
-    """Take one person in."""
+    """Add one person."""
     course = instructor_of(slug)
     form = sent("email", "name", "role", "section")
     role = _role(form)
@@ -131,7 +131,7 @@ def add_member(slug: str) -> str | Response | tuple[str, int]:
 
 @staff.post("/roster/<int(max=9007199254740991):person>")
 def change_member(slug: str, person: int) -> Response:
-    """Give one another role or section."""
+    """Save a member's role and section."""
     course = instructor_of(slug)
     form = sent("role", "section")
     role = _role(form)
@@ -149,7 +149,7 @@ def change_member(slug: str, person: int) -> Response:
 
 @staff.post("/roster/<int(max=9007199254740991):person>/drop")
 def drop_member(slug: str, person: int) -> Response:
-    """Somebody leaves; nothing is deleted."""
+    """Drop a member; deletes nothing."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
         try:
@@ -161,7 +161,7 @@ def drop_member(slug: str, person: int) -> Response:
 
 @staff.post("/roster/<int(max=9007199254740991):person>/take-back")
 def take_member_back(slug: str, person: int) -> Response:
-    """Somebody who left is in the course again."""
+    """Restore a dropped member."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
         try:
@@ -173,7 +173,7 @@ def take_member_back(slug: str, person: int) -> Response:
 
 @staff.post("/roster/<int(max=9007199254740991):person>/link")
 def make_link(slug: str, person: int) -> str:
-    """A link to set a password with; shown on the page that answers, and never again."""
+    """Create a password link, and show it in this answer only."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
         try:
@@ -187,7 +187,7 @@ def make_link(slug: str, person: int) -> str:
 
 @staff.post("/roster/invitations.csv")
 def make_invitations(slug: str) -> Response:
-    """A link for each who has no password yet, for a letter to all of them."""
+    """Create a link for each member without a password, as CSV."""
     course = instructor_of(slug)
     with site().sessions.begin() as session:
         links = invite_all(session, the_course(session, course), acting(session))
@@ -197,7 +197,7 @@ def make_invitations(slug: str) -> Response:
 
 @staff.post("/roster/code")
 def change_code(slug: str) -> Response:
-    """Make a code for enrolling oneself, or withdraw it."""
+    """Create or withdraw the enrolment code."""
     course = instructor_of(slug)
     withdraw = request.form.get("do") == "withdraw"
     with site().sessions.begin() as session:
@@ -206,7 +206,7 @@ def change_code(slug: str) -> Response:
 
 
 def csv_answer(text: str, name: str) -> Response:
-    """A table to be saved. It begins with the mark by which spreadsheets know UTF-8."""
+    """A CSV download. It begins with a byte order mark, by which spreadsheets detect UTF-8."""
     answer = Response("\N{ZERO WIDTH NO-BREAK SPACE}" + text, mimetype="text/csv")
     answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
@@ -236,7 +236,7 @@ def _page(course: Membership, form: Form, link: HandedOut | None = None) -> Rost
 
 
 def _barred(session: Session, course: Membership, numbers: set[int]) -> frozenset[int]:
-    """Whose accounts the viewer can't make links for; nobody asks that of an assistant, who makes none."""
+    """People for whose accounts the viewer can't create links; empty for assistants, who create none."""
     if not course.is_instructor:
         return frozenset()
     return frozenset(barriers(session, acting(session), sorted(numbers)))
@@ -248,7 +248,7 @@ def _html(page: RosterPage) -> str:
 
 
 def part_of(members: Sequence[Member], asked_for: str) -> Part:
-    """A page of them, as its address names it; the first or the last where there is none of that number."""
+    """The requested page; the first or last if there is no such page."""
     pages = max(1, -(-len(members) // PAGE))
     number = int(asked_for) if asked_for.isascii() and asked_for.isdecimal() else 1
     number = min(max(1, number), pages)

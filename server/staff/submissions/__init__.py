@@ -1,1 +1,1 @@
-"""A course's submissions: filtered, and graded again."""
+"""A course's submissions: list, filter, regrade."""

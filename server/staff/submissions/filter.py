@@ -1,6 +1,6 @@
-"""Which submissions an address or a form asks for.
+"""The filter of a course's submissions, from an address or a form.
 
-It is read strictly: what is shown by a filter can be graded again by it, so that nothing unreadable may ask for more.
+A list's filter can also start a regrade, so an invalid part must not match more submissions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIELDS = (
     "assignment", "student", "verdict", "state", "mode", "late", "device", "one", "worker", "since", "until",
 )  # fmt: skip
 Choices = Mapping[str, tuple[tuple[str, str], ...]]
-"""What can be chosen in each field that is no text: values, each with what it is called."""
+"""The choices of each select field: values and titles."""
 
 _TIMES = ("since", "until")
 
@@ -42,7 +42,7 @@ _ALWAYS: Choices = {
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What was typed, and what it asks for. Where the form has mistakes, it asks for nothing that may be shown."""
+    """The form's values and the query. If the form has mistakes, the query must not be used."""
 
     form: Form
     asked: Asked
@@ -54,7 +54,7 @@ class Filter:
 
     @property
     def around(self) -> dict[str, str]:
-        """The same, where it names a single one without that: the list that it is looked at in."""
+        """The filter without a single submission: the list that contains it."""
         return {name: value for name, value in self.given.items() if name != "one"}
 
     @property
@@ -70,7 +70,7 @@ class Filter:
 
 
 def read_filter(session: Session, course: Membership, given: Mapping[str, str], now: datetime) -> Filter:
-    """What an address or a form asks for; what cannot be read is a mistake in the form."""
+    """Read the filter; adds mistakes to the form."""
     form = looked_for(given, *FIELDS)
     choices = _choices(session, course, form["device"], now)
     for name, offered in choices.items():
@@ -81,7 +81,7 @@ def read_filter(session: Session, course: Membership, given: Mapping[str, str], 
 
 
 def _choices(session: Session, course: Membership, device: str, now: datetime) -> Choices:
-    """device: the class that is asked for: nothing may be set or measured on it any more."""
+    """device: the requested class, which may be gone from all assignments and workers."""
     found = assignments_for(session, course.course_id, Role.INSTRUCTOR)
     classes = {one.device_class for one in found} | set(device_classes(session, now))
     if is_device_class(device):
@@ -98,6 +98,6 @@ def _moment(form: Form, name: str, course: Membership) -> datetime | None:
     try:
         return read_moment(form[name], zone_named(course.time_zone))
     except MomentError as error:
-        # a browser shows the field empty: it holds no other text than a time
+        # A browser shows the field empty, because it can only hold a time.
         form.mistake(name, f"{form[name]}: {error}")
         return None

@@ -1,4 +1,4 @@
-"""All that was handed in for a course: filtered, the newest first, a page at a time."""
+"""A course's submissions: filtered, newest first, page by page."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _Judged = aliased(Job)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which; "" for any.
+    """Which submissions; "" for any.
 
-    assignment: its name in addresses; student: a part of a name or email; late: "yes" or "no"
-    device: the class that it is to be measured on, or CPU
-    one: the public id of a single one
-    worker: how the name begins of one that had a part in the present verdict
-    since, until: when it was handed in
+    assignment: its short name; student: a part of a name or email; late: "yes" or "no"
+    device: the class to measure on, or CPU
+    one: the public ID of a single submission
+    worker: the beginning of a worker's name
+    since, until: limits of the submission time
     """
 
     assignment: str = ""
@@ -65,7 +65,7 @@ class Asked:
 
     @property
     def narrowed(self) -> str:
-        """What of an assignment it is, for who reads of it later. Nobody is named: that outlives who may be erased."""
+        """The filter in words, for the audit. It names no person, because the entry outlives an erased person."""
         said = (
             ("verdict", self.verdict.replace("_", " ")), ("state", self.state), ("mode", self.mode),
             ("late", self.late), ("submission", self.one), ("worker", self.worker), ("measured on", self.device),
@@ -77,9 +77,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One submission in the list. state: of the last job; regraded: whether that is a regrade.
+    """A submission in the list. state: of its last job; regraded: whether that job is a regrade.
 
-    not_ranked: why its measurement stands on no board; "" where it may, or there is none
+    not_ranked: why its measurement isn't on the leaderboard; "" if it may be, or there is none
     """
 
     public_id: str
@@ -100,7 +100,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A page of the list. after: what the next page is asked for with; "" where this is the last."""
+    """A page of the list. after: the argument for the next page; "" on the last page."""
 
     rows: tuple[Row, ...]
     after: str
@@ -108,7 +108,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A submission that a filter fits, as far as grading it again is concerned. waits: it is to be graded anyway."""
+    """A submission that matches a filter, for regrading. waits: whether it waits to be graded in any case."""
 
     number: int
     assignment_id: int
@@ -116,7 +116,7 @@ class Chosen:
 
 
 def listing(session: Session, course_id: int, asked: Asked, after: str = "", limit: int = PAGE) -> Part:
-    """The newest first; after: from `Part.after`, or anything else for the beginning."""
+    """The newest submissions first. after: from `Part.after`; an unknown value means the beginning."""
     parts = _parts(session, course_id, asked)
     if not parts:
         return Part((), "")
@@ -127,7 +127,7 @@ def listing(session: Session, course_id: int, asked: Asked, after: str = "", lim
         earlier = query if cursor is None else query.where(cursor)
         some.append(earlier.order_by(*order).limit(limit + 1).subquery())
     together = union_all(*(select(each) for each in some)).subquery()
-    # of each assignment the newest, by its index; then the newest of those
+    # The newest of each assignment, by its index; then the newest of these.
     first = select(together.c.id).order_by(together.c.created_at.desc(), together.c.id.desc())
     numbers = session.scalars(first.limit(limit + 1)).all()
     rows = _rows(session, numbers[:limit])
@@ -137,9 +137,9 @@ def listing(session: Session, course_id: int, asked: Asked, after: str = "", lim
 def chosen(
     session: Session, course_id: int, asked: Asked, after: int, newest: int | None, most: int | None
 ) -> list[Chosen]:
-    """Those that a filter fits, the first handed in first, up to so many.
+    """Matching submissions, oldest first, up to `most`.
 
-    after, newest: numbers of submissions, between which they are; newest: None for any
+    after, newest: IDs between which they are; newest: None for no limit
     """
     parts = _parts(session, course_id, asked)
     if not parts:
@@ -166,12 +166,12 @@ def chosen(
 
 
 def newest(session: Session) -> int:
-    """The number of the submission that came last."""
+    """The ID of the latest submission."""
     return session.scalar(select(func.max(Submission.id))) or 0
 
 
 def _parts(session: Session, course_id: int, asked: Asked) -> list[Select[*tuple[Any, ...]]]:
-    """One query for each assignment in question: numbers and moments of what fits."""
+    """A query for each assignment of the filter: IDs and times of matching submissions."""
     found = assignments_for(session, course_id, Role.INSTRUCTOR)
     wanted = [one for one in found if asked.assignment in {"", one.slug}]
     people = _people(session, course_id, asked.student)
@@ -184,7 +184,7 @@ def _part(assignment: Assignment, asked: Asked, people: Sequence[int] | None) ->
     query: Select[*tuple[Any, ...]] = select(Submission.id, Submission.created_at)
     query = query.where(Submission.assignment_id == assignment.id)
     if people is not None:
-        # written into the statement: a course may have more people than a statement has places for parameters
+        # Inlined: a course may have more people than a statement may have parameters.
         numbers = bindparam(None, people, Submission.person_id.type, expanding=True, literal_execute=True)
         query = query.where(Submission.person_id.in_(numbers))
     if asked.one:
@@ -214,7 +214,7 @@ def _part(assignment: Assignment, asked: Asked, people: Sequence[int] | None) ->
 
 
 def _had_a_part(worker: str) -> ColumnElement[bool]:
-    """Whether a worker whose name begins so did a step of what the verdict is of."""
+    """Whether a worker with this prefix did a step of the current verdict."""
     return (
         exists()
         .where(
@@ -244,9 +244,9 @@ def _by_lateness(
 
 
 def _people(session: Session, course_id: int, text: str) -> Sequence[int] | None:
-    """Who has that email, else whose name or email holds that; None for everybody's.
+    """The person with this email; otherwise everyone whose name or email contains the text; None for everyone.
 
-    Here and not in the database: no two of them know alike what small letters are.
+    Compared here, because the databases disagree on what small letters are.
     """
     if not text:
         return None

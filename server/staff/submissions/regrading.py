@@ -1,4 +1,4 @@
-"""Grading again what was handed in: what would be, doing it, how far it is, and ending it."""
+"""Regrade submissions: plan, start, follow and cancel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from server.submissions.models import Submission
 from worker.contract.messages import Ticket
 
 MOST = 5_000
-"""How many are graded again at one request."""
+"""How many submissions one request regrades."""
 
 _DID = "assignment.regraded"
 _AT_ONCE = 100
@@ -33,7 +33,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What would be graded again. more: whether others fit, which come after these; filter: what chose them."""
+    """The submissions to regrade. more: whether further matches follow; filter: the filter in words."""
 
     submissions: tuple[Chosen, ...]
     more: bool
@@ -54,7 +54,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One time that staff had things graded again. by: None for the command line."""
+    """A regrade that staff started. by: None for the command line."""
 
     number: int
     at: datetime
@@ -78,7 +78,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """A verdict that came out otherwise."""
+    """A changed verdict."""
 
     public_id: str
     student: str
@@ -95,16 +95,16 @@ def plan(
     after: int = 0,
     most: int | None = None,
 ) -> Planned:
-    """What a filter fits. most: how many at once; None for all, where nobody waits for an answer.
+    """Match submissions with a filter. most: the limit; None for all, if no request waits for the answer.
 
-    after, newest: numbers of submissions: only those between them; newest: None for any
+    after, newest: only submissions with IDs between them; newest: None for no limit
     """
     found = chosen(session, course_id, asked, after, newest, None if most is None else most + 1)
     return Planned(tuple(found[:most]), most is not None and len(found) > most, asked.narrowed)
 
 
 def begin(session: Session, planned: Planned, actor: Person | None, now: datetime | None = None) -> list[int]:
-    """Grade all of it again; returns the numbers of the new jobs."""
+    """Regrade all planned submissions; returns the IDs of the new jobs."""
     made: list[int] = []
     for number in sorted({one.assignment_id for one in planned.submissions}):
         only = {one.number for one in planned.submissions if one.assignment_id == number}
@@ -115,7 +115,7 @@ def begin(session: Session, planned: Planned, actor: Person | None, now: datetim
 
 
 def runs(session: Session, course_id: int, limit: int = 10, number: int | None = None) -> list[Run]:
-    """The last ones of a course, the latest first; number: that one alone."""
+    """A course's latest regrades, newest first. number: only this one."""
     query = (
         select(AuditEvent, Person.name)
         .outerjoin(Person, Person.id == AuditEvent.actor_id)
@@ -130,7 +130,7 @@ def runs(session: Session, course_id: int, limit: int = 10, number: int | None =
 
 
 def turned(session: Session, run: Run) -> list[Turned]:
-    """Whose verdict came out otherwise than before, the first hundred; a fault of ours is no verdict."""
+    """Changed verdicts, the first hundred. A system error isn't a verdict."""
     before = aliased(Job)
     earlier = (
         select(before.verdict)
@@ -160,9 +160,9 @@ def turned(session: Session, run: Run) -> list[Turned]:
 
 
 def cancel_waiting(sessions: Sessions, run: Run, course_id: int, actor_id: int | None) -> list[Ticket]:
-    """End what no worker has taken yet, as far as a request has time for; returns the tickets to revoke.
+    """Cancel jobs that no worker has started, within a request's time; returns the tickets to revoke.
 
-    What is cancelled keeps the verdict that it had.
+    Their submissions keep their verdicts.
     """
     tickets: list[Ticket] = []
     last = time.monotonic() + _LONGEST_SECONDS
@@ -189,7 +189,7 @@ def _cancel(session: Session, numbers: Sequence[int], actor: Person | None, tick
     for number in numbers:
         try:
             tickets += cancel(session, number, actor, noted=False)
-        except NotPossible:  # it was done meanwhile
+        except NotPossible:  # it finished meanwhile
             continue
         ended += 1
     return ended
@@ -226,7 +226,7 @@ def _run(session: Session, event: AuditEvent, by: str | None) -> Run | None:
 
 
 def _of(first: int, last: int, assignment: int) -> tuple[ColumnElement[bool], ...]:
-    """The jobs of one run: its numbers, and no others of the kind for the same assignment between them."""
+    """The jobs of a run. Between its first and last ID, no other run created jobs for this assignment."""
     return (
         Job.id.between(first, last),
         Job.kind == JobKind.REGRADE,

@@ -1,4 +1,4 @@
-"""Submissions of the whole course, and having them graded again."""
+"""Staff pages for submissions and regrades."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from server.submissions.changes import revoke
 
 @dataclass(frozen=True, slots=True)
 class SubmissionsPage:
-    """query: the filter, for addresses; state: where the list is asked for again; "" on later pages."""
+    """query: the filter, for addresses; state: the address of updates; "" on later pages."""
 
     desk: Desk
     filter: Filter
@@ -37,9 +37,9 @@ class SubmissionsPage:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmPage:
-    """What would be graded again.
+    """A regrade to confirm.
 
-    after, newest: numbers of submissions, between which those are that are meant; rest: where those are that come after
+    after, newest: IDs between which its submissions are; rest: the address for the submissions after these
     """
 
     desk: Desk
@@ -53,7 +53,7 @@ class ConfirmPage:
 
 @dataclass(frozen=True, slots=True)
 class RegradePage:
-    """How far a regrade is; turned: whose verdict came out otherwise."""
+    """A regrade's progress. turned: its changed verdicts."""
 
     desk: Desk
     run: Run
@@ -62,7 +62,7 @@ class RegradePage:
 
 @dataclass(frozen=True, slots=True)
 class RegradesPage:
-    """The last regrades."""
+    """The latest regrades."""
 
     desk: Desk
     runs: list[Run]
@@ -70,7 +70,7 @@ class RegradesPage:
 
 @staff.get("/submissions")
 def show_submissions(slug: str) -> str | tuple[str, int]:
-    """The newest first; none where it cannot be read which."""
+    """List submissions, newest first; none if the filter is invalid."""
     course = staff_of(slug)
     wanted = _filter(course, request.args)
     return _list(course, wanted) if wanted.form.right else (_list(course, wanted), 422)
@@ -78,7 +78,7 @@ def show_submissions(slug: str) -> str | tuple[str, int]:
 
 @staff.get("/submissions/state")
 def submissions_state(slug: str) -> Response:
-    """The list as it is now, for a page that stands open."""
+    """Return the current list, for an open page."""
     course = staff_of(slug)
     page = _listed(course, _filter(course, request.args))
     html = render_template("staff/submission_rows.html", page=page)
@@ -87,7 +87,7 @@ def submissions_state(slug: str) -> Response:
 
 @staff.get("/regrade")
 def confirm_regrade(slug: str) -> str | tuple[str, int]:
-    """How many would be graded again, before any is."""
+    """Preview a regrade."""
     course = staff_of(slug)
     wanted = _filter(course, request.args)
     if not wanted.form.right:
@@ -105,7 +105,7 @@ def confirm_regrade(slug: str) -> str | tuple[str, int]:
 
 @staff.post("/regrade")
 def regrade_all(slug: str) -> Response | tuple[str, int]:
-    """Do it; where there is more than is done at once, on to the rest."""
+    """Start the regrade; if more submissions match than one request may regrade, go on to the rest."""
     course = staff_of(slug)
     wanted = _filter(course, request.form)
     if not wanted.form.right:
@@ -132,7 +132,7 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
 
 @staff.get("/regrades")
 def show_regrades(slug: str) -> str:
-    """The last ones."""
+    """List the latest regrades."""
     course = staff_of(slug)
     with site().readers.begin() as session:
         page = RegradesPage(desk_of(course, "submission"), runs(session, course.course_id, 20))
@@ -141,20 +141,20 @@ def show_regrades(slug: str) -> str:
 
 @staff.get("/regrades/<int(max=9007199254740991):number>")
 def show_regrade(slug: str, number: int) -> str:
-    """How far one is."""
+    """Show a regrade's progress."""
     return render_template("staff/regrade.html", page=_regrade(staff_of(slug), number))
 
 
 @staff.get("/regrades/<int(max=9007199254740991):number>/state")
 def regrade_state(slug: str, number: int) -> Response:
-    """The same, for a page that stands open."""
+    """Return the progress, for an open page."""
     page = _regrade(staff_of(slug), number)
     return jsonify(html=render_template("staff/regrade_progress.html", page=page), final=page.run.over)
 
 
 @staff.post("/regrades/<int(max=9007199254740991):number>/cancel")
 def cancel_regrade(slug: str, number: int) -> Response:
-    """End what still waits."""
+    """Cancel the waiting part of a regrade."""
     course = staff_of(slug)
     run = _regrade(course, number).run
     tickets = cancel_waiting(site().sessions, run, course.course_id, viewer().id)
@@ -193,5 +193,5 @@ def _listed(course: Membership, wanted: Filter) -> SubmissionsPage:
 
 
 def _rest(wanted: Filter, planned: Planned, until: int) -> dict[str, Any]:
-    """Which of a filter's submissions come after those that are planned."""
+    """The filter for the submissions after the planned ones."""
     return {**wanted.given, "after": planned.last, "newest": until}

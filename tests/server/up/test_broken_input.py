@@ -39,7 +39,9 @@ def refused(*words: str, **environment: str) -> str:
     [
         pytest.param("mysql://x/y", "postgresql://", marks=_LONG),
         ("postgresql://tilelab:geheim@127.0.0.1:1/tilelab", "Start it, or correct DATABASE_URL"),
-        pytest.param("sqlite:////no/such/folder/tilelab.db", "Create it, or correct DATABASE_URL", marks=_LONG),
+        pytest.param(
+            "sqlite:////no/such/folder/tilelab.db", "Create it, or correct DATABASE_URL", marks=_LONG
+        ),
     ],
 )
 def test_a_wrong_address_of_a_database(tmp_path: Path, url: str, word: str):
