@@ -22,8 +22,8 @@ from flask import Flask, Response, request
 from gunicorn.http.errors import ParseException
 
 from server.http.arrival import BodySizes, MissingBody
-from server.http.places import Asker, Outcome, Places
 from server.http.problems import NOT_TAKEN, RETRY_SECONDS, Refused, once_more
+from server.http.request_slots import Asker, Outcome, RequestSlots
 from server.network import network_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Bounded:
         self._app, self._sizes, self._wait_seconds = app, sizes, wait_seconds
         self.people = KnownPeople(owner)
         self._turned_away = threading.Lock()
-        self.reads, self.writes = Places(READ_PLACES), Places(WRITE_PLACES)
+        self.reads, self.writes = RequestSlots(READ_PLACES), RequestSlots(WRITE_PLACES)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
@@ -156,7 +156,7 @@ class KnownPeople:
 
     def __init__(self, owner: Callable[[str], int | None]) -> None:
         self._owner = owner
-        self._lookups = Places(LOOKUPS)
+        self._lookups = RequestSlots(LOOKUPS)
         self._lock = threading.Lock()
         self._known: OrderedDict[bytes, int] = OrderedDict()
 
@@ -200,7 +200,7 @@ def attach_bounds(app: Flask, sizes: BodySizes, owner: Callable[[str], int | Non
 
 
 def pace_readers(app: Flask) -> None:
-    """Make clients that use much of the processor wait while others ask; see Places. Off in most tests."""
+    """Make clients that use much of the processor wait while others ask; see RequestSlots. Off in most tests."""
     bounded: Bounded = app.extensions[_KEY]
     bounded.reads.paced = True
 

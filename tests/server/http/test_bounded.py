@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from server.http.bounded import READ_PLACES, WRITE_PLACES, Bounded
-from server.http.places import Asker, Outcome, Places
+from server.http.request_slots import Asker, Outcome, RequestSlots
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, handed_in, now, words
 from tests.server.web.conftest import Portal
@@ -41,7 +41,7 @@ def nothing_free(bounded: Bounded) -> Iterator[None]:
 
 
 @contextmanager
-def all_taken(places: Places, most: int) -> Iterator[None]:
+def all_taken(places: RequestSlots, most: int) -> Iterator[None]:
     askers = [Asker(number, 1, 0) for number in range(most)]
     for asker in askers:
         assert places.take(asker, 0, stays) is Outcome.TAKEN

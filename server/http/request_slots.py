@@ -63,7 +63,7 @@ class _Waiting:
     called: threading.Event = field(default_factory=threading.Event)
 
 
-class Places:
+class RequestSlots:
     """A number of slots; each taken slot must be given back.
 
     paced: whether clients rest

@@ -1,4 +1,4 @@
-"""Places that are shared out by turns."""
+"""RequestSlots that are shared out by turns."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 
-from server.http.places import Asker, Outcome, Places
+from server.http.request_slots import Asker, Outcome, RequestSlots
 
 
 def test_those_who_wait_get_places_by_turns():
-    places, order = Places(1), list[str]()
+    places, order = RequestSlots(1), list[str]()
     first = Asker("first", 1, 9)
     assert places.take(first, 0, stays) is Outcome.TAKEN
     crowd, other = Asker("crowd", 1, 3), Asker("other", 1, 3)
@@ -24,7 +24,7 @@ def test_those_who_wait_get_places_by_turns():
 
 
 def test_who_took_much_of_the_processor_rests_while_others_ask():
-    places, heavy, other = Places(2), Asker("heavy", 2, 9), Asker("other", 1, 9)
+    places, heavy, other = RequestSlots(2), Asker("heavy", 2, 9), Asker("other", 1, 9)
     places.paced = True
     for _ in range(2):
         assert places.take(heavy, 0, stays) is Outcome.TAKEN
@@ -38,7 +38,7 @@ def test_who_took_much_of_the_processor_rests_while_others_ask():
 
 
 def test_who_rested_gets_a_place_without_a_call():
-    places, heavy = Places(2), Asker("heavy", 2, 9)
+    places, heavy = RequestSlots(2), Asker("heavy", 2, 9)
     places.paced = True
     for asker, seconds in ((heavy, 0.17), (Asker("other", 1, 9), 0.0)):
         assert places.take(asker, 0, stays) is Outcome.TAKEN
@@ -48,7 +48,7 @@ def test_who_rested_gets_a_place_without_a_call():
     assert time.monotonic() - began > 0.1
 
 
-def started(target: Callable[[], None], places: Places, waiting: int) -> threading.Thread:
+def started(target: Callable[[], None], places: RequestSlots, waiting: int) -> threading.Thread:
     thread = threading.Thread(target=target)
     thread.start()
     while sum(map(len, places._queues.values())) < waiting:
@@ -56,7 +56,7 @@ def started(target: Callable[[], None], places: Places, waiting: int) -> threadi
     return thread
 
 
-def wait_and_go(places: Places, asker: Asker, order: list[str]) -> None:
+def wait_and_go(places: RequestSlots, asker: Asker, order: list[str]) -> None:
     assert places.take(asker, 10, stays) is Outcome.TAKEN
     order.append(str(asker.name))
     places.give_back(asker)
