@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 from alembic import op
 
-from server.accounts.made_names import FIRST, SECOND, draw_name
+from server.accounts.random_names import FIRST, SECOND, draw_name
 
 revision = "0005"
 down_revision = "0004"

@@ -8,7 +8,7 @@ from enum import StrEnum
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from server.accounts.made_names import draw_name
+from server.accounts.random_names import draw_name
 from server.database.base import Base, BigId, choice
 
 

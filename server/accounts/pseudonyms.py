@@ -7,8 +7,8 @@ import unicodedata
 from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session
 
-from server.accounts.made_names import is_of_their_form
 from server.accounts.models import Person
+from server.accounts.random_names import is_of_their_form
 from server.accounts.service import normal_name
 from server.text import composed
 

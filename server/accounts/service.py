@@ -19,8 +19,8 @@ from server.accounts.browser_sessions import end_all
 from server.accounts.digest import digest_of
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.links import end_links
-from server.accounts.made_names import draw_name
 from server.accounts.models import ApiToken, BrowserSession, Person
+from server.accounts.random_names import draw_name
 from server.database.engine import Sessions
 from server.text import composed
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from server.accounts.made_names import draw_name, is_of_their_form
 from server.accounts.models import ApiToken, Person
 from server.accounts.pseudonyms import BOARD_NAME, board_name
+from server.accounts.random_names import draw_name, is_of_their_form
 from server.accounts.service import good_tokens, set_password
 from server.accounts.views import profile
 from server.audit.models import AuditEvent
