@@ -7,7 +7,7 @@ from datetime import timedelta
 from flask import Response
 from sqlalchemy.orm import Session
 
-from server.accounts import entering, service
+from server.accounts import password_sign_in, service
 from server.accounts.access import Viewer, sign_in_first, viewer
 from server.accounts.limits import Limit, TooOften, count_all, take_back
 from server.accounts.models import Person
@@ -50,7 +50,7 @@ def change_password() -> Response:
         note(session, current, "password.changed", f"person {current.id}")
         if form.checked("tokens"):
             revoke_all(session, current)
-        token = entering.open_session(session, current, user_agent())
+        token = password_sign_in.open_session(session, current, user_agent())
     return go("/account/password?notice=password-changed", token or "")
 
 

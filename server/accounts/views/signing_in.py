@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Response, request
 
-from server.accounts import browser_sessions, entering
+from server.accounts import browser_sessions, password_sign_in
 from server.accounts.access import own_path, viewer_or_none
 from server.accounts.cookies import clear_session, earlier_token
 from server.accounts.limits import LONGEST_EMAIL, TooOften
@@ -48,8 +48,8 @@ def enter() -> Response:
     if not form.right:
         return page(_PAGE, form)
     try:
-        where = entering.Where(network_address(), earlier_token())
-        person = entering.sign_in(site().sessions, form["email"], password, where)
+        origin = password_sign_in.Origin(network_address(), earlier_token())
+        person = password_sign_in.sign_in(site().sessions, form["email"], password, origin)
     except TooOften as error:
         return too_often(_PAGE, form, error)
     token = None if person is None else _let_in(person)
@@ -73,4 +73,6 @@ def leave() -> Response:
 def _let_in(person: Person) -> str | None:
     before = viewer_or_none()
     with site().sessions.begin() as session:
-        return entering.open_session(session, person, user_agent(), before.session_id if before else None)
+        return password_sign_in.open_session(
+            session, person, user_agent(), before.session_id if before else None
+        )

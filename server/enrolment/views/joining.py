@@ -7,7 +7,7 @@ from datetime import timedelta
 from flask import Response, request
 from sqlalchemy.exc import IntegrityError
 
-from server.accounts import entering, service
+from server.accounts import password_sign_in, service
 from server.accounts.access import Viewer, viewer_or_none
 from server.accounts.limits import Limit, TooOften, by_address, count
 from server.accounts.models import Person
@@ -88,7 +88,7 @@ def _join_anew(form: Form) -> Response:
             person = service.create_person(session, email=form["email"], name=form["name"], proven=False)
             service.keep_password(session, person, kept)
             join(session, person, course)
-            token = entering.open_session(session, person, user_agent())
+            token = password_sign_in.open_session(session, person, user_agent())
     except CannotJoin as error:
         form.mistake("code", str(error))
         return page(_PAGE, form)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Response
 
-from server.accounts import entering, service
+from server.accounts import password_sign_in, service
 from server.accounts.access import viewer_or_none
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
 from server.accounts.views.blueprint import go, page, password_sent, user_agent
@@ -48,7 +48,9 @@ def follow_link(purpose: str, token: str) -> Response:
         if form.checked("tokens") and used.purpose is LinkPurpose.RESET:
             revoke_all(session, owner)
         note(session, owner, "password.set_by_link", f"person {owner.id}", purpose=purpose)
-        cookie = entering.open_session(session, owner, user_agent(), before.session_id if before else None)
+        cookie = password_sign_in.open_session(
+            session, owner, user_agent(), before.session_id if before else None
+        )
     return go("/?notice=password-set", cookie or "")
 
 

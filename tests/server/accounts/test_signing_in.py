@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from server.accounts import entering
+from server.accounts import password_sign_in
 from server.accounts.access import own_path
 from server.accounts.models import BrowserSession, Person
 from server.accounts.service import disable, set_password
@@ -55,7 +55,7 @@ def test_signing_out_ends_the_session_itself(portal, ada):
 
 
 def test_a_long_email_is_refused_before_anything_looks_at_it(portal, monkeypatch):
-    monkeypatch.setattr(entering, "sign_in", None)
+    monkeypatch.setattr(password_sign_in, "sign_in", None)
     answer = sign_in(stranger(portal), email="a" * 255)
     assert answer.status_code == 422
     assert "254 characters" in answer.get_data(as_text=True)
@@ -121,7 +121,7 @@ def test_over_https_the_cookie_is_bound_to_this_host(portal, ada):
 
 def used_up(monkeypatch: pytest.MonkeyPatch, limit: str, count: int) -> None:
     """A limit that is reached sooner."""
-    monkeypatch.setattr(entering, limit, replace(getattr(entering, limit), count=count))
+    monkeypatch.setattr(password_sign_in, limit, replace(getattr(password_sign_in, limit), count=count))
 
 
 def sign_in_from(portal, address, password=PASSWORD, email="ada@example.edu"):

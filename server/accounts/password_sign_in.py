@@ -23,7 +23,7 @@ _KNOWN_BROWSER = Limit("sign-in browser", 10, timedelta(minutes=10))
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Origin:
     """The origin of a sign-in. earlier: the token of this browser's last session; "" for none."""
 
     address: str
@@ -31,13 +31,13 @@ class Where:
 
 
 def sign_in(
-    sessions: Sessions, email: str, password: str, where: Where, now: datetime | None = None
+    sessions: Sessions, email: str, password: str, origin: Origin, now: datetime | None = None
 ) -> Person | None:
     """The person; None if email or password is incorrect. Raises TooOften after too many failures.
 
     Counts the try before comparing, so that simultaneous tries can't exceed a limit.
     """
-    asked = _limits(sessions, email, where)
+    asked = _limits(sessions, email, origin)
     count_all(sessions, asked, now)
     found = service.sign_in(sessions, email, password)
     if found is not None:
@@ -45,14 +45,14 @@ def sign_in(
     return found
 
 
-def _limits(sessions: Sessions, email: str, where: Where) -> tuple[tuple[Limit, str], ...]:
+def _limits(sessions: Sessions, email: str, origin: Origin) -> tuple[tuple[Limit, str], ...]:
     with sessions.begin() as session:
         person = service.find_person(session, email)
-        if person is not None and browser_sessions.was_theirs(session, person.id, where.earlier):
-            return ((_KNOWN_BROWSER, f"browser {digest_of(where.earlier)}"),)
+        if person is not None and browser_sessions.was_theirs(session, person.id, origin.earlier):
+            return ((_KNOWN_BROWSER, f"browser {digest_of(origin.earlier)}"),)
     return (
-        (_FROM_HERE, by_both(email, where.address)),
-        (_ANYBODY, by_address(where.address)),
+        (_FROM_HERE, by_both(email, origin.address)),
+        (_ANYBODY, by_address(origin.address)),
         (_FROM_ANYWHERE, by_email(email)),
     )
 
