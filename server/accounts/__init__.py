@@ -1,1 +1,1 @@
-"""People, and how they prove who they are."""
+"""People and their accounts: signing in, passwords, tokens, names."""

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
 from server.audit.service import note
-from server.enrolment.proving import before_reaching_further
+from server.enrolment.email_confirmation import secure_before_promotion
 
 
 def appoint(session: Session, person: Person) -> None:
@@ -23,7 +23,7 @@ def _set(session: Session, person: Person, *, admin: bool) -> None:
     if person.admin == admin:
         return
     if admin:
-        before_reaching_further(session, person, None)
+        secure_before_promotion(session, person, None)
     person.admin = admin
     note(session, None, "admin.appointed" if admin else "admin.dismissed", f"person {person.id}")
     session.flush()

@@ -17,7 +17,7 @@ from server.accounts.service import (
     hash_password,
     keep_password,
 )
-from server.enrolment.proving import prove
+from server.enrolment.email_confirmation import confirm_email
 from tests.rights.acts_of_people import (
     change_password,
     end_others,
@@ -80,7 +80,7 @@ def _set_password(stage: Stage, session: Session, agent: str, person: Person) ->
     password = stage.there.word()
     end_keys(stage, person.id, "" if person.proven_at is not None else "tokens")
     keep_password(session, person, hash_password(password))
-    prove(session, person)
+    confirm_email(session, person)
     stage.there.passwords[person.id] = password
     stage.there.typed.append((agent, person.email, password))
 

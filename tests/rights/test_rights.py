@@ -9,7 +9,7 @@ import pytest
 from server.accounts import service
 from server.courses import access
 from server.courses.models import Role
-from server.enrolment import links, proving
+from server.enrolment import email_confirmation, links
 from server.staff.roster import invitations
 from server.staff.roster import plan as roster_plan
 from server.staff.roster import views as roster_views
@@ -42,7 +42,7 @@ def found(migrated_file: Path) -> str:
 def test_it_finds_that_staff_may_touch_any_account(
     migrated_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (links, proving, invitations):
+    for module in (links, email_confirmation, invitations):
         monkeypatch.setattr(module, "barrier", lambda *_: None)
     for module in (invitations, roster_plan, roster_views):
         monkeypatch.setattr(module, "barriers", lambda *_: {})

@@ -222,7 +222,7 @@ def _shown(plan: Plan, *, done: bool) -> dict[str, Any]:
         "changes": [
             {
                 "change": entry.change.value, "email": entry.email, "name": entry.name, "role": entry.role.value,
-                "section": entry.section, "was": entry.was, "needs_invitation": entry.must_prove,
+                "section": entry.section, "was": entry.was, "needs_invitation": entry.unconfirmed,
             }
             for entry in plan.changes
         ],
@@ -236,7 +236,7 @@ def _text(plan: Plan, *, dry_run: bool) -> str:
         section = f", section {entry.section}" if entry.section else ""
         before = f" (was {entry.was})" if entry.was else ""
         lines.append(f"{entry.change.value:<10}  {entry.email}  {entry.role.value}{section}{before}")
-        if entry.must_prove:
+        if entry.unconfirmed:
             lines.append(_MADE_WITH_A_CODE.format(email=entry.email))
     counts = ", ".join(f"{count} {name}" for name, count in plan.counts.items() if count)
     return "\n".join([*lines, f"{'Would be' if dry_run else 'Now'}: {counts or 'nobody'}."])

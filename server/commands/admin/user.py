@@ -19,7 +19,7 @@ from server.commands.revocation import revoke
 from server.courses.models import Role
 from server.courses.service import enrol
 from server.enrolment.admins import appoint, dismiss
-from server.enrolment.proving import prove
+from server.enrolment.email_confirmation import confirm_email
 from server.settings import read_public_url
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
@@ -151,7 +151,7 @@ def password(email: str) -> Answer:
         with sessions.begin() as session:
             person = person_named(session, email)
             service.keep_password(session, person, kept)
-            prove(session, person)
+            confirm_email(session, person)
             note(session, None, "person.password_set", _subject(person))
             shown = _shown(person)
     return Answer(shown, "The password is set.")

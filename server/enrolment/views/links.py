@@ -11,7 +11,7 @@ from server.accounts.views.blueprint import go, page, password_sent, user_agent
 from server.accounts.views.password import check_new, revoke_all
 from server.audit.service import note
 from server.enrolment import links
-from server.enrolment.proving import prove
+from server.enrolment.email_confirmation import confirm_email
 from server.enrolment.views.blueprint import enrolment
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
@@ -44,7 +44,7 @@ def follow_link(purpose: str, token: str) -> Response:
             raise _over()
         owner = used.person
         service.keep_password(session, owner, kept)
-        prove(session, owner)
+        confirm_email(session, owner)
         if form.checked("tokens") and used.purpose is LinkPurpose.RESET:
             revoke_all(session, owner)
         note(session, owner, "password.set_by_link", f"person {owner.id}", purpose=purpose)

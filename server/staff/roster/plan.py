@@ -19,7 +19,7 @@ from server.accounts.service import create_people
 from server.audit.service import note
 from server.courses.models import Course, Membership, Role
 from server.enrolment.authority import barriers
-from server.enrolment.proving import before_reaching_further, must_prove, why_not_staff
+from server.enrolment.email_confirmation import is_unconfirmed, secure_before_promotion, why_not_staff
 from server.staff.roster.csv_file import Problem, Read, Row
 
 _AT_ONCE = 500
@@ -42,7 +42,7 @@ class Entry:
     """The plan for one person.
 
     was: role and section before, if they change; line: 0 for none
-    must_prove: whether the person becomes staff, but joined with a code, so the email isn't confirmed
+    unconfirmed: whether the person becomes staff, but joined with a code, so the email isn't confirmed
     """
 
     change: Change
@@ -53,7 +53,7 @@ class Entry:
     person_id: int | None
     was: str = ""
     line: int = 0
-    must_prove: bool = False
+    unconfirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class Plan:
         return {change.value: found[change] for change in Change}
 
     @property
-    def must_prove(self) -> int:
-        return sum(entry.must_prove for entry in self.entries)
+    def unconfirmed(self) -> int:
+        return sum(entry.unconfirmed for entry in self.entries)
 
     @property
     def drops(self) -> int:
@@ -91,7 +91,7 @@ def make_plan(
     drop_others: drop students who aren't in the file; staff always stay
     """
     people = _people(session, [row.email for row in read.rows])
-    barred = barriers(session, actor, [person.id for person in people.values() if must_prove(person)])
+    barred = barriers(session, actor, [person.id for person in people.values() if is_unconfirmed(person)])
     present = _present(session, course)
     problems = list(read.problems)
     entries: list[Entry] = []
@@ -100,9 +100,9 @@ def make_plan(
         member = None if person is None else present.get(person.id)
         entry = _entry(row, person, member)
         if person is not None and entry.role is not Role.STUDENT and entry.change is not Change.UNCHANGED:
-            entry = replace(entry, must_prove=must_prove(person))
+            entry = replace(entry, unconfirmed=is_unconfirmed(person))
         why = _why_not(entry, row, member, actor)
-        if not why and entry.must_prove and entry.person_id in barred:
+        if not why and entry.unconfirmed and entry.person_id in barred:
             why = why_not_staff(entry.name)
         if why:
             problems.append(Problem(row.line, why))
@@ -130,7 +130,7 @@ def carry_out(
         number = numbers[entry.email] if entry.person_id is None else entry.person_id
         if entry.change in _REACH_FURTHER and entry.role is not Role.STUDENT:
             person = session.get_one(Person, number)
-            before_reaching_further(session, person, actor, course_id=course.id, now=moment)
+            secure_before_promotion(session, person, actor, course_id=course.id, now=moment)
         was = present.get(number)
         detail = _detail(entry, was)
         if was is None:

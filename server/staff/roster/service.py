@@ -18,7 +18,7 @@ from server.audit.service import note
 from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import CourseError, hold_course
 from server.enrolment.codes import new_code
-from server.enrolment.proving import before_reaching_further
+from server.enrolment.email_confirmation import secure_before_promotion
 from server.staff.cells import written
 from server.staff.roster.csv_file import COLUMNS, LONGEST_SECTION, one_line
 from server.submissions.models import Submission
@@ -136,7 +136,7 @@ def add(
     if found is not None and found.dropped_at is None:
         raise CourseError(f"{person.email} is already in the course, as {found.role.value}.")
     if role is not Role.STUDENT:
-        before_reaching_further(session, person, actor, course_id=course.id, now=moment)
+        secure_before_promotion(session, person, actor, course_id=course.id, now=moment)
     if found is None:
         found = Membership(course_id=course.id, person_id=person.id, created_at=moment)
         session.add(found)
@@ -170,7 +170,7 @@ def change(
     if member.role is Role.INSTRUCTOR and role is not Role.INSTRUCTOR:
         keep_an_instructor(session, course, person_id)
     if role not in {member.role, Role.STUDENT}:
-        before_reaching_further(session, member.person, actor, course_id=course.id, now=now)
+        secure_before_promotion(session, member.person, actor, course_id=course.id, now=now)
     member.role, member.section = role, to
     session.flush()
     _note(session, actor, "member.changed", person_id, course, now or datetime.now(UTC), **changed)
@@ -201,7 +201,7 @@ def take_back(
     if member.dropped_at is None:
         return
     if member.role is not Role.STUDENT:
-        before_reaching_further(session, member.person, actor, course_id=course.id, now=now)
+        secure_before_promotion(session, member.person, actor, course_id=course.id, now=now)
     member.dropped_at = None
     session.flush()
     _note(session, actor, "member.taken_back", person_id, course, now or datetime.now(UTC))

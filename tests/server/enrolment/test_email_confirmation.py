@@ -14,8 +14,8 @@ from server.accounts.service import create_token, find_by_token, find_person, si
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Role
 from server.enrolment.admins import appoint
+from server.enrolment.email_confirmation import confirm_email
 from server.enrolment.links import find_link
-from server.enrolment.proving import prove
 from server.staff.roster import service as roster
 from server.staff.roster.csv_file import read_roster
 from server.staff.roster.plan import carry_out, make_plan
@@ -166,5 +166,5 @@ def test_the_desk_shows_who_came_with_a_code(portal: Portal, ina: BrowserClient,
     assert "joined with a code</span>" in page
     assert "ada@example.edu" not in page
     with portal.course.sessions.begin() as session:
-        prove(session, session.get_one(Person, eve.person))
+        confirm_email(session, session.get_one(Person, eve.person))
     assert "state=code" not in ina.page("/staff/gpu/")

@@ -19,7 +19,7 @@ from server.courses.service import CourseError
 from server.enrolment.authority import barrier
 
 
-def prove(session: Session, person: Person, now: datetime | None = None) -> None:
+def confirm_email(session: Session, person: Person, now: datetime | None = None) -> None:
     """Confirm the email from now on. Tokens created before end."""
     if person.proven_at is None:
         revoke_tokens(session, person, now=now)
@@ -27,7 +27,7 @@ def prove(session: Session, person: Person, now: datetime | None = None) -> None
         session.flush()
 
 
-def must_prove(person: Person) -> bool:
+def is_unconfirmed(person: Person) -> bool:
     """Whether this account is in use without a confirmed email."""
     return person.proven_at is None and person.password is not None
 
@@ -40,7 +40,7 @@ def why_not_staff(name: str) -> str:
     )
 
 
-def before_reaching_further(
+def secure_before_promotion(
     session: Session,
     person: Person,
     actor: Person | None,
@@ -56,11 +56,11 @@ def before_reaching_further(
     # Locked, so that no other course adds the person between this check and its consequences.
     session.execute(select(Person.id).where(Person.id == person.id).with_for_update())
     if barrier(session, actor, person) is not None:
-        if must_prove(person):
+        if is_unconfirmed(person):
             raise CourseError(why_not_staff(person.name))
         return
     end_links(session, person.id, now=now)
-    if not must_prove(person):
+    if not is_unconfirmed(person):
         return
     person.password = None
     session.flush()
