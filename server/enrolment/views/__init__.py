@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.enrolment.views import joining, links
+from server.enrolment.views import join, links
 from server.enrolment.views.blueprint import enrolment
 
-__all__ = ["enrolment", "joining", "links"]
+__all__ = ["enrolment", "join", "links"]

@@ -14,7 +14,7 @@ from server.accounts.service import find_person
 from server.audit.models import AuditEvent
 from server.courses.models import Course, Membership, Role
 from server.enrolment.codes import course_to_join, new_code
-from server.enrolment.views import joining
+from server.enrolment.views import join
 from tests.server.databases import ON_SQLITE
 from tests.server.web.conftest import Portal
 from tests.server.web.signed_in import client_of, stranger
@@ -158,7 +158,7 @@ def test_a_password_that_is_guessed_first_is_refused(portal, password):
 
 def used_up(monkeypatch: pytest.MonkeyPatch, limit: str, count: int = 3) -> None:
     """A limit that is reached sooner."""
-    monkeypatch.setattr(joining, limit, replace(getattr(joining, limit), count=count))
+    monkeypatch.setattr(join, limit, replace(getattr(join, limit), count=count))
 
 
 @ONE_DATABASE
