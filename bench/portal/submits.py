@@ -19,7 +19,7 @@ from bench.portal.house import PROCESSES, Web, percentile, tokens
 from bench.queue.ground import COURSE, Ground
 from bench.table import table
 from server.submissions.models import Submission
-from server.web.serving import THREADS
+from server.web.web_server import THREADS
 from tests.services.redis_server import free_port
 
 _CLIENTS = 8

@@ -19,7 +19,7 @@ from server.up.embedded_redis import EmbeddedRedis, NoRedis, find_redis
 from server.up.machine import BROKER, WEB, WORKER, Machine
 from server.up.telling import Teller, log_to
 from server.up.watching import Watch
-from server.web.serving import CannotListen, listen, url_of
+from server.web.web_server import CannotListen, listen, url_of
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
 from worker.supervision.keeping import Supervisor
 from worker.supervision.parts import Event

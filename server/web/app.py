@@ -33,11 +33,11 @@ from server.submissions.assignment.views import courses
 from server.submissions.progress.live import attach_live
 from server.submissions.result.views import submissions_pages
 from server.web.assets import attach_assets
+from server.web.compression import attach_compression
 from server.web.headers import add_headers
 from server.web.health import health
 from server.web.notices import attach_notices
 from server.web.openapi import description
-from server.web.packing import attach_packing
 from server.web.pages import pages
 
 
@@ -61,7 +61,7 @@ def create_app(settings: Settings) -> Flask:
     attach_proxies(app, settings)
     answer_errors(app)
     add_headers(app)
-    attach_packing(app)
+    attach_compression(app)
     attach_assets(app)
     attach_form_guard(app)
     attach_numbers(app, zone_of_viewer)

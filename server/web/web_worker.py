@@ -25,7 +25,7 @@ from gunicorn.workers.gthread import ThreadWorker
 from server.http.arrival import BodySizes
 from server.http.bounded import BODY_SECONDS
 from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingConnections
-from server.web.unreadable import HEAD_SECONDS, answer_to, answer_to_slow_head
+from server.web.unreadable_requests import HEAD_SECONDS, answer_to, answer_to_slow_head
 
 LARGE_BODIES = 8
 """How many larger bodies may be in memory at once. Only an oversized file in a form needs one."""

@@ -12,7 +12,7 @@ from server.accounts import identity
 from server.settings import Settings
 from server.submissions import allowance
 from server.submissions.progress import streams
-from server.web.serving import listen, serve
+from server.web.web_server import listen, serve
 
 NOBODY = "redis://127.0.0.1:1/0"
 _WIDE = 10**9

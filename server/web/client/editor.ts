@@ -30,7 +30,7 @@ import { all, clock, make } from "./page";
 import { NotASource, readSource } from "./source-file";
 import { tabKey } from "./tab-key";
 import { theme } from "./theme";
-import { typeOverSelection } from "./typing";
+import { typeOverSelection } from "./type-over-selection";
 
 const DRAFT_MS = 400;
 

@@ -21,7 +21,7 @@ from kernels.verdict import Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import Person
 from server.http.bounded import READ_PLACES
-from server.web.serving import listen
+from server.web.web_server import listen
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.graded import graded, handed_in
 from tests.worker.workplaces import wait_until

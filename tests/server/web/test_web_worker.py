@@ -20,7 +20,7 @@ from gunicorn.config import Config
 
 from server.http.arrival import BodySizes
 from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingConnections
-from server.web.serving import listen, url_of
+from server.web.web_server import listen, url_of
 from server.web.web_worker import ACCEPT_PAUSE_SECONDS, WebWorker
 from tests.services.redis_server import free_port
 from tests.services.tethered import start, wait_until
@@ -39,11 +39,12 @@ import time
 from pathlib import Path
 from dataclasses import replace
 from server.settings import Settings
-from server.web import serving
+from server.web import web_server
 
-class Bare(serving._Gunicorn):
+class Bare(web_server._Gunicorn):
     def __init__(self):
-        super().__init__(Settings("sqlite://", "redis://127.0.0.1:1"), serving.listen("127.0.0.1", int(sys.argv[1])), 1)
+        bound = web_server.listen("127.0.0.1", int(sys.argv[1]))
+        super().__init__(Settings("sqlite://", "redis://127.0.0.1:1"), bound, 1)
 
     def load_config(self):
         super().load_config()
