@@ -16,7 +16,7 @@ from server.grading.fleet_state import FleetStatus, NoSuchWorker, read_fleet, se
 from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site
-from server.staff.deeds import deeds
+from server.staff.audit_log import read_entries
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError
 from worker.contract.fleet import Wanted
 
@@ -72,13 +72,13 @@ def tell_worker(worker: str) -> Response:
 
 
 @fleet.get("/fleet/audit")
-def show_deeds() -> str:
+def show_audit() -> str:
     """Show the audit of the whole server: workers, accounts, and whatever belongs to no course."""
     admin()
     before = number_of(request.args, "before")
     with site().readers.begin() as session:
-        found = deeds(session, None, before=before or 0)
-    return render_template("fleet/audit.html", deeds=found)
+        found = read_entries(session, None, before=before or 0)
+    return render_template("fleet/audit.html", entries=found)
 
 
 def _reader() -> Viewer:

@@ -10,7 +10,7 @@ from flask import render_template, request
 from server.courses.access import staff_of
 from server.http.forms import Form, number_of
 from server.http.site import site
-from server.staff.deeds import Deeds, actors, deeds
+from server.staff.audit_log import Entries, actors, read_entries
 from server.staff.desk import Desk, desk_of, looked_for, staff
 
 _AREAS = (
@@ -36,7 +36,7 @@ class AuditPage:
 
     desk: Desk
     form: Form
-    deeds: Deeds
+    entries: Entries
     actors: list[tuple[str, str]]
     query: str
 
@@ -51,9 +51,9 @@ def show_audit(slug: str) -> str | tuple[str, int]:
         people = [("", "Anyone"), *((str(one), name) for one, name in actors(session, course.course_id))]
         form.choose("area", _AREAS)
         form.choose("by", people)
-        found = Deeds((), 0)
+        found = Entries((), 0)
         if form.right:
-            found = deeds(
+            found = read_entries(
                 session, course.course_id, area=form["area"], actor=int(form["by"]) if form["by"] else None,
                 subject=form["subject"], before=before or 0,
             )  # fmt: skip

@@ -12,8 +12,8 @@ from server.courses.service import CourseError
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 from server.staff.attention import Attention, attention
+from server.staff.audit_log import Entries, read_entries
 from server.staff.course_settings import change_course, zones
-from server.staff.deeds import Deeds, deeds
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.submissions.queries import Asked, Part, listing
 
@@ -27,7 +27,7 @@ class OverviewPage:
     desk: Desk
     attention: Attention
     last: Part
-    deeds: Deeds
+    entries: Entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def overview(slug: str) -> str:
         page = OverviewPage(
             desk_of(course, "overview"), attention(session, course.course_id, now),
             listing(session, course.course_id, Asked(), limit=_LAST),
-            deeds(session, course.course_id, limit=_LAST),
+            read_entries(session, course.course_id, limit=_LAST),
         )  # fmt: skip
     return render_template("staff/overview.html", page=page)
 

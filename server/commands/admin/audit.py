@@ -15,7 +15,7 @@ from server.audit.models import AREAS
 from server.commands.database import in_session
 from server.commands.moments import clock_text, zone_of
 from server.commands.names import course_named, person_named
-from server.staff.deeds import Deed, deeds
+from server.staff.audit_log import Entry, read_entries
 from server.staff.local_time import zone_named
 from worker.commands.answer import Answer, answering
 
@@ -51,28 +51,31 @@ def audit(
     """  # noqa: D301 - click reads the escape
     of = None if course is None else course_named(session, course)
     zone = zone_named("UTC") if of is None else zone_of(of)
-    found = deeds(
+    found = read_entries(
         session, None if of is None else of.id, area=area or "", subject=subject, before=before, limit=limit,
         actor=None if email is None else person_named(session, email).id,
     )  # fmt: skip
     lines = _lines(found.rows, zone) if found.rows else ["Nothing of that kind was done."]
     if found.before:
         lines.append(f"... and more: --before {found.before}")
-    data = {"deeds": [_plain(deed) for deed in found.rows], "next": found.before or None}
+    data = {"deeds": [_plain(entry) for entry in found.rows], "next": found.before or None}
     return Answer(data, "\n".join(lines))
 
 
-def _plain(deed: Deed) -> dict[str, object]:
-    return asdict(deed) | {"at": deed.at.isoformat(timespec="seconds"), "submission": deed.submission or None}
+def _plain(entry: Entry) -> dict[str, object]:
+    return asdict(entry) | {
+        "at": entry.at.isoformat(timespec="seconds"),
+        "submission": entry.submission or None,
+    }
 
 
-def _lines(found: Sequence[Deed], zone: ZoneInfo) -> list[str]:
+def _lines(found: Sequence[Entry], zone: ZoneInfo) -> list[str]:
     head = ["number", f"at ({zone.key})", "by", "what", "to what", "in which way"]
     rows = [
         [
-            str(deed.number), clock_text(deed.at, zone), safe(deed.by or "command line"), deed.action,
-            safe(deed.subject), safe("; ".join(deed.detail)),
+            str(entry.number), clock_text(entry.at, zone), safe(entry.by or "command line"), entry.action,
+            safe(entry.subject), safe("; ".join(entry.detail)),
         ]
-        for deed in found
+        for entry in found
     ]  # fmt: skip
     return table([head, *rows], "><<<<<", indent=0)

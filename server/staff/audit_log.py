@@ -37,7 +37,7 @@ _SUBMISSION = re.compile(r"submission ([0-9a-f]{1,32})")
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class Entry:
     """An entry of the audit log.
 
     by: None for the command line or the system; detail: texts, one for each part
@@ -59,14 +59,14 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Deeds:
+class Entries:
     """A page of entries, newest first. before: the argument for the next page; 0 on the last page."""
 
-    rows: tuple[Deed, ...]
+    rows: tuple[Entry, ...]
     before: int
 
 
-def deeds(
+def read_entries(
     session: Session,
     course_id: int | None,
     *,
@@ -75,7 +75,7 @@ def deeds(
     subject: str = "",
     before: int = 0,
     limit: int = PAGE,
-) -> Deeds:
+) -> Entries:
     """Read a page of entries, newest first.
 
     course_id: None for entries outside courses
@@ -100,8 +100,8 @@ def deeds(
     events = [(event, name) for event, name in found[:limit]]
     names = _names(session, (event for event, _ in events))
     submissions = _submissions(session, (event for event, _ in events))
-    rows = tuple(_deed(event, by, names, submissions.get(event.subject, "")) for event, by in events)
-    return Deeds(rows, rows[-1].number if len(found) > limit else 0)
+    rows = tuple(_entry(event, by, names, submissions.get(event.subject, "")) for event, by in events)
+    return Entries(rows, rows[-1].number if len(found) > limit else 0)
 
 
 def actors(session: Session, course_id: int) -> list[tuple[int, str]]:
@@ -141,7 +141,7 @@ def _submissions(session: Session, events: Iterable[AuditEvent]) -> Mapping[str,
     return found
 
 
-def _deed(event: AuditEvent, by: str | None, names: Mapping[int, str], submission: str) -> Deed:
+def _entry(event: AuditEvent, by: str | None, names: Mapping[int, str], submission: str) -> Entry:
     matched = _PERSON.fullmatch(event.subject)
     subject = names.get(int(matched[1]), event.subject) if matched else event.subject
     parts = tuple(
@@ -149,7 +149,7 @@ def _deed(event: AuditEvent, by: str | None, names: Mapping[int, str], submissio
         for name, value in event.detail.items()
         if value not in (None, "")
     )
-    return Deed(event.id, event.at, by, _action(event.action), subject, parts, submission)
+    return Entry(event.id, event.at, by, _action(event.action), subject, parts, submission)
 
 
 def _action(text: str) -> str:
