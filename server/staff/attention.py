@@ -18,7 +18,7 @@ from server.fleet.service import known_workers
 from server.grading.fleet_state import QueueStatus, queues_known
 from server.grading.models import Job, Result, Step
 from server.grading.queue_order import IN_FLIGHT, QUEUED
-from server.staff.assignments.updating import is_judged
+from server.staff.assignments.exercise_update import is_judged
 from server.submissions.models import Mode, Submission
 from server.submissions.verdicts import latest_job_id
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.staff import audit_views, overview_views
-from server.staff.assignments import extension_views, updating_views
+from server.staff.assignments import extension_views, update_views
 from server.staff.assignments import views as assignment_views
 from server.staff.desk import staff
 from server.staff.grades import views as grade_views
@@ -13,5 +13,5 @@ from server.staff.submissions import views as submission_views
 
 __all__ = [
     "assignment_views", "audit_views", "extension_views", "grade_views", "import_views", "overview_views",
-    "roster_views", "staff", "submission_views", "updating_views",
+    "roster_views", "staff", "submission_views", "update_views",
 ]  # fmt: skip

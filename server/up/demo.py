@@ -37,7 +37,7 @@ from server.courses.service import (
 from server.database.engine import Sessions
 from server.enrolment.admins import appoint
 from server.enrolment.codes import new_code
-from server.staff.assignments.updating import update_exercise
+from server.staff.assignments.exercise_update import update_exercise
 from server.up.asking import Answer, NoAnswer, ask
 from server.up.demo_file import DemoFile, DemoUser, read_demo, write_demo
 from worker.commands.device import choose

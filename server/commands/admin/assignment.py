@@ -19,9 +19,9 @@ from server.courses.models import Assignment
 from server.courses.service import CourseError, Terms, arch_of, assignments, courses
 from server.database.engine import Sessions
 from server.staff.assignments import service
+from server.staff.assignments.exercise_update import Updated, update_exercise
 from server.staff.assignments.service import Grant
 from server.staff.assignments.setting import MOMENTS, Setting, setting_of
-from server.staff.assignments.updating import Updated, update_exercise
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse
 

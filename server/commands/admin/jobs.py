@@ -21,7 +21,7 @@ from server.grading.models import Job, JobState
 from server.staff.jobs import Filter, JobLine, whole_job
 from server.staff.jobs import jobs as find_jobs
 from server.staff.submissions.queries import Asked
-from server.staff.submissions.regrading import begin, plan
+from server.staff.submissions.regrades import begin, plan
 from server.submissions.changes import NotPossible, cancel, retry
 from worker.commands.answer import Answer, answering
 from worker.commands.root import Exit, WrongUse

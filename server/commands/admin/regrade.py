@@ -10,7 +10,7 @@ from server.commands.database import database_in_use
 from server.commands.filters import filter_options, filtered
 from server.commands.names import assignment_named
 from server.staff.submissions.queries import Asked
-from server.staff.submissions.regrading import begin, plan, runs
+from server.staff.submissions.regrades import begin, plan, runs
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 

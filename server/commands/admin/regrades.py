@@ -15,7 +15,7 @@ from server.commands.database import database_in_use, in_session
 from server.commands.moments import clock_text, zone_of
 from server.commands.names import course_named
 from server.commands.revocation import revoke
-from server.staff.submissions.regrading import Run, cancel_waiting, runs, turned
+from server.staff.submissions.regrades import Run, cancel_waiting, changed_verdicts, runs
 from worker.commands.answer import Answer, answering
 from worker.commands.root import WrongUse
 
@@ -65,7 +65,7 @@ def show(session: Session, course: str, number: int) -> Answer:
     """  # noqa: D301 - click reads the escape
     of = course_named(session, course)
     found, zone = _run(session, of.id, number), zone_of(of)
-    otherwise = turned(session, found)
+    otherwise = changed_verdicts(session, found)
     changed = [{"submission": one.public_id, "was": one.was.value, "now": one.now.value} for one in otherwise]
     lines = [
         f"    {one.public_id}  {safe(one.student)}: {one.was.value} is now {one.now.value}"

@@ -18,8 +18,8 @@ from server.courses.exercises import Content
 from server.courses.models import Assignment, Course, Extension, Role
 from server.courses.service import CourseError, Terms, assign, assignments_for
 from server.staff.assignments.device_choice import wrong_class
+from server.staff.assignments.exercise_update import is_judged
 from server.staff.assignments.setting import FIELDS, Setting, differences, mistakes, setting_of
-from server.staff.assignments.updating import is_judged
 from server.staff.roster.service import membership_of
 from server.standings.service import freeze
 from server.submissions.models import Submission

@@ -19,6 +19,7 @@ from server.fleet.service import device_classes
 from server.http.forms import Form, filled, sent
 from server.http.site import site
 from server.staff.assignments.device_choice import choosable
+from server.staff.assignments.exercise_update import is_judged, is_outdated
 from server.staff.assignments.service import (
     Line,
     change_setting,
@@ -29,7 +30,6 @@ from server.staff.assignments.service import (
 )
 from server.staff.assignments.setting import FIELDS, Setting, digest_of, setting_of
 from server.staff.assignments.setting_form import as_typed, read_setting, whole
-from server.staff.assignments.updating import is_judged, is_outdated
 from server.staff.desk import Desk, acting, back, desk_of, staff, the_course
 from server.staff.local_time import zone_named
 from server.staff.roster.service import Wanted, roster

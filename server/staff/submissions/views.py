@@ -16,10 +16,19 @@ from server.http.forms import number_of
 from server.http.problems import Refused
 from server.http.site import site
 from server.staff.desk import Desk, acting, asked, back, desk_of, staff
-from server.staff.submissions import regrading
+from server.staff.submissions import regrades
 from server.staff.submissions.filter import Filter, read_filter
 from server.staff.submissions.queries import Part, listing, newest
-from server.staff.submissions.regrading import Planned, Run, Turned, begin, cancel_waiting, plan, runs, turned
+from server.staff.submissions.regrades import (
+    ChangedVerdict,
+    Planned,
+    Run,
+    begin,
+    cancel_waiting,
+    changed_verdicts,
+    plan,
+    runs,
+)
 from server.submissions.changes import revoke
 
 
@@ -53,11 +62,11 @@ class ConfirmPage:
 
 @dataclass(frozen=True, slots=True)
 class RegradePage:
-    """A regrade's progress. turned: its changed verdicts."""
+    """A regrade's progress. changed: its changed verdicts."""
 
     desk: Desk
     run: Run
-    turned: list[Turned]
+    changed: list[ChangedVerdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +104,9 @@ def confirm_regrade(slug: str) -> str | tuple[str, int]:
     after, until = (number_of(request.args, name) for name in ("after", "newest"))
     with site().readers.begin() as session:
         until = newest(session) if until is None else until
-        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrading.MOST)
+        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrades.MOST)
     page = ConfirmPage(
-        desk_of(course, "submission"), wanted, planned, after or 0, until, regrading.MOST,
+        desk_of(course, "submission"), wanted, planned, after or 0, until, regrades.MOST,
         url_for("staff.confirm_regrade", slug=slug, **_rest(wanted, planned, until)),
     )  # fmt: skip
     return render_template("staff/confirm_regrade.html", page=page)
@@ -116,7 +125,7 @@ def regrade_all(slug: str) -> Response | tuple[str, int]:
             422, "invalid", "This form is incomplete", "Go back, reload the page, and send it again."
         )
     with site().sessions.begin() as session:
-        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrading.MOST)
+        planned = plan(session, course.course_id, wanted.asked, until, after=after or 0, most=regrades.MOST)
         if planned.count:
             begin(session, planned, acting(session), datetime.now(UTC))
     if planned.more:
@@ -167,7 +176,7 @@ def _regrade(course: Membership, number: int) -> RegradePage:
         found = runs(session, course.course_id, 1, number)
         if not found:
             raise nothing_here()
-        return RegradePage(desk_of(course, "submission"), found[0], turned(session, found[0]))
+        return RegradePage(desk_of(course, "submission"), found[0], changed_verdicts(session, found[0]))
 
 
 def _filter(course: Membership, given: Mapping[str, str]) -> Filter:

@@ -18,7 +18,7 @@ from server.courses.models import Assignment
 from server.database.engine import Sessions
 from server.dispatching.dispatch import message_of, take
 from server.grading.models import Job, Step, StepState
-from server.staff.assignments.updating import is_judged
+from server.staff.assignments.exercise_update import is_judged
 from server.standings.service import board
 from tests.server.commands.own_exercises import matvec
 from tests.server.commands.test_admin_staff import course, done, made, run

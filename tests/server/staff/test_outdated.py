@@ -11,7 +11,7 @@ from server.audit.models import AuditEvent
 from server.courses.models import Assignment, Role
 from server.dispatching.dispatch import take
 from server.grading.models import Step, StepState
-from server.staff.assignments.updating import Updated, is_judged, update_exercise
+from server.staff.assignments.exercise_update import Updated, is_judged, update_exercise
 from tests.server.course import AFTER_ANY_PAUSE
 from tests.server.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.server.staff.graded import handed_in
@@ -110,5 +110,5 @@ def test_a_definition_is_read_once_however_often_it_is_asked_for(
     with portal.course.sessions.begin() as session:
         exercise = session.scalars(select(Assignment)).one().exercise
         assert not is_judged(exercise)
-        monkeypatch.setattr("server.staff.assignments.updating.read_exercise", lambda *_: 1 / 0)
+        monkeypatch.setattr("server.staff.assignments.exercise_update.read_exercise", lambda *_: 1 / 0)
         assert not is_judged(exercise)

@@ -18,7 +18,7 @@ from server.courses.models import Assignment, Extension, Membership, Role
 from server.grading.models import MAX_ATTEMPTS, Attempt, Job, JobKind, JobState, Priority
 from server.recording.record import record
 from server.staff.submissions.queries import Asked, listing
-from server.staff.submissions.regrading import begin, plan
+from server.staff.submissions.regrades import begin, plan
 from server.submissions.models import Mode, Submission
 from server.web.notices import NOTICES
 from tests.server.course import NOW, ACourse
@@ -268,7 +268,7 @@ def test_what_is_more_than_is_graded_at_once_comes_after(
     course = portal.course
     for n in range(3):
         handed_in(course, "ada", source=f"// {n}".encode())
-    monkeypatch.setattr("server.staff.submissions.regrading.MOST", 2)
+    monkeypatch.setattr("server.staff.submissions.regrades.MOST", 2)
     assert "the first 2 matches" in tom.page(f"{REGRADE}?mode=rank")
     rest = tom.post_form(REGRADE, mode="rank", newest="99").headers["Location"]
     assert "after=2" in rest

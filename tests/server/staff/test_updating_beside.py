@@ -18,7 +18,7 @@ from server.courses.models import Assignment, Exercise
 from server.database.engine import Sessions
 from server.grading.models import Job
 from server.grading.queue import place_of
-from server.staff.assignments.updating import Updated, update_exercise
+from server.staff.assignments.exercise_update import Updated, update_exercise
 from server.submissions.changes import regrade, retry
 from tests.server.course import ACourse
 from tests.server.databases import ON_POSTGRESQL

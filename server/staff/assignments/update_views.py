@@ -11,7 +11,7 @@ from server.courses.models import Assignment
 from server.courses.service import CourseError
 from server.http.problems import Refused
 from server.http.site import site
-from server.staff.assignments.updating import Update, plan_update, update_exercise
+from server.staff.assignments.exercise_update import Update, plan_update, update_exercise
 from server.staff.assignments.views import assignment_of
 from server.staff.desk import Desk, acting, back, desk_of, staff
 

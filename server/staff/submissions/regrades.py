@@ -77,7 +77,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class ChangedVerdict:
     """A changed verdict."""
 
     public_id: str
@@ -129,7 +129,7 @@ def runs(session: Session, course_id: int, limit: int = 10, number: int | None =
     return [run for run in found if run is not None]
 
 
-def turned(session: Session, run: Run) -> list[Turned]:
+def changed_verdicts(session: Session, run: Run) -> list[ChangedVerdict]:
     """Changed verdicts, the first hundred. A system error isn't a verdict."""
     before = aliased(Job)
     earlier = (
@@ -156,7 +156,7 @@ def turned(session: Session, run: Run) -> list[Turned]:
         .order_by(Job.id)
         .limit(_SHOWN)
     )  # fmt: skip
-    return [Turned(*row) for row in session.execute(query)]
+    return [ChangedVerdict(*row) for row in session.execute(query)]
 
 
 def cancel_waiting(sessions: Sessions, run: Run, course_id: int, actor_id: int | None) -> list[Ticket]:
