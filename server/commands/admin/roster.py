@@ -16,7 +16,7 @@ from server.commands.names import course_named, person_named
 from server.courses.models import Course, Membership, Role
 from server.courses.service import hold_course
 from server.settings import read_public_url
-from server.staff.cells import written
+from server.staff.csv_tables import written
 from server.staff.roster.csv_file import MOST_BYTES, Read, Unreadable, decoded, read_roster
 from server.staff.roster.invitations import invite_all
 from server.staff.roster.plan import Plan, carry_out, make_plan

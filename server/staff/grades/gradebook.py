@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from server.courses.models import Assignment, Extension, Membership, Role
 from server.courses.service import assignments_for
-from server.staff.cells import written
+from server.staff.csv_tables import written
 from server.staff.roster.service import Member, Wanted, roster
 from server.submissions.counted_submission import Counted, counted, due_for
 from server.submissions.entries import ranked_entries

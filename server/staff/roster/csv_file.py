@@ -11,7 +11,7 @@ from itertools import zip_longest
 from server.accounts.limits import LONGEST_EMAIL
 from server.accounts.service import AccountError, normal_email
 from server.courses.models import Role
-from server.staff.cells import as_typed, written
+from server.staff.csv_tables import as_typed, written
 from server.text import composed
 
 COLUMNS = ("email", "name", "role", "section")

@@ -19,7 +19,7 @@ from server.courses.models import Assignment, Course, Membership, Role
 from server.courses.service import CourseError, hold_course
 from server.enrolment.codes import new_code
 from server.enrolment.email_confirmation import secure_before_promotion
-from server.staff.cells import written
+from server.staff.csv_tables import written
 from server.staff.roster.csv_file import COLUMNS, LONGEST_SECTION, one_line
 from server.submissions.models import Submission
 from server.text import composed

@@ -20,7 +20,7 @@ from server.enrolment.authority import barriers
 from server.http.forms import Form, filled, sent
 from server.http.problems import Refused
 from server.http.site import site, site_address
-from server.staff.cells import written
+from server.staff.csv_tables import written
 from server.staff.desk import Desk, acting, asked, back, desk_of, looked_for, staff, the_course
 from server.staff.roster.invitations import HandedOut, hand_out, invite_all
 from server.staff.roster.service import (
