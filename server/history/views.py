@@ -21,7 +21,7 @@ from server.history.comparison import Compared, Figure, compared, figures
 from server.history.queries import Attempt, History, history_of, page_of
 from server.history.service import NotChoosable, choose
 from server.history.source_diff import SourceDiff, source_diff
-from server.http.bounded import stop_where_client_left
+from server.http.concurrency_limit import stop_where_client_left
 from server.http.problems import Refused
 from server.http.site import site
 from server.submissions.models import Submission

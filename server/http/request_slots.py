@@ -29,13 +29,13 @@ _LOOK_SECONDS = 0.5
 class Asker:
     """A client: a signed-in person, or an address.
 
-    places: its slots
+    slots: how many it may use at once
     waiting: how many further requests may wait
     rest: seconds of rest for each second of processor time. While others ask, 7 leaves it an eighth of a core
     """
 
     name: Hashable
-    places: int
+    slots: int
     waiting: int
     rest: float = 7.0
 
@@ -144,7 +144,7 @@ class RequestSlots:
         much.
         """
         owed = self._owed(asker)
-        most = asker.places if not owed else int(owed <= _REST_AHEAD)
+        most = asker.slots if not owed else int(owed <= _REST_AHEAD)
         return self._free > 0 and self._held[asker.name] < most
 
     def _give(self, asker: Asker) -> None:

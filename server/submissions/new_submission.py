@@ -15,7 +15,7 @@ from server.accounts import limits
 from server.courses.models import SOURCE_BYTES
 from server.courses.service import DEVICE_CLASS, is_device_class
 from server.database.storage import is_nearly_full
-from server.http.bounded import arrived
+from server.http.concurrency_limit import arrived
 from server.http.operation import Text
 from server.http.problems import Refused
 from server.http.site import site

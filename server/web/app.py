@@ -17,7 +17,7 @@ from server.courses.frame import attach_frame
 from server.enrolment.views import enrolment
 from server.history.views import history_pages
 from server.http.arrival import REQUEST_BYTES, BodySizes
-from server.http.bounded import attach_bounds
+from server.http.concurrency_limit import attach_concurrency_limit
 from server.http.numbers import attach_numbers
 from server.http.problems import answer_errors, log_fault
 from server.http.site import attach_site
@@ -56,7 +56,7 @@ def create_app(settings: Settings) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = REQUEST_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
     site = attach_site(app, settings)
-    attach_bounds(app, BodySizes(), partial(owner_of, site))
+    attach_concurrency_limit(app, BodySizes(), partial(owner_of, site))
     attach_live(app, site)
     attach_proxies(app, settings)
     answer_errors(app)

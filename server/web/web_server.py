@@ -21,7 +21,7 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
-from server.http.bounded import pace_readers
+from server.http.concurrency_limit import pace_readers
 from server.settings import Settings
 from server.submissions.progress.hub import MOST_STREAMS
 from server.submissions.progress.streams import hub_of
@@ -31,7 +31,7 @@ from worker.supervision.children import die_with
 from worker.supervision.heartbeat import prepare, tell_beat
 
 THREADS = MOST_STREAMS + 232
-"""In each process: one for each event stream, and enough for all other requests; see server.http.bounded."""
+"""In each process: one for each event stream, and enough for all other requests; see server.http.concurrency_limit."""
 
 _CONNECTIONS = THREADS + Bounds().waiting + 100
 _FILES = 65_536

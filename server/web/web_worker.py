@@ -23,7 +23,7 @@ from gunicorn.util import close
 from gunicorn.workers.gthread import ThreadWorker
 
 from server.http.arrival import BodySizes
-from server.http.bounded import BODY_SECONDS
+from server.http.concurrency_limit import BODY_SECONDS
 from server.web.connections import Connection, Phase, PiecewiseSocket, WaitingConnections
 from server.web.unreadable_requests import HEAD_SECONDS, answer_to, answer_to_slow_head
 

@@ -20,7 +20,7 @@ import pytest
 from kernels.verdict import Verdict
 from server.accounts import browser_sessions
 from server.accounts.models import Person
-from server.http.bounded import READ_PLACES
+from server.http.concurrency_limit import READ_SLOTS
 from server.web.web_server import listen
 from tests.server.databases import ON_POSTGRESQL
 from tests.server.submissions.graded import graded, handed_in
@@ -150,7 +150,7 @@ def test_many_streams_lose_nothing_and_leave_room_for_others(portal, database_ur
         for stream in streams:
             while not stream.states:
                 assert stream.read_on()
-        for number in range(2 * READ_PLACES):
+        for number in range(2 * READ_SLOTS):
             open_ones.enter_context(
                 half_sent(port, "Content-Length: 500" if number % 2 else "Transfer-Encoding: chunked")
             )

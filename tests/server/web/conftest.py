@@ -16,7 +16,7 @@ from server.accounts.service import create_token
 from server.courses.models import Role
 from server.database.engine import sessions
 from server.http.arrival import BodySizes
-from server.http.bounded import Bounded
+from server.http.concurrency_limit import ConcurrencyLimit
 from server.settings import Settings
 from server.submissions.progress.live import attach_live
 from server.submissions.progress.streams import hub_of
@@ -85,7 +85,7 @@ class KeptApp:
         site = self.app.extensions["tilelab"]
         attach_live(self.app, site)
         answered = partial(Flask.wsgi_app, self.app)
-        self.app.wsgi_app = Bounded(answered, BodySizes(), partial(owner_of, site))  # type: ignore[method-assign]
+        self.app.wsgi_app = ConcurrencyLimit(answered, BodySizes(), partial(owner_of, site))  # type: ignore[method-assign]
         return self.app
 
 

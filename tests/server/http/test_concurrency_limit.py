@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from server.http.bounded import READ_PLACES, WRITE_PLACES, Bounded
+from server.http.concurrency_limit import READ_SLOTS, WRITE_SLOTS, ConcurrencyLimit
 from server.http.request_slots import Asker, Outcome, RequestSlots
 from tests.server.databases import ON_SQLITE
 from tests.server.submissions.course_pages import DAY, FORM, KERNEL, PAGE, change, handed_in, now, words
@@ -22,9 +22,9 @@ pytestmark = ON_SQLITE
 
 
 @pytest.fixture
-def bounded(portal: Portal) -> Bounded:
+def bounded(portal: Portal) -> ConcurrencyLimit:
     found = portal.app.wsgi_app
-    assert isinstance(found, Bounded)
+    assert isinstance(found, ConcurrencyLimit)
     return found
 
 
@@ -34,9 +34,9 @@ def ada(portal: Portal) -> BrowserClient:
 
 
 @contextmanager
-def nothing_free(bounded: Bounded) -> Iterator[None]:
+def nothing_free(limit: ConcurrencyLimit) -> Iterator[None]:
     bounded._wait_seconds = 0.01
-    with all_taken(bounded.reads, READ_PLACES), all_taken(bounded.writes, WRITE_PLACES):
+    with all_taken(bounded.reads, READ_SLOTS), all_taken(bounded.writes, WRITE_SLOTS):
         yield
 
 
@@ -75,8 +75,8 @@ def test_who_finds_no_place_is_told_so_as_a_page_or_as_a_problem(portal, bounded
 def test_pages_are_read_while_a_writer_waits_for_the_database(portal, bounded, ada):
     bounded._wait_seconds = 0.05
     assert ada.get(PAGE).status_code == 200
-    with portal.course.sessions.begin(), all_taken(bounded.writes, WRITE_PLACES):
-        for _ in range(READ_PLACES + 1):
+    with portal.course.sessions.begin(), all_taken(bounded.writes, WRITE_SLOTS):
+        for _ in range(READ_SLOTS + 1):
             assert ada.get(PAGE).status_code == 200
         assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 503
 

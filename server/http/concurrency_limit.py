@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import socket
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-READ_PLACES = 8
-WRITE_PLACES = 4
+READ_SLOTS = 8
+WRITE_SLOTS = 4
 WAIT_SECONDS = 20.0
 BODY_SECONDS = 20.0
 """For a whole body, counted from the end of the head."""
@@ -50,7 +50,7 @@ SMALL_FORM = 32 * 2**10
 
 _SMALL_FORMS = {"accounts", "enrolment"}
 _READS = {"GET", "HEAD", "OPTIONS"}
-_NEEDS_NO_PLACE = {"/healthz", "/readyz"}  # they query nothing, or one at a time
+_NEEDS_NO_SLOT = {"/healthz", "/readyz"}  # they query nothing, or one at a time
 _ARRIVED, _KEY = "tilelab.arrived", "tilelab.bounds"
 _SESSION = re.compile(r"(?:^|;\s*)(?:__Host-)?tilelab=([^;]+)")
 _MOST_KNOWN = 8_192
@@ -61,7 +61,7 @@ class ClientLeft(Exception):
     """The client closed the connection, so no one reads the answer."""
 
 
-class Bounded:
+class ConcurrencyLimit:
     """The application behind a limit of simultaneous requests; more requests wait for a while.
 
     A request holds its slot until the answer begins, so a running stream holds none.
@@ -81,20 +81,20 @@ class Bounded:
         self._app, self._sizes, self._wait_seconds = app, sizes, wait_seconds
         self.people = KnownPeople(owner)
         self._turned_away = threading.Lock()
-        self.reads, self.writes = RequestSlots(READ_PLACES), RequestSlots(WRITE_PLACES)
+        self.reads, self.writes = RequestSlots(READ_SLOTS), RequestSlots(WRITE_SLOTS)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request."""
-        if environ.get("PATH_INFO") in _NEEDS_NO_PLACE:
+        if environ.get("PATH_INFO") in _NEEDS_NO_SLOT:
             return self._app(environ, start_response)
         if why := self._read(environ):
             return self._turn_away(environ, start_response, why)
         reads = environ["REQUEST_METHOD"] in _READS
-        places = self.reads if reads else self.writes
+        slots = self.reads if reads else self.writes
         asker = self._asker(environ)
         # a writing request is done even if the client left: it was sent
         left = partial(client_left, environ) if reads else _never
-        outcome = places.take(asker, self._wait_seconds, left)
+        outcome = slots.take(asker, self._wait_seconds, left)
         if outcome is Outcome.LEFT:
             return _unread(environ, start_response)
         if outcome is not Outcome.TAKEN:
@@ -103,7 +103,7 @@ class Bounded:
         try:
             return self._app(environ, start_response)
         finally:
-            places.give_back(asker, time.thread_time() - began)
+            slots.give_back(asker, time.thread_time() - began)
 
     def _read(self, environ: WSGIEnvironment) -> str:
         """Read the body. Returns why it couldn't be read; "" if it is complete or too large."""
@@ -191,18 +191,18 @@ class KnownPeople:
         return person
 
 
-def attach_bounds(app: Flask, sizes: BodySizes, owner: Callable[[str], int | None]) -> None:
-    """Limit simultaneous requests, before any other part sees a request. owner: see Bounded."""
+def attach_concurrency_limit(app: Flask, sizes: BodySizes, owner: Callable[[str], int | None]) -> None:
+    """Limit simultaneous requests, before any other part sees a request. owner: see ConcurrencyLimit."""
     app.before_request(_refuse_what_was_not_taken)
     app.before_request(_keep_small_forms_small)
     app.register_error_handler(ClientLeft, lambda _error: Response(status=499))
-    app.extensions[_KEY] = app.wsgi_app = Bounded(app.wsgi_app, sizes, owner)  # type: ignore[method-assign]
+    app.extensions[_KEY] = app.wsgi_app = ConcurrencyLimit(app.wsgi_app, sizes, owner)  # type: ignore[method-assign]
 
 
 def pace_readers(app: Flask) -> None:
     """Make clients that use much of the processor wait while others ask; see RequestSlots. Off in most tests."""
-    bounded: Bounded = app.extensions[_KEY]
-    bounded.reads.paced = True
+    limit: ConcurrencyLimit = app.extensions[_KEY]
+    limit.reads.paced = True
 
 
 def arrived() -> datetime:
