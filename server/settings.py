@@ -78,7 +78,7 @@ def read_public_url(environment: Mapping[str, str] | None = None) -> str:
     if not found:
         raise SettingError(
             f"{_PUBLIC_URL} is not set, so there is no link to print. Set it to the portal's address, such as "
-            "https://tilelab.example. For `tilelab up` on this machine, that is http://127.0.0.1:8000."
+            "'https://tilelab.example'. For `tilelab up` on this machine, that is 'http://127.0.0.1:8000'."
         )
     return found
 
@@ -110,7 +110,7 @@ def _public_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
         raise SettingError(
-            f"TILELAB_PUBLIC_URL is {text!r}. Write it like https://tilelab.example, without a path."
+            f"TILELAB_PUBLIC_URL is {text!r}. Write it without a path, like 'https://tilelab.example'."
         )
     return f"{parts.scheme}://{parts.netloc}"
 

@@ -22,7 +22,7 @@ pytestmark = ON_SQLITE
 
 
 @pytest.fixture
-def bounded(portal: Portal) -> ConcurrencyLimit:
+def limit(portal: Portal) -> ConcurrencyLimit:
     found = portal.app.wsgi_app
     assert isinstance(found, ConcurrencyLimit)
     return found
@@ -35,8 +35,8 @@ def ada(portal: Portal) -> BrowserClient:
 
 @contextmanager
 def nothing_free(limit: ConcurrencyLimit) -> Iterator[None]:
-    bounded._wait_seconds = 0.01
-    with all_taken(bounded.reads, READ_SLOTS), all_taken(bounded.writes, WRITE_SLOTS):
+    limit._wait_seconds = 0.01
+    with all_taken(limit.reads, READ_SLOTS), all_taken(limit.writes, WRITE_SLOTS):
         yield
 
 
@@ -54,8 +54,8 @@ def stays() -> bool:
     return False
 
 
-def test_who_finds_no_place_is_told_so_as_a_page_or_as_a_problem(portal, bounded, ada):
-    with nothing_free(bounded):
+def test_who_finds_no_place_is_told_so_as_a_page_or_as_a_problem(portal, limit, ada):
+    with nothing_free(limit):
         read, sent = ada.get(PAGE), ada.post_form(FORM, source=KERNEL, mode="rank")
         asked = portal.get("ada", "/api/v1/submissions")
         assert portal.client.get("/healthz").status_code == 200
@@ -72,48 +72,48 @@ def test_who_finds_no_place_is_told_so_as_a_page_or_as_a_problem(portal, bounded
     assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
 
 
-def test_pages_are_read_while_a_writer_waits_for_the_database(portal, bounded, ada):
-    bounded._wait_seconds = 0.05
+def test_pages_are_read_while_a_writer_waits_for_the_database(portal, limit, ada):
+    limit._wait_seconds = 0.05
     assert ada.get(PAGE).status_code == 200
-    with portal.course.sessions.begin(), all_taken(bounded.writes, WRITE_SLOTS):
+    with portal.course.sessions.begin(), all_taken(limit.writes, WRITE_SLOTS):
         for _ in range(READ_SLOTS + 1):
             assert ada.get(PAGE).status_code == 200
         assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 503
 
 
-def test_a_person_has_few_places_from_whatever_browser(portal, bounded, ada):
-    bounded._wait_seconds = 0.05
+def test_a_person_has_few_places_from_whatever_browser(portal, limit, ada):
+    limit._wait_seconds = 0.05
     again, ben = client_of(portal, "ada"), client_of(portal, "ben")
     for client in (ada, again, ben):
         assert client.get(PAGE).status_code == 200
-    taken = {bounded.people.find(each.session_token, "127.0.0.1") for each in (ada, again)}
+    taken = {limit.people.find(each.session_token, "127.0.0.1") for each in (ada, again)}
     assert len(taken) == 1
     person = Asker(("person", taken.pop()), 2, 16)
     for _ in range(2):
-        assert bounded.reads.take(person, 0, stays) is Outcome.TAKEN
+        assert limit.reads.take(person, 0, stays) is Outcome.TAKEN
     assert [client.get(PAGE).status_code for client in (ada, again, ben)] == [503, 503, 200]
 
 
-def test_who_is_signed_in_never_waits_behind_strangers_of_the_address(portal, bounded, ada):
-    bounded._wait_seconds = 0.05
+def test_who_is_signed_in_never_waits_behind_strangers_of_the_address(portal, limit, ada):
+    limit._wait_seconds = 0.05
     strangers = Asker(("address", "127.0.0.1"), 2, 0)
     for _ in range(2):
-        assert bounded.reads.take(strangers, 0, stays) is Outcome.TAKEN
+        assert limit.reads.take(strangers, 0, stays) is Outcome.TAKEN
     assert ada.get(PAGE).status_code == 200
     assert portal.get("ben", "/api/v1/submissions").status_code == 200
     assert portal.client.get("/sign-in").status_code == 503
 
 
-def test_whoever_left_takes_no_place(bounded):
+def test_whoever_left_takes_no_place(limit):
     ours, theirs = socket.socketpair()
     theirs.close()
     told: list[str] = []
-    with ours, nothing_free(bounded):
-        bounded._wait_seconds = 10
+    with ours, nothing_free(limit):
+        limit._wait_seconds = 10
         environ: dict[str, Any] = {
             "REQUEST_METHOD": "GET", "PATH_INFO": PAGE, "wsgi.input": io.BytesIO(), "gunicorn.socket": ours,
         }  # fmt: skip
-        assert list(bounded(environ, lambda status, *_: told.append(status))) == []
+        assert list(limit(environ, lambda status, *_: told.append(status))) == []
     assert told == ["499 Client Left"]
 
 
@@ -155,9 +155,9 @@ class _Slow:
 
 
 @pytest.mark.parametrize("by", ["form", "program"])
-def test_what_came_in_time_is_in_time_however_long_it_waits(portal, bounded, ada, by):
+def test_what_came_in_time_is_in_time_however_long_it_waits(portal, limit, ada, by):
     portal.token("ada")
-    bounded.writes = _Slow(portal)
+    limit.writes = _Slow(portal)
     if by == "form":
         assert ada.post_form(FORM, source=KERNEL, mode="rank").status_code == 303
     else:
