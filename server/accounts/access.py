@@ -66,7 +66,7 @@ def sign_in_first() -> Refused:
     )  # fmt: skip
 
 
-def own_path(text: str) -> str:
+def local_path(text: str) -> str:
     """The path unchanged; "" if it could lead to another site, for example because it begins with two slashes."""
     if not text.startswith("/") or len(text) > _LONGEST_PATH or not text.isprintable() or "\\" in text:
         return ""
@@ -85,7 +85,7 @@ def _page_of_the_form() -> str:
         given = urlsplit(request.referrer or "")
     except ValueError:
         return ""
-    path = own_path(given._replace(scheme="", netloc="").geturl()) if given.netloc == request.host else ""
+    path = local_path(given._replace(scheme="", netloc="").geturl()) if given.netloc == request.host else ""
     adapter = current_app.create_url_adapter(request)
     return path if path and adapter is not None and adapter.test(given.path, "GET") else ""
 

@@ -75,7 +75,7 @@ def find(session: Session, token: str, now: datetime | None = None) -> SignedIn 
     return SignedIn(found.id, found.person, stale=found.used_at < moment - _USE_NOTED_EVERY)
 
 
-def was_theirs(session: Session, person_id: int, token: str) -> bool:
+def belonged_to(session: Session, person_id: int, token: str) -> bool:
     """Whether the person was ever signed in with this cookie, even if that session is over."""
     if not token:
         return False
@@ -95,7 +95,7 @@ def note_use(session: Session, session_id: int, now: datetime | None = None) -> 
     )
 
 
-def going_on(session: Session, person_id: int, now: datetime | None = None) -> Sequence[BrowserSession]:
+def live_sessions(session: Session, person_id: int, now: datetime | None = None) -> Sequence[BrowserSession]:
     """The person's live sessions, the latest used first."""
     moment = now or datetime.now(UTC)
     return session.scalars(

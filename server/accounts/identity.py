@@ -23,7 +23,7 @@ BAD_TOKENS = Limit("bad token", 60, timedelta(minutes=1))
 
 def person_asking() -> Person:
     """The owner of the request's token; refuses a request without a valid token."""
-    token = token_shown()
+    token = bearer_token()
     if not token:
         raise _not_signed_in("The request has no token. Send the header `Authorization: Bearer TOKEN`.")
     found = None
@@ -58,7 +58,7 @@ def owner_of(site: Site, credential: str) -> int | None:
     return None if found is None else found.person.id
 
 
-def token_shown() -> str:
+def bearer_token() -> str:
     """The request's bearer token; "" for none."""
     return _bearer(request.headers.get("Authorization", ""))
 

@@ -48,7 +48,7 @@ def sign_in(
 def _limits(sessions: Sessions, email: str, origin: Origin) -> tuple[tuple[Limit, str], ...]:
     with sessions.begin() as session:
         person = service.find_person(session, email)
-        if person is not None and browser_sessions.was_theirs(session, person.id, origin.earlier):
+        if person is not None and browser_sessions.belonged_to(session, person.id, origin.earlier):
             return ((_KNOWN_BROWSER, f"browser {digest_of(origin.earlier)}"),)
     return (
         (_FROM_HERE, by_both(email, origin.address)),

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session
 
 from server.accounts.models import Person
-from server.accounts.random_names import is_of_their_form
+from server.accounts.random_names import looks_random
 from server.accounts.service import normal_name
 from server.text import composed
 
@@ -47,7 +47,7 @@ def free_pseudonym(session: Session, person: Person, text: str) -> str:
     return pseudonym
 
 
-def free_own_name(session: Session, person: Person, text: str) -> str:
+def free_real_name(session: Session, person: Person, text: str) -> str:
     """A person's own name in its stored form; raises PseudonymError or AccountError if it can't be used."""
     name = normal_name(text)
     _check_letters(name, _BETWEEN + _IN_NAMES)
@@ -64,7 +64,7 @@ def _check_letters(name: str, between: str) -> None:
         raise PseudonymError("Use at least one letter.")
     if len(scripts) > 1:
         raise PseudonymError("Use letters of one alphabet, because letters of two can look the same.")
-    if is_of_their_form(name):
+    if looks_random(name):
         raise PseudonymError("Tilelab creates names like this one itself. Choose another.")
 
 

@@ -36,6 +36,6 @@ def draw_name() -> str:
     return f"{secrets.choice(FIRST)} {secrets.choice(SECOND)} {number}"
 
 
-def is_of_their_form(name: str) -> bool:
+def looks_random(name: str) -> bool:
     """Whether a name looks like a random one."""
     return _FORM.fullmatch(name) is not None

@@ -39,7 +39,7 @@ _HASHER = PasswordHasher()
 
 
 @dataclass(frozen=True, slots=True)
-class TokenShown:
+class ValidToken:
     """A valid token and its owner. stale: whether to record its use again, at most once a minute."""
 
     token_id: int
@@ -241,7 +241,7 @@ def find_by_token(session: Session, token: str, *, now: datetime | None = None) 
     return None if found is None else found.person
 
 
-def find_token(session: Session, token: str, *, now: datetime | None = None) -> TokenShown | None:
+def find_token(session: Session, token: str, *, now: datetime | None = None) -> ValidToken | None:
     """The token if it is valid; writes nothing."""
     if not token.startswith(TOKEN_PREFIX):
         return None
@@ -261,7 +261,7 @@ def find_token(session: Session, token: str, *, now: datetime | None = None) -> 
     if found is None:
         return None
     stale = found.used_at is None or found.used_at < moment - _USE_NOTED_EVERY
-    return TokenShown(found.id, found.person, stale=stale)
+    return ValidToken(found.id, found.person, stale=stale)
 
 
 def note_token_use(session: Session, token_id: int, *, now: datetime | None = None) -> None:
@@ -285,7 +285,7 @@ def revoke_tokens(
     return len(rows)
 
 
-def good_tokens(session: Session, person_id: int, now: datetime | None = None) -> Sequence[ApiToken]:
+def valid_tokens(session: Session, person_id: int, now: datetime | None = None) -> Sequence[ApiToken]:
     """The person's valid tokens, newest first."""
     return session.scalars(
         select(ApiToken)

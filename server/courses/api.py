@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from server.accounts.digest import digest_of
-from server.accounts.identity import person_asking, token_shown
+from server.accounts.identity import bearer_token, person_asking
 from server.accounts.models import ApiToken, Person
 from server.courses.models import Course, Membership, Role
 from server.http.operation import Moment, operation
@@ -59,7 +59,7 @@ def show() -> Response:
     """Get the person that the token belongs to, with their courses."""
     person = person_asking()
     with site().readers.begin() as session:
-        answer = _answer(session, person, token_shown())
+        answer = _answer(session, person, bearer_token())
     return jsonify(asdict(answer))
 
 

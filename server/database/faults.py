@@ -95,7 +95,7 @@ def outlook(error: DBAPIError) -> Outlook:
     return Outlook.UNKNOWN if isinstance(error, (OperationalError, InterfaceError)) else Outlook.LASTS
 
 
-def somebody_was_first(error: IntegrityError) -> bool:
+def is_conflict(error: IntegrityError) -> bool:
     """Whether another transaction wrote first, so that trying again may succeed."""
     code = getattr(error.orig, "sqlite_errorcode", None)
     return code in _SQLITE_TAKEN if code is not None else getattr(error.orig, "sqlstate", None) in _TAKEN

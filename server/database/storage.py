@@ -15,7 +15,7 @@ _WAIT_SECONDS = 2.0
 _MIB = 2**20
 
 
-def prove_write(engine: Engine) -> None:
+def check_write(engine: Engine) -> None:
     """Commit a small write without effect. Raises DatabaseUnavailable if it fails."""
     if engine.dialect.name == "sqlite":
         # a new number each time: SQLite doesn't write unchanged pages

@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm.exc import StaleDataError
 from werkzeug.exceptions import HTTPException
 
-from server.database.faults import Outlook, outlook, somebody_was_first
+from server.database.faults import Outlook, is_conflict, outlook
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
@@ -176,7 +176,7 @@ def _database_away(error: Exception) -> Response:
 
 def _not_first(error: IntegrityError) -> Response:
     """Answer 409 if another request wrote first, and 500 for any other broken constraint."""
-    return _changed_meanwhile(error) if somebody_was_first(error) else _fault(error)
+    return _changed_meanwhile(error) if is_conflict(error) else _fault(error)
 
 
 def _changed_meanwhile(error: Exception) -> Response:

@@ -40,7 +40,7 @@ _OPEN = (JobState.QUEUED, JobState.RUNNING)
 _SOME = 500
 
 
-class NobodyToErase(ValueError):
+class PersonNotFound(ValueError):
     """The person doesn't exist."""
 
 
@@ -91,13 +91,13 @@ class Erased:
 
 
 def erase_person(sessions: Sessions, person_id: int, now: datetime | None = None) -> Erased:
-    """Erase a person permanently; raises NobodyToErase."""
+    """Erase a person permanently; raises PersonNotFound."""
     moment = now or datetime.now(UTC)
     done = Erased(person_id)
     with sessions.begin() as session:
         person = session.get(Person, person_id, with_for_update=True)
         if person is None or person.erased_at is not None:
-            raise NobodyToErase(f"Person {person_id} doesn't exist or is already erased.")
+            raise PersonNotFound(f"Person {person_id} doesn't exist or is already erased.")
         names = (person.email, person.name)
         _erase_account(session, person, moment, done)
         _erase_work(session, person_id, moment, done)

@@ -12,7 +12,7 @@ from flask import Blueprint, Response, jsonify, request, url_for
 from sqlalchemy.orm import Session
 
 from server.accounts import limits
-from server.accounts.identity import person_asking, token_shown, too_many_requests
+from server.accounts.identity import bearer_token, person_asking, too_many_requests
 from server.accounts.service import find_by_token
 from server.courses.service import find_assignment
 from server.http.operation import EVENTS, Header, Text, operation
@@ -171,7 +171,7 @@ def events(public_id: str) -> Response:
     if found is None:
         raise _no_submission()
     number, status = found
-    may_see = may_still_see(site().readers, partial(_token_of, token_shown()), public_id)
+    may_see = may_still_see(site().readers, partial(_token_of, bearer_token()), public_id)
     return stream_for_programs(number, person, status, may_see)
 
 

@@ -14,7 +14,7 @@ from flask import Blueprint, Response, current_app, jsonify
 
 from server.database.engine import DatabaseUnavailable
 from server.database.schema import check
-from server.database.storage import is_nearly_full, prove_write
+from server.database.storage import check_write, is_nearly_full
 from server.http.problems import RETRY_SECONDS, Problem, problem_response
 from server.http.site import Site, site
 from worker.contract.broker import BrokerUnavailable, BrokerUrlError, broker_errors, connect_redis
@@ -77,7 +77,7 @@ class Ready:
             if is_nearly_full(engine, settings.free_mb):
                 logger.warning("not ready: less than %g MiB are free (TILELAB_FREE_MB)", settings.free_mb)
                 return Found(_FULL)
-            prove_write(engine)
+            check_write(engine)
         except DatabaseUnavailable as error:
             logger.warning("not ready: %s", error)
             return Found(_UNUSABLE)

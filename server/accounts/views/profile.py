@@ -74,7 +74,7 @@ def _wanted(session: Session, person: Person, form: Form) -> dict[str, Any]:
         form.mistake("shown", _NOT_YET)
     try:
         if form["name"] != person.name:
-            values["name"] = pseudonyms.free_own_name(session, person, form["name"])
+            values["name"] = pseudonyms.free_real_name(session, person, form["name"])
     except AccountError as error:
         form.mistake("name", str(error))
     except pseudonyms.PseudonymError as error:

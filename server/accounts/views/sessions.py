@@ -28,7 +28,7 @@ def sessions() -> Response:
     """List the signed-in browsers."""
     who = viewer()
     with site().readers.begin() as session:
-        rows = browser_sessions.going_on(session, who.id)
+        rows = browser_sessions.live_sessions(session, who.id)
     return page("accounts/sessions.html", filled({}), rows=rows, here=who.session_id, described=_described)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Response, request
 
 from server.accounts import browser_sessions, password_sign_in
-from server.accounts.access import own_path, viewer_or_none
+from server.accounts.access import local_path, viewer_or_none
 from server.accounts.cookies import clear_session, earlier_token
 from server.accounts.limits import LONGEST_EMAIL, TooOften
 from server.accounts.models import Person
@@ -27,7 +27,7 @@ _PAGE = "accounts/sign_in.html"
 @accounts.get("/sign-in")
 def sign_in() -> Response:
     """Show the form; a signed-in person goes on at once."""
-    to = own_path(request.args.get("next", ""))
+    to = local_path(request.args.get("next", ""))
     if viewer_or_none() is not None:
         return go(to or "/")
     return page(_PAGE, filled({"next": to}))
@@ -37,7 +37,7 @@ def sign_in() -> Response:
 def enter() -> Response:
     """Sign in. All failures look alike, so that they reveal no emails."""
     form = sent("email", "next")
-    form.values["next"] = own_path(form["next"])
+    form.values["next"] = local_path(form["next"])
     password = password_sent("password")
     if not form["email"]:
         form.mistake("email", "Type the email of your account.")

@@ -65,7 +65,7 @@ def revoke_token(number: int) -> Response:
 def _made(form: Form, person_id: int) -> str:
     with site().sessions.begin() as session:
         person = session.get_one(Person, person_id, with_for_update=True)
-        present = service.good_tokens(session, person_id)
+        present = service.valid_tokens(session, person_id)
         if len(present) >= _MOST:
             raise service.AccountError(f"You have {_MOST} tokens, which is the limit. Revoke one first.")
         if form["name"] in {token.name for token in present}:
@@ -86,5 +86,5 @@ def _shown(form: Form, made: str = "", name: str = "") -> Response:
 
 def _more() -> dict[str, Any]:
     with site().readers.begin() as session:
-        rows = service.good_tokens(session, viewer().id)
+        rows = service.valid_tokens(session, viewer().id)
     return {"rows": rows, "lifetimes": _LIFETIMES, "now": datetime.now(UTC), "soon": timedelta(days=7)}

@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from server.accounts.models import ApiToken, Person
 from server.accounts.pseudonyms import BOARD_NAME, board_name
-from server.accounts.random_names import draw_name, is_of_their_form
-from server.accounts.service import good_tokens, set_password
+from server.accounts.random_names import draw_name, looks_random
+from server.accounts.service import set_password, valid_tokens
 from server.accounts.views import profile
 from server.audit.models import AuditEvent
 from tests.server.databases import ON_SQLITE
@@ -91,7 +91,7 @@ class TestProfile:
         names = {draw_name() for _ in range(20)}
         assert len(names) == 20
         assert all(re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+ \d{3,4}", name) for name in names)
-        assert all(is_of_their_form(name) for name in names)
+        assert all(looks_random(name) for name in names)
 
     def test_the_name_of_who_came_with_a_code_is_on_no_board(self, portal):
         client = client_of(portal, "eve", proven_at=None, shows_name=True, name="Ina Instructor")
@@ -204,7 +204,7 @@ class TestPassword:
             answer = client.post_form("/account/password", present=present, password=new, again=new, **ticked)
             assert answer.status_code == 303
             with portal.course.sessions.begin() as session:
-                assert len(good_tokens(session, portal.course.person("ada"))) == left
+                assert len(valid_tokens(session, portal.course.person("ada"))) == left
 
     def test_it_takes_the_present_one(self, portal, client):
         answer = self.change(client, present="wrong")

@@ -156,7 +156,7 @@ def test_the_tokens_that_still_work_are_listed(made: Sessions, ada: Person) -> N
         service.create_token(session, ada, "laptop")
         service.create_token(session, ada, "phone", lifetime=day)
         service.create_token(session, ada, "expired", lifetime=day, now=datetime.now(UTC) - 2 * day)
-        assert {token.name for token in service.good_tokens(session, ada.id)} == {"laptop", "phone"}
+        assert {token.name for token in service.valid_tokens(session, ada.id)} == {"laptop", "phone"}
 
 
 def test_tokens_are_revoked(made: Sessions, ada: Person) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from server.accounts import password_sign_in
-from server.accounts.access import own_path
+from server.accounts.access import local_path
 from server.accounts.models import BrowserSession, Person
 from server.accounts.service import disable, set_password
 from tests.server.databases import ON_SQLITE
@@ -200,7 +200,7 @@ def test_a_foreign_page_cannot_sign_anybody_in(portal, ada):
 
 @pytest.mark.parametrize("path", ["/", "/courses/gpu/tiled?left=1&right=2", "/a%20b", "/courses/é"])
 def test_where_one_may_go_on(path):
-    assert own_path(path) == path
+    assert local_path(path) == path
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_where_one_may_go_on(path):
      "/\t/evil", "javascript:alert(1)", "///evil", "/x" * 400, "http:/evil", " /x", "//[/x"],
 )  # fmt: skip
 def test_where_nobody_is_sent(path):
-    assert own_path(path) == ""
+    assert local_path(path) == ""
 
 
 def test_next_leads_nowhere_else(portal, ada):

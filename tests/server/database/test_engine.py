@@ -23,7 +23,7 @@ from server.audit.models import AuditEvent
 from server.audit.service import note
 from server.database.engine import DatabaseUnavailable, connect, hasty, leave_unsynced, readers, sessions
 from server.database.faults import Outlook, outlook
-from server.database.storage import prove_write
+from server.database.storage import check_write
 from server.grading.models import QueueClock
 from server.models import Base
 
@@ -184,7 +184,7 @@ def test_a_write_is_proved_on_either_database_and_leaves_no_row(engine: Engine) 
     log = Path(f"{engine.url.database}-wal")
     sizes: list[int] = []
     for _ in range(2):
-        prove_write(engine)
+        check_write(engine)
         sizes.append(log.stat().st_size if engine.dialect.name == "sqlite" else len(sizes))
     assert sizes[0] < sizes[1], "it was written"
     with readers(engine).begin() as session:
@@ -197,6 +197,6 @@ def test_a_connection_to_what_became_a_standby_is_dropped(migrated_url: str) -> 
         connection.execute(text("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"))
         connection.commit()
     with pytest.raises(DatabaseUnavailable):
-        prove_write(engine)
-    prove_write(engine)
+        check_write(engine)
+    check_write(engine)
     engine.dispose()

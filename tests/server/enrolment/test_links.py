@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from server.accounts.links import LIFETIMES, create_link, path_of
 from server.accounts.models import LinkPurpose, OneTimeLink, Person
-from server.accounts.service import disable, good_tokens, set_password
+from server.accounts.service import disable, set_password, valid_tokens
 from server.courses.models import Membership, Role
 from server.enrolment.links import use_link
 from server.operations.erase import erase_person
@@ -80,7 +80,7 @@ def test_a_reset_revokes_tokens_where_it_is_ticked(portal):
         assert re.search(r'name="tokens" value="yes" checked', client.page(path))
         assert client.post_form(path, **TYPED, tokens=ticked).status_code == 303
         with portal.course.sessions.begin() as session:
-            assert len(good_tokens(session, portal.course.person("ada"))) == left
+            assert len(valid_tokens(session, portal.course.person("ada"))) == left
 
 
 def test_a_mistake_uses_nothing_up(portal):

@@ -25,7 +25,7 @@ from server.enrolment.links import find_link
 from server.grading.models import Job, JobState, Result, Source, Step
 from server.grading.reports import unpack
 from server.models import Base
-from server.operations.erase import NobodyToErase, erase_person
+from server.operations.erase import PersonNotFound, erase_person
 from server.recording.record import Recorded, record
 from server.standings.service import board
 from server.submissions.models import Submission
@@ -190,7 +190,7 @@ def test_erasing_is_on_record_and_happens_once(made: Sessions) -> None:
         other = session.scalars(select(AuditEvent).where(AuditEvent.action == "job.retried")).one()
         assert other.detail == {"reason": "its worker died"}
     for number in (ada, 999):
-        with pytest.raises(NobodyToErase):
+        with pytest.raises(PersonNotFound):
             erase_person(made, number)
 
 
