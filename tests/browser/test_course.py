@@ -19,7 +19,7 @@ _LONG = pytest.mark.long("the short suite has one of these ways")
 
 COURSE = "/courses/demo/"
 SUBMITTED = re.compile(r"/submissions/[0-9a-f]{16}")
-UNSOLVED = "Matrix multiplication, one thread for one element"
+UNSOLVED = "Matrix multiplication, one thread per element"
 """Nobody hands in a right kernel for it here, so that it stays due."""
 SOLUTION = find_exercise("tiled").solution.read_text()
 RACE = SOLUTION.replace("__syncthreads();", "", 1)

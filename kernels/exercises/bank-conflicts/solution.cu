@@ -1,8 +1,8 @@
 // Transposition through a tile in shared memory: Out[x][y] = In[y][x], for a matrix of Height x Width elements.
 //
-// Global memory is read and written along rows, so both are coalesced, and the turn is made inside the tile. Each row
-// of the tile has one cell more than it needs: with a pitch of 33 the cells of a column lie in 32 different banks,
-// with a pitch of 32 they would all lie in one.
+// Global memory is read and written along rows, so both are coalesced. The tile is transposed in shared memory. Each
+// row of the tile has one cell more than it needs. With a pitch of 33, the cells of a column are in 32 different banks.
+// With a pitch of 32, they would all be in one bank.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 32

@@ -1,7 +1,7 @@
 // Transposition through a tile in shared memory: Out[x][y] = In[y][x], for a matrix of Height x Width elements.
 //
-// This kernel is right, and its accesses to global memory are coalesced. But in one of its accesses to shared memory
-// all 32 threads of a warp want different cells of one bank. Which one is it? Get rid of it.
+// This kernel is correct, and its accesses to global memory are coalesced. But in one of its accesses to shared memory,
+// all 32 threads of a warp use different cells of one bank. Find this access and remove the conflict.
 //
 // Check it with:  tilelab grade starter.cu --exercise bank-conflicts
 

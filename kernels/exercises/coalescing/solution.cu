@@ -1,8 +1,8 @@
 // Sums of the rows of a Width x Width matrix, where Width is a multiple of TILE_WIDTH. One thread sums one row.
 //
-// The block brings a tile of its rows into shared memory, row by row: in one turn, thread t reads column t, and the
-// addresses of a warp follow each other. From there each thread reads its own row. That goes by column, which shared
-// memory does not mind, as long as the cells of a column lie in different banks: hence the one cell more in each row.
+// The block loads a tile of its rows into shared memory, row by row. In each iteration, thread t reads column t, so a
+// warp reads neighbouring addresses. Then each thread reads its own row of the tile, so a warp reads by column. This is
+// fast in shared memory if the cells of a column are in different banks. So each row has one more cell.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 32

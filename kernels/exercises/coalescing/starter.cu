@@ -1,7 +1,7 @@
 // Sums of the rows of a Width x Width matrix, where Width is a multiple of TILE_WIDTH. One thread sums one row.
 //
-// This kernel is right. It goes through the matrix column by column: in one turn of the loop, the threads of a warp
-// read a column. How many sectors of 32 bytes does that take? Read the matrix row by row instead.
+// This kernel is correct. It goes through the matrix column by column: in each iteration, the threads of a warp read a
+// column. How many sectors of 32 bytes does this take? Read the matrix row by row instead.
 //
 // Check it with:  tilelab grade starter.cu --exercise coalescing
 

@@ -1,7 +1,7 @@
 // Tiled matrix multiplication with thread coarsening: a block computes COARSE_FACTOR neighbouring tiles of P.
 //
-// Width is a multiple of TILE_WIDTH * COARSE_FACTOR. The tile of M is loaded once a phase and used for all the tiles
-// of P that the block works on; without coarsening, as many blocks would each have loaded it again.
+// Width is a multiple of TILE_WIDTH * COARSE_FACTOR. The block loads a tile of M once per phase and uses it for all its
+// tiles of P. Without coarsening, COARSE_FACTOR blocks would each load it.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 32
@@ -29,12 +29,12 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
 
         for (int c = 0; c < COARSE_FACTOR; ++c) {
             Nds[ty][tx] = N[(ph * TILE_WIDTH + ty) * Width + colStart + c * TILE_WIDTH];
-            __syncthreads();  // both tiles are complete; in the first turn that includes Mds
+            __syncthreads();  // both tiles are complete; Mds was loaded before the first iteration
 
             for (int k = 0; k < TILE_WIDTH; ++k) {
                 Pvalue[c] += Mds[ty][k] * Nds[k][tx];
             }
-            __syncthreads();  // Nds is free for the next turn; after the last one Mds is, too
+            __syncthreads();  // Nds is free for the next iteration; after the last one, so is Mds
         }
     }
 

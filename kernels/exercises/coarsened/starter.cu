@@ -1,8 +1,8 @@
 // Tiled matrix multiplication with thread coarsening: a block computes COARSE_FACTOR neighbouring tiles of P.
 //
-// Width is a multiple of TILE_WIDTH * COARSE_FACTOR. This kernel is right, but nothing is gained: it does the work of
-// COARSE_FACTOR blocks one after the other, and loads every tile of M once for each of them. Exchange the two outer
-// loops, so that a tile of M is loaded once a phase. What has to be kept for each tile of P then?
+// Width is a multiple of TILE_WIDTH * COARSE_FACTOR. This kernel is correct but gains nothing: it computes the tiles of
+// P one after the other, and loads every tile of M again for each of them. Swap the two outer loops, so that a tile of
+// M is loaded once per phase. What do you have to keep for each tile of P then?
 //
 // Check it with:  tilelab grade starter.cu --exercise coarsened
 

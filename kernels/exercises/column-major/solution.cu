@@ -1,7 +1,7 @@
-// Matrix multiplication, P = M * N, where N lies in memory column by column: one thread computes one element of P.
+// Matrix multiplication, P = M * N, for a column-major N: one thread computes one element of P.
 //
-// Element (k, col) of N is N[col * Width + k], so the threads of a warp, which differ in Col, read addresses that lie
-// Width elements apart. The product is right; the access is as far from coalesced as it can be.
+// Element (k, col) of N is N[col * Width + k]. The threads of a warp differ in Col, so they read addresses that are
+// Width elements apart. The product is correct, but the access is as far from coalesced as it can be.
 
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     int Row = blockIdx.y * blockDim.y + threadIdx.y;

@@ -1,7 +1,7 @@
-// Matrix multiplication, P = M * N, where N lies in memory column by column. M and P lie row by row.
+// Matrix multiplication, P = M * N, for a column-major N. M and P are row-major.
 //
-// This is the kernel for matrices that all lie row by row. One index is no longer right. Which one, and what is it
-// now? Before you run it: how far apart are the elements of N that two neighbouring threads read in the same turn?
+// This kernel is for three row-major matrices, so one index is incorrect here. Which one, and what should it be?
+// Before you run it: in one iteration, how far apart are the elements of N that two neighbouring threads read?
 //
 // Check it with:  tilelab grade starter.cu --exercise column-major
 

@@ -1,10 +1,10 @@
-// Tiled matrix multiplication, P = M * N, where N lies in memory column by column and Width is a multiple of
-// TILE_WIDTH.
+// Tiled matrix multiplication, P = M * N, for a column-major N.
+// Width is a multiple of TILE_WIDTH.
 //
-// Corner turning: neighbouring threads read neighbouring addresses of N, which are neighbours in a column, and keep
-// the tile as it came, a column of N in each row of Nds. The turn is made in shared memory, where the inner loop
-// reads Nds[tx][k] instead of Nds[k][tx]. Rows of Nds are one cell longer than the tile, so that the cells of a
-// column lie in different banks.
+// Corner turning: neighbouring threads read neighbouring addresses of N, which are neighbours in a column. They store
+// each column of N as a row of Nds. The inner loop transposes the tile: it reads Nds[tx][k] instead of Nds[k][tx].
+// Rows of Nds are one cell longer than the tile. This puts the cells of a column into different banks, so there is no
+// bank conflict.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 32
@@ -23,7 +23,7 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     float Pvalue = 0.0f;
     for (int ph = 0; ph < Width / TILE_WIDTH; ++ph) {
         Mds[ty][tx] = M[Row * Width + ph * TILE_WIDTH + tx];
-        // ty picks the column and tx the row, so that tx runs along memory
+        // ty picks the column and tx the row, so that tx goes along memory
         Nds[ty][tx] = N[(firstCol + ty) * Width + ph * TILE_WIDTH + tx];
         __syncthreads();
 

@@ -1,8 +1,8 @@
-// Tiled matrix multiplication, P = M * N, where N lies in memory column by column and Width is a multiple of
-// TILE_WIDTH.
+// Tiled matrix multiplication, P = M * N, for a column-major N.
+// Width is a multiple of TILE_WIDTH.
 //
-// This kernel is right. But look at the load of N: tx picks the column, and columns lie Width elements apart. Let tx
-// run along memory instead, and do the turning in shared memory, without bank conflicts.
+// This kernel is correct. But look at the load of N: tx picks the column, and columns are Width elements apart. Let tx
+// go along memory instead, and transpose the tile in shared memory, without bank conflicts.
 //
 // Check it with:  tilelab grade starter.cu --exercise corner-turning
 

@@ -1,8 +1,8 @@
-// Three kinds of elements, each with something else to be done to it: element i is of kind i % 3.
+// Three kinds of elements, each with its own operation: element i is of kind i % 3.
 //
-// The kind goes by the warp: the threads of warp w take the elements of kind w among the block's 96, every third one.
-// All threads of a warp go the same way through the branch. The price is an access to every third element: three
-// warps touch the same sectors, each for a third of what is in them.
+// Each warp has its own kind: the threads of warp w take every third of the block's 96 elements, beginning at w. So all
+// threads of a warp take the same path. The price is an access to every third element: three warps read the same
+// sectors, and each uses a third of their bytes.
 
 __global__ void threeWays(float* In, float* Out, int n, int rounds) {
     int kind = threadIdx.x / 32;

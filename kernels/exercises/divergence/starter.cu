@@ -1,7 +1,7 @@
-// Three kinds of elements, each with something else to be done to it: element i is of kind i % 3.
+// Three kinds of elements, each with its own operation: element i is of kind i % 3.
 //
-// This kernel does what it should, but every warp has threads of all three kinds. Give the threads of a warp elements
-// of one kind instead. The block has 96 threads, three warps.
+// This kernel is correct, but every warp has elements of all three kinds. Give the threads of a warp elements of one
+// kind instead. The block has 96 threads, three warps.
 //
 // Check it with:  tilelab grade starter.cu --exercise divergence
 

@@ -1,4 +1,4 @@
-// Five accesses to global memory and four to shared memory, with what each of them costs for a warp of 32 threads.
+// Five accesses to global memory and four to shared memory, and what each costs for a warp of 32 threads.
 
 __global__ void foo_kernel(float* a, float* b, float* c, float* d, float* e) {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -9,20 +9,20 @@ __global__ void foo_kernel(float* a, float* b, float* c, float* d, float* e) {
     a_s[threadIdx.x] = a[i];
 
     for (unsigned int j = 0; j < 4; ++j) {
-        // bc_s: j * 256 is the same for all threads, and the rest are neighbours: no conflict.
+        // bc_s: j * 256 is the same for all threads, and threadIdx.x gives neighbours: no conflict.
         bc_s[j * 256 + threadIdx.x] =
-            // b: coalesced. What is added to i is the same for all threads, and a multiple of 32.
+            // b: coalesced. The number added to i is the same for all threads, and a multiple of 32.
             b[j * blockDim.x * gridDim.x + i] +
-            // c: not coalesced. Neighbours lie 16 bytes apart: 512 bytes in 16 sectors, of which a quarter is used now.
+            // c: not coalesced. Neighbours are 16 bytes apart: 512 bytes in 16 sectors. A quarter is used now.
             c[i * 4 + j];
     }
     __syncthreads();
 
-    // d: coalesced, 4 whole sectors; they lie in two segments of 128 bytes, because 8 elements are 32 bytes.
+    // d: coalesced, 4 whole sectors. They are in two segments of 128 bytes, because 8 elements are 32 bytes.
     // a_s: no conflict.
     d[i + 8] = a_s[threadIdx.x];
 
-    // e: not coalesced. Neighbours lie 32 bytes apart, so each of the 32 threads has a sector to itself.
-    // bc_s: the threads use every fourth bank only, 8 of the 32, and each has cells for 4 of them: a 4-way conflict.
+    // e: not coalesced. Neighbours are 32 bytes apart, so each of the 32 threads needs its own sector.
+    // bc_s: the threads use only every fourth bank, 8 of the 32. Each bank serves 4 threads: a 4-way conflict.
     e[i * 8] = bc_s[threadIdx.x * 4];
 }

@@ -1,6 +1,6 @@
 // Five accesses to global memory and four to shared memory. Which are coalesced, and which have bank conflicts?
 //
-// Answer in the comments first, then look:  tilelab analyze starter.cu --exercise foo-kernel
+// Answer in the comments first. Then look:  tilelab analyze starter.cu --exercise foo-kernel
 
 __global__ void foo_kernel(float* a, float* b, float* c, float* d, float* e) {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;

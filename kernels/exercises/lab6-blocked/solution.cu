@@ -1,7 +1,7 @@
-// Blocked multiplication of rectangles, C = A * B, with matrices that are globals of this file.
+// Blocked multiplication of rectangles, C = A * B. The matrices are globals of this file.
 //
-// A block computes a BLOCK_SIZE x BLOCK_SIZE sub matrix of C from NUM_SUBS pairs of sub matrices of A and B, which
-// its threads bring into shared memory pair by pair.
+// A block computes a BLOCK_SIZE x BLOCK_SIZE sub matrix of C from NUM_SUBS pairs of sub matrices of A and B. Its
+// threads load them into shared memory pair by pair.
 
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 16
@@ -37,12 +37,12 @@ __global__ void matrixMulCUDA() {
     for (int i = 0; i < NUM_SUBS; ++i) {
         As[ty][tx] = d_A[y][i * BLOCK_SIZE + tx];
         Bs[ty][tx] = d_B[i * BLOCK_SIZE + ty][x];
-        __syncthreads();  // the sub matrices are complete before anyone reads them
+        __syncthreads();  // the sub matrices are complete before any thread reads them
 
         for (int k = 0; k < BLOCK_SIZE; ++k) {
             Csub += As[ty][k] * Bs[k][tx];
         }
-        __syncthreads();  // everyone has finished reading before the next pair overwrites them
+        __syncthreads();  // all threads have finished reading before the next pair overwrites them
     }
     d_C[y][x] = Csub;
 }

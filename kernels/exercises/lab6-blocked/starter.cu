@@ -1,11 +1,11 @@
-// Blocked multiplication of rectangles, C = A * B, with matrices that are globals of this file.
+// Blocked multiplication of rectangles, C = A * B. The matrices are globals of this file.
 //
-// This kernel is right, and slow: for one element of C, a thread reads a whole row of A and a whole column of B from
+// This kernel is correct but slow: for one element of C, a thread reads a whole row of A and a whole column of B from
 // global memory. Do the three steps marked TODO.
 //
 // Check it with:  tilelab grade starter.cu --exercise lab6-blocked
 
-// Tilelab compiles your file with its own sizes. These are for your own tests; keep the #ifndef around them.
+// Tilelab compiles your file with other sizes. These are for your own tests. Keep the #ifndef around them.
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 16
 #endif

@@ -1,8 +1,8 @@
-// Blocked multiplication of rectangles, C = A * B, with a block size that is known only when the kernel is launched.
+// Blocked multiplication of rectangles, C = A * B. Only the launch decides the block size.
 //
-// BLOCK_SIZE is a variable in constant memory, which the host sets before the launch. Its sub matrices therefore
-// cannot be static arrays: the launch brings requiredSM(BLOCK_SIZE) bytes of dynamic shared memory, one linear piece,
-// in which A's sub matrix comes first and B's behind it.
+// BLOCK_SIZE is a variable in constant memory, which the host sets before the launch. So the sub matrices can't be
+// static arrays. The launch provides requiredSM(BLOCK_SIZE) bytes of dynamic shared memory in one linear piece.
+// A's sub matrix comes first in it, and B's follows.
 
 #ifndef A_HEIGHT
 #define A_HEIGHT 64

@@ -1,10 +1,10 @@
-// Blocked multiplication of rectangles, C = A * B, with a block size that is known only when the kernel is launched.
+// Blocked multiplication of rectangles, C = A * B. Only the launch decides the block size.
 //
-// Replace every ____ below. Tilelab points at the first blank that is left.
+// Replace every ____ below. Tilelab points to the first blank that is left.
 //
 // Check it with:  tilelab grade starter.cu --exercise lab6-occupancy
 
-// Tilelab compiles your file with its own sizes. These are for your own tests; keep the #ifndef around them.
+// Tilelab compiles your file with other sizes. These are for your own tests. Keep the #ifndef around them.
 #ifndef A_HEIGHT
 #define A_HEIGHT 64
 #endif
@@ -22,11 +22,11 @@ __device__ float d_A[A_HEIGHT][A_WIDTH];
 __device__ float d_B[B_HEIGHT][B_WIDTH];
 __device__ float d_C[C_HEIGHT][C_WIDTH];
 
-// No macro any more: a variable in constant memory. The launch sets it, so it has no value here.
+// This isn't a macro but a variable in constant memory. The launch sets it, so it has no value here.
 ____ int BLOCK_SIZE;
 
 __global__ void matrixMulCUDA() {
-    // The launch brings one linear piece of shared memory. Where in it does each of the two sub matrices begin?
+    // The launch provides one linear piece of shared memory. Where in it does each of the two sub matrices begin?
     ____ float sub[];
     float* As = ____;
     float* Bs = ____;
@@ -38,7 +38,7 @@ __global__ void matrixMulCUDA() {
 
     float Csub = 0.0f;
     for (int i = 0; i < A_WIDTH / BLOCK_SIZE; ++i) {
-        // The sub matrices have one dimension now: which element is row ty, column tx?
+        // The sub matrices have one dimension now. Which element is row ty, column tx?
         As[____] = d_A[y][i * BLOCK_SIZE + tx];
         Bs[____] = d_B[i * BLOCK_SIZE + ty][x];
         __syncthreads();

@@ -1,7 +1,7 @@
 // Matrix multiplication, P = M * N, for square matrices of any Width: one thread computes one element of P.
 //
-// Every element of M and of N is read from global memory Width times, by Width different threads. That is what tiling
-// will save; here it is the point to start from.
+// Width different threads read each element of M and of N from global memory, so each element is read Width times.
+// Tiling will save most of these reads.
 
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     int Row = blockIdx.y * blockDim.y + threadIdx.y;

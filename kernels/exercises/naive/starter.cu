@@ -1,16 +1,16 @@
 // Matrix multiplication, P = M * N: one thread computes one element of P.
 //
 // M, N and P are Width x Width matrices, stored row by row: element (row, col) of M is M[row * Width + col].
-// Any Width must work. Tilelab launches blocks of 16 x 16 threads, enough of them to cover P.
+// Any Width must work. Tilelab launches enough blocks of 16 x 16 threads to cover P.
 //
 // Check it with:  tilelab grade starter.cu --exercise naive
 
 __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
-    // Which element of P is this thread's? Use blockIdx, blockDim and threadIdx; x counts columns, y counts rows.
+    // Which element of P does this thread compute? Use blockIdx, blockDim and threadIdx. x counts columns, y rows.
     int Row = 0;
     int Col = 0;
 
-    // Not every thread has an element: the last blocks reach past the edge.
+    // Some threads have no element: the last blocks reach past the edge.
 
-    // Multiply row Row of M with column Col of N, and store the sum.
+    // Multiply row Row of M by column Col of N, and store the sum.
 }

@@ -1,7 +1,7 @@
-// Sums of sections of an array, by a reduction tree with contiguous addressing.
+// Sums of sections of an array, with a reduction tree and contiguous addressing.
 //
-// A block of BLOCK_SIZE threads sums a section of 2 * BLOCK_SIZE values. In each iteration the threads at work are
-// the first ones, so whole warps work or rest, until fewer threads are left than a warp has.
+// A block of BLOCK_SIZE threads sums a section of 2 * BLOCK_SIZE values. In each iteration, the first threads add. So
+// whole warps add or wait, until fewer threads add than a warp has.
 
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 256
@@ -22,7 +22,7 @@ __global__ void reduceKernel(float* input, float* output, int n) {
         }
     }
 
-    // two sums are left, which thread 0 and thread 1 have just stored
+    // two sums are left: thread 0 and thread 1 have just stored them
     __syncthreads();
     if (t == 0) {
         output[blockIdx.x] = partialSum[0] + partialSum[1];

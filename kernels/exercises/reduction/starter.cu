@@ -1,7 +1,7 @@
-// Sums of sections of an array, by a reduction tree with interleaved addressing.
+// Sums of sections of an array, with a reduction tree and interleaved addressing.
 //
-// A block of BLOCK_SIZE threads sums a section of 2 * BLOCK_SIZE values. This kernel is right, but in every iteration
-// there are warps of which some threads add and others do not. Choose other threads to add.
+// A block of BLOCK_SIZE threads sums a section of 2 * BLOCK_SIZE values. This kernel is correct. But in every
+// iteration, some threads of a warp add and others don't. Choose other threads to add.
 //
 // Check it with:  tilelab grade starter.cu --exercise reduction
 
@@ -12,7 +12,7 @@
 __global__ void reduceKernel(float* input, float* output, int n) {
     __shared__ float partialSum[BLOCK_SIZE];
 
-    // Every thread adds up two values while it loads them.
+    // Every thread adds two values when it loads them.
     int t = threadIdx.x;
     int i = 2 * blockIdx.x * BLOCK_SIZE + t;
     float first = i < n ? input[i] : 0.0f;

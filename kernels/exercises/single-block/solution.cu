@@ -1,7 +1,7 @@
 // Multiplication of very small matrices, C = A * B, by a single block with one thread for each element of C.
 //
-// Both matrices fit into shared memory whole. A is narrower than the block, or as wide; B is lower, or as high. So
-// each thread loads at most one element of each, and some threads have none to load.
+// Both matrices fit into shared memory as a whole. A is at most as wide as the block, and B at most as high. So each
+// thread loads at most one element of each, and some threads load none.
 
 #ifndef A_HEIGHT
 #define A_HEIGHT 16

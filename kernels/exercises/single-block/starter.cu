@@ -1,10 +1,10 @@
 // Multiplication of very small matrices, C = A * B, by a single block with one thread for each element of C.
 //
-// Replace every ____ below. Tilelab points at the first blank that is left.
+// Replace every ____ below. Tilelab points to the first blank that is left.
 //
 // Check it with:  tilelab grade starter.cu --exercise single-block
 
-// Tilelab compiles your file with its own sizes. These are for your own tests; keep the #ifndef around them.
+// Tilelab compiles your file with other sizes. These are for your own tests. Keep the #ifndef around them.
 #ifndef A_HEIGHT
 #define A_HEIGHT 16
 #endif
@@ -30,14 +30,14 @@ __global__ void matrixMulCUDASingleBlock() {
     int x = threadIdx.x;
     int y = threadIdx.y;
 
-    // The block is as large as C. Which of its threads have an element of A to load, and which one of B?
+    // The block is as large as C. Which of its threads load an element of A, and which load an element of B?
     if (____) {
         As[y][x] = d_A[y][x];
     }
     if (____) {
         Bs[y][x] = d_B[y][x];
     }
-    ____;  // what must have happened before anyone reads the matrices?
+    ____;  // what must have happened before any thread reads the matrices?
 
     float C = 0.0f;
     for (int k = 0; k < ____; ++k) {

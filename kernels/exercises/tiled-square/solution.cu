@@ -1,7 +1,7 @@
 // Tiled matrix multiplication, P = M * N, for square matrices whose Width is a multiple of TILE_WIDTH.
 //
-// A block computes one TILE_WIDTH x TILE_WIDTH tile of P. In each phase its threads bring one tile of M and one tile of N
-// into shared memory, one element of each per thread, and then use every element TILE_WIDTH times from there.
+// A block computes one TILE_WIDTH x TILE_WIDTH tile of P. In each phase, its threads load one tile of M and one tile of
+// N into shared memory, one element of each per thread. From there they use every element TILE_WIDTH times.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16
@@ -20,12 +20,12 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
     for (int ph = 0; ph < Width / TILE_WIDTH; ++ph) {
         Mds[ty][tx] = M[Row * Width + ph * TILE_WIDTH + tx];
         Nds[ty][tx] = N[(ph * TILE_WIDTH + ty) * Width + Col];
-        __syncthreads();  // the tiles are complete before anyone reads them
+        __syncthreads();  // the tiles are complete before any thread reads them
 
         for (int k = 0; k < TILE_WIDTH; ++k) {
             Pvalue += Mds[ty][k] * Nds[k][tx];
         }
-        __syncthreads();  // everyone has finished reading before the next phase overwrites them
+        __syncthreads();  // all threads have finished reading before the next phase overwrites the tiles
     }
     P[Row * Width + Col] = Pvalue;
 }

@@ -1,6 +1,6 @@
 // Tiled matrix multiplication, P = M * N, where Width is a multiple of TILE_WIDTH.
 //
-// Replace every ____ below. Tilelab points at the first blank that is left.
+// Replace every ____ below. Tilelab points to the first blank that is left.
 //
 // Check it with:  tilelab grade starter.cu --exercise tiled-square
 
@@ -24,10 +24,10 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
 
     // One phase for each pair of tiles along row Row of M and column Col of N.
     for (int ph = 0; ph < ____; ++ph) {
-        // Every thread brings one element of each tile.
+        // Every thread loads one element of each tile.
         Mds[ty][tx] = M[____];
         Nds[ty][tx] = N[____];
-        ____;  // what must have happened before anyone reads the tiles?
+        ____;  // what must have happened before any thread reads the tiles?
 
         for (int k = 0; k < TILE_WIDTH; ++k) {
             Pvalue += ____;

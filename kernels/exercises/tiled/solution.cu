@@ -1,8 +1,8 @@
 // Tiled matrix multiplication, P = M * N, for square matrices of any Width.
 //
-// A block computes one TILE_WIDTH x TILE_WIDTH tile of P. In each phase its threads bring one tile of M and one tile of N
-// into shared memory, one element of each per thread, and then use every element TILE_WIDTH times from there. Cells of a
-// tile that lie outside the matrices are set to zero, so that they add nothing.
+// A block computes one TILE_WIDTH x TILE_WIDTH tile of P. In each phase, its threads load one tile of M and one tile of
+// N into shared memory, one element of each per thread. From there they use every element TILE_WIDTH times. Cells of a
+// tile outside the matrices are set to zero, so they add nothing.
 
 #ifndef TILE_WIDTH
 #define TILE_WIDTH 16
@@ -24,15 +24,15 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
         int nRow = ph * TILE_WIDTH + ty;
         Mds[ty][tx] = (Row < Width && mCol < Width) ? M[Row * Width + mCol] : 0.0f;
         Nds[ty][tx] = (nRow < Width && Col < Width) ? N[nRow * Width + Col] : 0.0f;
-        __syncthreads();  // the tiles are complete before anyone reads them
+        __syncthreads();  // the tiles are complete before any thread reads them
 
         for (int k = 0; k < TILE_WIDTH; ++k) {
             Pvalue += Mds[ty][k] * Nds[k][tx];
         }
-        __syncthreads();  // everyone has finished reading before the next phase overwrites them
+        __syncthreads();  // all threads have finished reading before the next phase overwrites the tiles
     }
 
-    // Threads outside the matrix took part in every barrier; only here they step back.
+    // Threads outside the matrix reached every barrier. Only the store is not for them.
     if (Row < Width && Col < Width) {
         P[Row * Width + Col] = Pvalue;
     }

@@ -1,7 +1,7 @@
 // Tiled matrix multiplication, P = M * N, for any Width.
 //
-// This is the tiled kernel for a Width that is a multiple of TILE_WIDTH. Make it right for every Width: look at each
-// access to global memory, and ask for which threads it would lie outside the matrix.
+// This tiled kernel is correct only if Width is a multiple of TILE_WIDTH. Make it correct for every Width. For each
+// access to global memory, ask which threads would be outside the matrix.
 //
 // Check it with:  tilelab grade starter.cu --exercise tiled
 
@@ -22,7 +22,7 @@ __global__ void MatrixMulKernel(float* M, float* N, float* P, int Width) {
 
     // How many phases does a Width of 17 need with tiles of 16?
     for (int ph = 0; ph < Width / TILE_WIDTH; ++ph) {
-        // Which of these elements may not exist, and what should stand in the tile in their place?
+        // Which of these elements may not exist, and what should the tile hold instead?
         Mds[ty][tx] = M[Row * Width + ph * TILE_WIDTH + tx];
         Nds[ty][tx] = N[(ph * TILE_WIDTH + ty) * Width + Col];
         __syncthreads();

@@ -213,7 +213,7 @@ def test_who_was_dropped_sees_nothing_any_more(portal: Portal, ada: BrowserClien
 def test_the_handout_is_there_with_its_code_and_without_its_title(portal: Portal, ada: BrowserClient):
     page = ada.page(PAGE)
     assert page.count("<h1>") == 1
-    assert "<h3>How it is judged</h3>" in page
+    assert "<h3>How it is graded</h3>" in page
     assert '<i class="cuda">__global__</i>' in page
 
 

@@ -1,9 +1,9 @@
-// Idea: no tiles at all, but coalesced. As the first rung, one thread for each element of P, in blocks of 16 x 16; now
-// threadIdx.x counts the columns.
+// Idea: no tiles at all, but coalesced. One thread for each element of P as in the first rung, in blocks of 16 x 16.
+// Now threadIdx.x counts the columns.
 //
-// The threads of a warp stand beside each other: 16 neighbours read the same element of M, and 16 neighbouring elements of
-// N, all in one access to one line or two. The caches do the rest, well enough to beat tiles of 8 with their barriers. But
-// every multiply-add still needs two elements from there.
+// The threads of a warp are neighbours in a row. 16 of them read the same element of M and 16 neighbouring elements of
+// N, in one access to one or two lines. The caches do the rest, and beat tiles of 8 with their barriers. But every
+// multiply-add still needs two elements from the caches.
 //
 // Reaches 5404 GFLOPS at Width=2048 on an H200, 10.8 % of cuBLAS.
 

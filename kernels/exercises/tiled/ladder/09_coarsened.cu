@@ -1,8 +1,8 @@
-// Idea: thread coarsening. Each block makes four tiles of P beside each other, each thread one element of each, and the
-// tile of M is brought once for all four.
+// Idea: thread coarsening. Each block computes four neighbouring tiles of P, and each thread one element of each tile.
+// The tile of M is loaded once for all four.
 //
-// Over the rung below: fewer loads from global memory, five tiles where there were eight. It gains little, because what
-// limits is the way from shared memory, and every multiply-add needs as many accesses to it as before.
+// Over the rung below: fewer loads from global memory, five tiles instead of eight. It gains little, because shared
+// memory limits the kernel, and every multiply-add needs as many accesses to it as before.
 //
 // Reaches 9405 GFLOPS at Width=2048 on an H200, 18.7 % of cuBLAS.
 
