@@ -1,4 +1,4 @@
-"""The CPU device: runs a compiled kernel thread by thread, exactly, and sees what a GPU would not tell."""
+"""The CPU device: runs a compiled kernel exactly, thread by thread, and finds mistakes that a GPU doesn't report."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who waits for whom: barriers of blocks, of their parts and of warps."""
+"""Barriers: which threads of a block, a part of it or a warp wait for which others."""

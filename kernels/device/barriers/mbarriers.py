@@ -1,7 +1,7 @@
-"""Barriers in shared memory: `cuda::barrier`, which is `mbarrier` in PTX.
+"""Barriers in shared memory: `cuda::barrier` in CUDA C++, `mbarrier` in PTX.
 
-The object holds what the hardware's does, in a form of its own: how many arrivals a phase takes, how many of them are
-still missing, and the number of the phase.
+The object holds the same facts as in hardware, in another form. These are the arrivals that a phase needs, the arrivals
+still missing, and the phase's number.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _KINDS = {
 class MbarrierUse:
     """One instruction on a barrier in shared memory.
 
-    verb: what it does: init, inval, arrive, arrive_drop, test_wait or try_wait
+    verb: the operation: init, inval, arrive, arrive_drop, test_wait or try_wait
     opens: whether its arrivals may complete the phase
     target: the register for its result, or None
-    source: the register that it looks at: a count, a token or a parity
+    source: the register with its input: a count, a token or a parity
     """
 
     instruction: Instruction
@@ -64,7 +64,7 @@ class MbarrierUse:
 
 
 def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
-    """Reads an instruction that works on a barrier in shared memory."""
+    """Parse an instruction on a barrier in shared memory."""
     found = _OPCODE.fullmatch(item.opcode)
     if found is None:
         raise Unsupported(item.opcode, item.line)
@@ -88,7 +88,7 @@ def mbarrier_use(operands: Operands, pc: int, item: Instruction) -> MbarrierUse:
 
 @dataclass(frozen=True, slots=True)
 class _States:
-    """Barriers as the listed threads of a part find them."""
+    """The states of barriers that the listed threads of a part see."""
 
     expected: Counts
     missing: Counts
@@ -105,13 +105,13 @@ class _States:
 
 
 def missing_arrivals(tokens: NDArray[np.int64]) -> NDArray[np.int32]:
-    """`mbarrier.pending_count`: how many arrivals a phase missed when tokens were given out."""
+    """Return the `mbarrier.pending_count` of tokens: the arrivals that the phase still missed."""
     missing: NDArray[np.int32] = _States.of(tokens).missing.astype(np.int32)
     return missing
 
 
 def endless_wait(last: Sequence[Instruction]) -> Instruction | None:
-    """The wait that instructions executed over and over belong to, where they do nothing but wait."""
+    """Return the wait of a loop that only waits, from the instructions that it repeats."""
     used = [item for item in last if item.opcode.startswith("mbarrier.")]
     only_waits = all("_wait" in item.opcode for item in used)
     return used[0] if used and only_waits else None
@@ -120,7 +120,7 @@ def endless_wait(last: Sequence[Instruction]) -> Instruction | None:
 class Mbarriers:
     """The barriers in the shared memory of a chunk of blocks.
 
-    trusted: whether barriers alone order the program's threads
+    trusted: whether only barriers order the program's threads
     """
 
     def __init__(self, machine: Machine, ordering: Ordering, *, trusted: bool) -> None:
@@ -129,7 +129,7 @@ class Mbarriers:
         self._trusted = trusted
 
     def perform(self, use: MbarrierUse, mask: Mask | None) -> None:
-        """Threads execute an instruction on their barriers."""
+        """Execute an instruction on the threads' barriers."""
         machine = self._machine
         for register, harm in ((use.place.register, ADDRESS), (use.source, BRANCH)):
             machine.unset.use(register, use.site.pc, mask, harm)
@@ -159,7 +159,7 @@ class Mbarriers:
             return self._inval
         return self._wait if verb.endswith("wait") else self._arrive
 
-    # -- what the instructions do -------------------------------------------------------------------------------------
+    # -- operations ---------------------------------------------------------------------------------------------------
 
     def _init(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:  # noqa: ARG002
         bad = (sources < 1) | (sources > _MOST)
@@ -179,7 +179,7 @@ class Mbarriers:
         write_part(self._machine, part, nothing, np.zeros(len(part.lanes), np.bool_))
 
     def _arrive(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
-        """Threads arrive in the order of their numbers; each gets the state as it finds it."""
+        """Let threads arrive in the order of their numbers. Each gets the state that it sees as its token."""
         order = np.argsort(self._barriers(part), kind="stable")
         part, sources = Part(part.allocation, part.offsets[order], part.lanes[order]), sources[order]
         states = self._states(use, part)
@@ -202,7 +202,7 @@ class Mbarriers:
         self._set(Part(part.allocation, part.offsets[first], part.lanes[first]), after)
 
     def _wait(self, use: MbarrierUse, part: Part, sources: Counts, result: Counts) -> None:
-        """Whether the phase of a token, or that of a parity, is over; whoever knows it comes after the arrivals."""
+        """Test whether the phase of a token or a parity is over. If so, the thread comes after the arrivals."""
         states = self._states(use, part)
         if use.parity:
             done, over = (states.phase ^ sources) & 1 == 1, states.phase - 1
@@ -218,7 +218,7 @@ class Mbarriers:
             seen = self._ordering.seen(("mbarrier", name, offset)).reshape(-1)
             seen[lanes] = np.maximum(seen[lanes], phase + 1)
 
-    # -- what may not be ----------------------------------------------------------------------------------------------
+    # -- misuse -------------------------------------------------------------------------------------------------------
 
     def _check_arrivals(
         self, use: MbarrierUse, part: Part, states: _States, total: Counts, sources: Counts
@@ -246,7 +246,7 @@ class Mbarriers:
             self._stop(use, part.lanes[last], "its arrival completes a phase, which `.noComplete` rules out")
 
     def _misused(self, use: MbarrierUse, lanes: NDArray[np.intp], why: str) -> NoReturn:
-        """It is left to chance which phase an arrival counts for; `why` names the first as `{thread}`."""
+        """Report that chance decides for which phase an arrival counts. `why` names the first thread as `{thread}`."""
         item = use.instruction
         if not self._trusted:
             reason = "the order in which a `cuda::barrier` is used here depends on atomics or volatile loads"
@@ -263,10 +263,10 @@ class Mbarriers:
     def _stop(self, use: MbarrierUse, lanes: NDArray[np.intp], why: str) -> NoReturn:
         stop(self._machine, use.instruction.line, int(lanes[0]), len(lanes), why)
 
-    # -- the objects --------------------------------------------------------------------------------------------------
+    # -- states -------------------------------------------------------------------------------------------------------
 
     def _states(self, use: MbarrierUse, part: Part) -> _States:
-        """The barriers of the threads; the kernel ends where one is none."""
+        """Return the barriers of the threads. Stop the kernel if one isn't a barrier."""
         data, valid = read_part(self._machine, part, _SIZE)
         if valid is not None and not valid.all():
             bad = np.flatnonzero(~valid)
@@ -285,14 +285,14 @@ class Mbarriers:
         write_part(self._machine, part, np.ascontiguousarray(states.words).reshape(-1, 1).view(np.uint8))
 
     def _barriers(self, part: Part) -> Counts:
-        """A number for the barrier of each thread, different for each block."""
+        """Return a number for each thread's barrier, different for each block."""
         numbers: Counts = part.offsets * self._machine.shape.blocks + part.lanes % self._machine.shape.blocks
         return numbers
 
     def _by_barrier(
         self, part: Part, phases: Counts
     ) -> Iterator[tuple[tuple[str, str, int], NDArray[np.intp], int]]:
-        """The threads by barrier and phase."""
+        """Yield the threads by barrier and phase."""
         for offset in np.unique(part.offsets).tolist():
             here = part.offsets == offset
             for phase in np.unique(phases[here]).tolist():

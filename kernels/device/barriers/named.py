@@ -22,11 +22,11 @@ _NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Threads that come to barriers by one instruction.
+    """Threads that reach barriers with one instruction.
 
-    numbers, counts: of every thread
-    counted: whether it names a count; else it takes all threads of the block
-    trusted: whether barriers alone order the program's threads, so that nothing else can tell when one is free again
+    numbers, counts: for each thread
+    counted: whether it names a count; if not, it needs all threads of the block
+    trusted: whether only barriers order the program's threads, so nothing else shows when a barrier is free again
     """
 
     instruction: Instruction
@@ -40,12 +40,12 @@ class Arrival:
 
 
 class NamedBarriers:
-    """What stands at the barriers of a chunk of blocks.
+    """The state of the named barriers of a chunk of blocks.
 
-    arrived: barrier, thread, block -> whether the thread has come to the present use
-    waiting: the barrier at which each thread waits, and by which instruction
-    expected: how many threads the present use takes, 0 where nobody has come
-    open_ended: whether the present use takes all threads of the block that have not exited
+    arrived: barrier, thread, block -> whether the thread has arrived at the current use
+    waiting: the barrier at which each thread waits, and the instruction
+    expected: how many threads the current use needs, 0 if none has arrived
+    open_ended: whether the current use needs all threads of the block that have not exited
     uses: how many uses are over
     """
 
@@ -65,20 +65,20 @@ class NamedBarriers:
         return bool((self._waiting != _NOWHERE).any())
 
     def places(self) -> dict[int, Grid]:
-        """Where threads wait: instruction -> threads."""
+        """Return where threads wait: instruction -> threads."""
         waiting = self._waiting != _NOWHERE
         return {int(pc): waiting & (self._pcs == pc) for pc in np.unique(self._pcs[waiting])}
 
     def forget(self, columns: NDArray[np.intp]) -> None:
-        """The threads of these blocks have ended."""
+        """Forget the threads of these blocks, which have ended."""
         self._arrived[:, :, columns] = False
         self._waiting[:, columns] = _NOWHERE
         self._expected[:, columns] = 0
 
-    # -- threads that come --------------------------------------------------------------------------------------------
+    # -- arrivals -----------------------------------------------------------------------------------------------------
 
     def check_whole(self, arrival: Arrival) -> None:
-        """Threads come to `__syncthreads()`, which is barrier 0 for all threads: is it free for them?"""
+        """Check that barrier 0 is free for all threads, which come to `__syncthreads()`."""
         self._check_free(arrival, 0, arrival.part)
         if (self._arrived[0] & arrival.part.any(axis=0)).any():
             self._misused(
@@ -86,7 +86,7 @@ class NamedBarriers:
             )
 
     def arrive(self, arrival: Arrival, whole: Grid) -> None:
-        """Threads come to the barriers that they name.
+        """Let threads arrive at the barriers that they name.
 
         whole: threads that wait at `__syncthreads()`
         """
@@ -100,9 +100,7 @@ class NamedBarriers:
                     arrival, part, "while others of its block wait at `__syncthreads()`, which is barrier 0"
                 )
             if (self._arrived[number] & part).any():
-                self._misused(
-                    arrival, part, f"where it has come already; barrier {number} has not opened since"
-                )
+                self._misused(arrival, part, f"and came there before; barrier {number} has not opened since")
             self._expect(arrival, number, part, blocks)
             self._arrived[number] |= part
             if arrival.waits:
@@ -140,7 +138,7 @@ class NamedBarriers:
         return fits
 
     def _check_free(self, arrival: Arrival, number: int, part: Grid) -> None:
-        """Every thread that comes must know that the barrier's last use is over."""
+        """Check that each arriving thread knows that the barrier's last use is over."""
         unaware = part & (self._ordering.seen(("bar", number)) < self._uses[number])
         if unaware.any():
             self._misused(
@@ -148,7 +146,7 @@ class NamedBarriers:
             )
 
     def _expect(self, arrival: Arrival, number: int, part: Grid, blocks: Grid) -> None:
-        """The threads of a use must agree on how many it takes."""
+        """Check that the threads of a use agree on how many threads it needs."""
         counts = arrival.counts if arrival.counted else np.full_like(arrival.counts, self._warps * WARP)
         known = self._expected[number]
         most = np.where(part, counts, 0).max(axis=0)
@@ -160,21 +158,23 @@ class NamedBarriers:
             self._open_ended[number] |= blocks
 
     def _bring(self, number: int, part: Grid) -> None:
-        """What threads did before they came is there for those that wait."""
+        """Order what threads did before they arrived before what the waiting threads do next."""
         uses = self._uses[number]
         for use in np.unique(uses[part.any(axis=0)]).tolist():
             self._ordering.arrive(("bar", number, use), part & (uses == use))
 
     def _misused(self, arrival: Arrival, part: Grid, why: str, *, whole: bool = False) -> NoReturn:
-        """Which threads open the barrier is left to chance; `why` is a whole sentence or goes on from the thread's."""
+        """Report a misuse in which chance decides which threads open the barrier.
+
+        why: the reason, as the end of the thread's sentence, or as a sentence if `whole`
+        """
         instruction = arrival.instruction
         lanes = np.flatnonzero(part)
         if not arrival.trusted:
             raise Unsupported(
                 instruction.opcode,
                 instruction.line,
-                f"the order in which `{instruction.opcode}` is used here depends on atomics or volatile loads, which is"
-                " not emulated",
+                f"`{instruction.opcode}` is not emulated where atomics or volatile loads order its uses",
             )
 
         def describe() -> tuple[Example, str]:
@@ -186,10 +186,10 @@ class NamedBarriers:
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, instruction.line, len(lanes), describe)
         raise TrapError
 
-    # -- barriers that open -------------------------------------------------------------------------------------------
+    # -- openings -----------------------------------------------------------------------------------------------------
 
     def _present(self, number: int, gone: Grid | None) -> Counts:
-        """How many threads of each block have come; the last warp counts as a whole one."""
+        """Return how many threads of each block have arrived. The last warp counts as a full one."""
         arrived = self._arrived[number]
         if gone is not None:
             arrived = arrived | (gone & self._open_ended[number])
@@ -199,7 +199,7 @@ class NamedBarriers:
         return present
 
     def opened(self, gone: Grid) -> Iterator[tuple[int, Grid]]:
-        """Opens what can be opened: the instructions at which threads waited, with the threads."""
+        """Open barriers that are complete. Yield the instructions at which threads waited, with the threads."""
         for number in range(MOST):
             expected = self._expected[number]
             if expected.any():
@@ -221,7 +221,7 @@ class NamedBarriers:
         return found
 
     def _tell(self, number: int, blocks: Grid, waiters: Grid, gone: Grid) -> None:
-        """Orders what the threads did before and do after, by whether all of the block, a part or not all wait."""
+        """Tell the race detection which threads the barrier orders: all of the block, or a part."""
         everyone = blocks & (waiters | (gone & self._open_ended[number])).all(axis=0)
         only_arrived = blocks & (self._arrived[number] & ~waiters).any(axis=0)
         together = blocks & ~everyone & ~only_arrived

@@ -1,7 +1,8 @@
-"""Who has met whom: told to the race detection, and kept here as far as barriers themselves need it.
+"""The order that barriers make between threads. The race detection gets it, and barriers keep what they need.
 
-A barrier may be used again only by threads that know its last use to be over; else nobody can say which use they count
-for. `seen` holds for each barrier how many of its uses each thread knows to be over, directly or through others.
+A barrier may be used again only by threads that know its last use to be over. Otherwise chance decides for which use
+they count. `seen` holds, for each barrier and thread, how many uses the thread knows to be over. It may know this
+through other threads.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Groups = NDArray[np.int64]
 
 
 class Ordering:
-    """The meetings of one chunk of blocks."""
+    """The order between the threads of one chunk of blocks."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -28,20 +29,20 @@ class Ordering:
         self._brought: dict[Hashable, dict[Hashable, Counts]] = {}
 
     def seen(self, barrier: Hashable) -> Counts:
-        """How many uses of a barrier each thread knows to be over."""
+        """Return how many uses of a barrier each thread knows to be over."""
         if barrier not in self._seen:
             self._seen[barrier] = np.zeros(self._shape, np.int64)
         return self._seen[barrier]
 
     def barrier(self, blocks: Grid | None) -> None:
-        """All threads of the given blocks (None: of all) that have not exited met."""
+        """Order all threads of the given blocks (None: of all) that have not exited."""
         self._machine.races.barrier(blocks)
         chosen = slice(None) if blocks is None else blocks
         for known in self._seen.values():
             known[:, chosen] = known[:, chosen].max(axis=0)
 
     def met(self, groups: Groups) -> None:
-        """Threads of a block with the same number met; -1 takes no part."""
+        """Order threads of a block that met: all threads with the same number; -1 takes no part."""
         self._machine.races.met(groups)
         if not self._seen:
             return
@@ -56,7 +57,7 @@ class Ordering:
             known[part] = most[keys]
 
     def arrive(self, key: Hashable, part: Grid) -> None:
-        """Threads arrived at what `key` stands for, each at the one of its own block."""
+        """Note that threads arrived at the object `key` of their block."""
         self._machine.races.arrive(key, self._machine.mask(part))
         brought = self._brought.setdefault(key, {})
         for barrier, known in self._seen.items():
@@ -64,7 +65,7 @@ class Ordering:
             brought[barrier] = np.maximum(brought.get(barrier, 0), most)
 
     def wait(self, key: Hashable, part: Grid) -> None:
-        """Threads know what `key` stands for to be complete."""
+        """Note that threads know the object `key` of their block to be complete."""
         self._machine.races.wait(key, self._machine.mask(part))
         for barrier, most in self._brought.get(key, {}).items():
             known = self.seen(barrier)

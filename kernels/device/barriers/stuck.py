@@ -1,4 +1,4 @@
-"""Says which threads of a block wait for each other in vain."""
+"""Report which threads of a block wait for each other without end."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ def report_stuck(
     column: int,
     groups: list[tuple[int, NDArray[np.intp]]],
 ) -> None:
-    """A block of the chunk cannot go on; `groups`: where its threads wait, as instruction and thread numbers."""
+    """Report that a block can't continue.
+
+    groups: where its threads wait, as instruction and thread numbers
+    """
     instructions = program.instructions
-    # The barrier that stands in a branch is the one to look at, not the one where the others rightly wait.
+    # The barrier inside a branch is usually the mistake, not the barrier at which the others wait. So report it first.
     ordered = sorted(groups, key=lambda group: (-branch_depth(program, group[0]), len(group[1]), group[0]))
     pc, threads = ordered[0]
     line = instructions[pc].line
@@ -47,7 +50,7 @@ def report_stuck(
 
 
 def _wanted(program: Program, pc: int) -> int | None:
-    """How many threads a barrier names; None where it names none or threads also arrive without waiting."""
+    """Return how many threads a barrier names. None if it names none, or if threads also arrive without waiting."""
     operands = program.instructions[pc].operands
     if len(operands) != 2 or any(".arrive" in item.opcode for item in program.instructions):
         return None
@@ -59,10 +62,10 @@ _MOST_BLOCKS = 1_000
 
 
 def branch_depth(program: Program, pc: int) -> int:
-    """How many branches decide whether control comes to an instruction; 0 in programs too large to look at.
+    """Return how many branches decide whether control reaches an instruction; 0 in very large programs.
 
-    A branch decides if one of its ways always leads there and another may lead past it; whatever decides about that
-    branch decides too.
+    A branch decides if one of its paths always leads to the instruction and another may avoid it. Branches that decide
+    about such a branch count too.
     """
     blocks = program.blocks
     if len(blocks) > _MOST_BLOCKS:
@@ -82,7 +85,7 @@ def branch_depth(program: Program, pc: int) -> int:
 
 
 def _always_reach(ways: list[list[int]], here: int) -> list[bool]:
-    """For each block whether every way from it comes to the block `here`; loops are taken to end."""
+    """Return, for each block, whether every path from it reaches the block `here`. Loops are assumed to end."""
     reaches = [True] * len(ways)
     changed = True
     while changed:

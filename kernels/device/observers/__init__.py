@@ -1,1 +1,1 @@
-"""The search for data races, which watches a kernel while it runs."""
+"""The search for data races, which observes a kernel while it runs."""

@@ -1,8 +1,8 @@
-"""Vector clocks: what each thread of a chunk comes after, by barriers, fences and atomics.
+"""Vector clocks: what each thread of a chunk comes after, through barriers, fences and atomics.
 
-A thread's clock has three parts. Of its own block it knows all that happened before the last barrier of the block.
-Since then, it knows a time for each lane of its warp, from the warp's barriers. All else comes from other warps and
-blocks, and is a number of `Knowledge`. Clocks are not changed in place: a `Moment` that an access keeps stays true.
+A thread's clock has three parts. First, it knows everything that its block did before the block's last barrier. Second,
+it knows a time for each lane of its warp since then, from the warp's barriers. Third, a `Knowledge` number holds
+everything from other warps and blocks. Clocks are never changed in place, so a `Moment` kept by an access stays true.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Groups = NDArray[np.int64]
 _Number = TypeVar("_Number", np.int32, np.int64)
 _SCOPES = (Strength.BLOCK, Strength.DEVICE)
 _UNKNOWN = -1
-_MOST_UPDATES = 500_000  # some ten seconds
+_MOST_UPDATES = 500_000  # about ten seconds
 
 
 @dataclass(slots=True)
 class _Object:
-    """What threads that arrived at an object have left there for those that wait."""
+    """What threads that arrived at an object left there for threads that wait."""
 
     known: int = NOTHING
     pending: dict[Strength, int] = field(default_factory=dict)
@@ -39,10 +39,10 @@ class _Object:
 
 
 class Clocks:
-    """The clocks of one launch, chunk by chunk; `seen`: whether any atomic saw what another had released.
+    """The clocks of one launch, chunk by chunk. `seen`: whether any atomic saw what another had released.
 
-    A thread's `released` is what its fences have made visible: a number of knowledge as a negative one, or the number
-    of the moment of its last fence, from which the knowledge is made when an atomic needs it.
+    A thread's `released` holds what its fences made visible. A negative number is a number of knowledge. Any other
+    number is the moment of its last fence. An atomic makes the knowledge from this moment when it needs it.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Clocks:
         return not (taking & (lowest != highest)).any()
 
     def _meet_in_warps(self, groups: Groups) -> None:
-        """Joins the times that the lanes of each group know, and adds their own."""
+        """Join the times that the lanes of each group know, and add their own times."""
         groups = _padded(groups, self._warps * WARP, _UNKNOWN)
         rows = self._rows
         if rows is None:
@@ -131,7 +131,7 @@ class Clocks:
         left = groups.reshape(self._warps, WARP, -1)
         joined = np.array(rows)
         while (left >= 0).any():
-            # the first lane of each warp that is left, and those that met it
+            # the first remaining lane of each warp, and the lanes that met it
             first = np.argmax(left >= 0, axis=1, keepdims=True)
             leader = np.take_along_axis(left, first, axis=1)
             members = (left == leader) & (leader >= 0)
@@ -142,7 +142,7 @@ class Clocks:
         self._rows = joined.reshape(self._warps * WARP, WARP, columns)
 
     def _meet_across(self, groups: Groups, *, own_block: bool) -> None:
-        """Joins what the threads of each group know of others."""
+        """Join what the threads of each group know about other threads."""
         for column in range(self._columns):
             own = groups[:, column % groups.shape[1]]
             for group in np.unique(own[own >= 0]).tolist():
@@ -173,7 +173,7 @@ class Clocks:
         self._when = None
 
     def _with(self, numbers: Ids | None, threads: NDArray[np.intp], column: int, more: int) -> Ids:
-        """The numbers, for some threads joined with one more."""
+        """Return the numbers, joined for some threads with one more."""
         numbers = self._ids(numbers)
         own = numbers[threads, column]
         for number in np.unique(own).tolist():
@@ -181,7 +181,7 @@ class Clocks:
         return numbers
 
     def _release_more(self, scope: Strength, threads: NDArray[np.intp], column: int, more: int) -> None:
-        """The fences of threads, and now those of others, have made something visible."""
+        """Note that fences of these threads, and of threads that they met, made more visible."""
         numbers = self._ids(self._released.get(scope))
         own = numbers[threads, column]
         for thread in threads[own > 0].tolist():
@@ -201,10 +201,10 @@ class Clocks:
     def _left_by(
         self, column: int, threads: NDArray[np.intp], *, own_block: bool = True, block_barrier: bool = False
     ) -> _Object:
-        """What threads that meet in a block bring with them.
+        """Return what threads that meet in a block bring along.
 
-        own_block: with what they know and did in their own block since its last barrier
-        block_barrier: they are all of the block, which knows that by itself
+        own_block: include what they know and did in their own block since its last barrier
+        block_barrier: all threads of the block meet, so the block already knows this
         """
         join = self.knowledge.join
         block = int(self._blocks[column])
@@ -222,7 +222,7 @@ class Clocks:
         return left
 
     def _share(self, column: int, threads: NDArray[np.intp], what: _Object) -> None:
-        """Gives threads what those that they met brought."""
+        """Give threads what the threads that they met brought."""
         if what.known or self._others is not None:
             others = self._ids(self._others)
             others[threads, column] = what.known
@@ -258,7 +258,7 @@ class Clocks:
         self._when = None
 
     def update(self, access: Access, unit: int, *, acquires: bool, releases: bool) -> None:
-        """Atomics take effect on their locations, thread by thread in order; a mere store ends what was released."""
+        """Apply atomics to their locations, thread by thread in order. A plain store ends what was released there."""
         where = access.where
         sees, sets = where.kind is not Kind.WRITE, where.kind.writes
         shared = access.allocation.space == "shared"
@@ -290,7 +290,7 @@ class Clocks:
             self._when = None
 
     def _concerned(self, lanes: NDArray[np.int64], *, everyone: bool) -> NDArray[np.bool_]:
-        """Those of the threads that may see or leave something at a location."""
+        """Return which threads may see or leave something at a location."""
         if everyone:
             return np.ones(len(lanes), np.bool_)
         found = np.zeros(len(lanes), np.bool_)
@@ -333,7 +333,7 @@ class Clocks:
     # -- knowledge from clocks ----------------------------------------------------------------------------------------
 
     def _released_by(self, numbers: Ids, threads: NDArray[np.intp], column: int) -> int:
-        """What the fences of the threads have made visible, together."""
+        """Return what the fences of the threads together made visible."""
         total = NOTHING
         own = numbers[threads, column]
         for number in np.unique(own).tolist():
@@ -345,7 +345,7 @@ class Clocks:
         return total
 
     def _knowledge_at(self, when: Moment, threads: NDArray[np.intp], column: int) -> int:
-        """What the threads of a block came after at a moment, their own doings included."""
+        """Return what the threads of a block came after at a moment, including their own actions."""
         times = np.full(self._warps * WARP, _UNKNOWN, np.int32)
         times[threads] = when.time[threads, column % when.time.shape[1]]
         if when.rows is not None:
@@ -365,19 +365,19 @@ class Clocks:
         return np.ones((self._threads, self._columns), np.bool_) if mask is None else mask.array
 
     def _ids(self, numbers: Ids | None) -> Ids:
-        """A copy of thread by thread numbers."""
+        """Return a copy of the numbers of all threads."""
         if numbers is None:
             return np.zeros((self._threads, self._columns), np.int32)
         return numbers.copy()
 
     def _by_column(self, mask: Mask | None) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """The threads of the mask, block by block."""
+        """Yield the threads of the mask, block by block."""
         whole = self._whole(mask)
         for column in np.flatnonzero(whole.any(axis=0)).tolist():
             yield column, np.flatnonzero(whole[:, column])
 
 
 def _padded(array: NDArray[_Number], rows: int, filler: int) -> NDArray[_Number]:
-    """The array with as many rows as fill up the last warp."""
+    """Return the array with as many rows as fill the last warp."""
     missing = np.full((rows - len(array), array.shape[1]), filler, array.dtype)
     return np.concatenate((array, missing)) if len(missing) else array

@@ -1,4 +1,4 @@
-"""Which pairs of accesses conflict, and which of those nothing orders."""
+"""Find pairs of accesses that conflict and that nothing orders."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _AT_ONCE = 1 << 16
 
 
 class Order:
-    """Says of pairs of accesses whether one comes before the other.
+    """Decides whether one access of a pair always comes before the other.
 
     moments: the clocks at `Entries.when`
     sites: the instructions by `Entries.site`
-    one_block: no cell is touched by two blocks, so that atomics of a block's scope are as good as any
+    one_block: each cell is used by one block only, so atomics of block scope are enough
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class Order:
         self._writes = np.array([site.kind.writes for site in sites], np.bool_)
 
     def ordered(self, earlier: Entries, later: Entries, *, volatile: bool = True) -> Flags:
-        """For each pair whether the access that came first in this run comes before the other in every run.
+        """Whether, for each pair, the earlier access of this run comes first in every run.
 
-        volatile: whether volatile accesses need no fence of their own
+        volatile: whether volatile accesses need no fence
         """
         same = earlier["block"] == later["block"]
         own = same & (earlier["thread"] == later["thread"])
@@ -67,7 +67,7 @@ class Order:
         return found
 
     def _begun(self, later: Entries) -> NDArray[np.int64]:
-        """The intervals of the accesses; of a copy, the one in which it was issued."""
+        """Return the intervals of the accesses; for a copy, the interval in which it was issued."""
         begun = later["interval"].copy()
         copies = np.flatnonzero(later["landed"] >= 0)
         for when in np.unique(later["when"][copies]).tolist():
@@ -76,7 +76,7 @@ class Order:
         return begun
 
     def _known(self, moment: Moment, earlier: Entries, later: Entries) -> Flags:
-        """By the clocks of the later threads at one moment."""
+        """Decide by the clocks of the later threads at one moment."""
         thread, column = later["thread"], later["column"]
         found = np.zeros(len(later), np.bool_)
         if moment.rows is not None:
@@ -88,7 +88,7 @@ class Order:
         return found
 
     def _visible(self, moment: Moment, earlier: Entries, later: Entries) -> Flags:
-        """By what the later threads saw released, if they make volatile accesses."""
+        """Decide by what the later threads saw released, if they make volatile accesses."""
         volatile: Flags = self._strength[later["site"]] == Strength.VOLATILE
         found = np.zeros(len(later), np.bool_)
         for numbers in moment.pending.values():
@@ -96,7 +96,7 @@ class Order:
         return found
 
     def _told(self, numbers: Ids, earlier: Entries) -> Flags:
-        """Whether the knowledge of these numbers covers the earlier accesses."""
+        """Whether the knowledge with these numbers covers the earlier accesses."""
         found = np.zeros(len(numbers), np.bool_)
         for number in np.unique(numbers[numbers > 0]).tolist():
             chosen = np.flatnonzero(numbers == number)
@@ -115,10 +115,10 @@ class Order:
     # -- pairs --------------------------------------------------------------------------------------------------------
 
     def suspects(self, entries: Entries) -> Flags:
-        """The entries of cells whose accesses are not simply one behind the other; the others hold no race.
+        """Return the entries of cells whose accesses may be unordered. The other cells have no race.
 
-        Accesses that do not conflict, such as reads, form a run. If every access of a run comes before every one of
-        the next, all of them are in order, since what orders accesses joins up.
+        Accesses that don't conflict, such as reads, form a run. Order is transitive. So all accesses are ordered if
+        every access of a run comes before every access of the next run.
 
         entries: sorted by key and event
         """
@@ -133,7 +133,7 @@ class Order:
         ones = np.flatnonzero(np.r_[follows, False][run])
         first, counts = np.r_[starts, 0][run[ones] + 1], np.r_[sizes, 0][run[ones] + 1]
         everyone = np.arange(len(entries))
-        # each with one of the next run, which finds most of what there is, and only then with all of it
+        # First compare each with one of the next run, which finds most. Only then compare with all of the run.
         for most in (np.minimum(counts, 1), counts):
             left = ~bad[cell[ones]]
             for one, other in _slices(ones[left], everyone, first[left], most[left]):
@@ -143,10 +143,10 @@ class Order:
         return suspects
 
     def ends(self, entries: Entries) -> Flags:
-        """The entries that later accesses are to be compared with; entries as for `suspects`, of cells in order.
+        """Return the entries with which later accesses must be compared. Entries as for `suspects`, of ordered cells.
 
-        Of each sort of access to a cell the last run will do: all earlier ones of that sort come before it, and
-        whatever they conflict with, it conflicts with too.
+        For each sort of access to a cell, the last run is enough. All earlier runs of that sort come before it, and
+        they conflict with the same accesses.
         """
         if not len(entries):
             return np.zeros(0, np.bool_)
@@ -164,7 +164,7 @@ class Order:
         return found
 
     def _runs(self, entries: Entries) -> Index:
-        """For each entry the number of its run; entries as for `suspects`."""
+        """Return the number of each entry's run. Entries as for `suspects`."""
         site = entries["site"]
         alone = ((self._writes | self._atomic) & (self._strength < Strength.DEVICE))[site]
         kind = np.where(self._atomic, self._size, 0)[site]
@@ -178,11 +178,11 @@ class Order:
     def races(
         self, entries: Entries, since: int, settled: Callable[[int, int], bool]
     ) -> Iterator[tuple[Index, Index]]:
-        """Pairs that conflict and that nothing orders, the one that came first before the other.
+        """Yield pairs that conflict and that nothing orders, the earlier access of this run first.
 
         entries: sorted by key and event
-        since: pairs whose later access came before this event have been looked at already
-        settled: whether enough is known of two instructions
+        since: pairs whose later access came before this event are already known
+        settled: whether enough is known about two instructions
         """
         sites, keys = entries["site"], entries["key"]
         rows = {site: np.flatnonzero(sites == site) for site in np.unique(sites).tolist()}
@@ -201,7 +201,7 @@ class Order:
     def _unordered(
         self, entries: Entries, one: Index, other: Index, since: int, *, mirrored: bool
     ) -> tuple[Index, Index]:
-        """Those pairs that race, each once."""
+        """Return the pairs that race, each once."""
         turned = entries["event"][one] > entries["event"][other]
         kept = (entries["block"][one] != entries["block"][other]) | (
             entries["thread"][one] != entries["thread"][other]
@@ -222,7 +222,7 @@ class Order:
         return earlier[loose], later[loose]
 
     def _compatible(self, entries: Entries, earlier: Index, later: Index) -> Flags:
-        """Atomics of one width, whose scopes take in both threads."""
+        """Whether both are atomics of one width, with scopes that include both threads."""
         one, other = entries["site"][earlier], entries["site"][later]
         wide = np.minimum(self._strength[one], self._strength[other]) == Strength.DEVICE
         near = entries["block"][earlier] == entries["block"][later]
@@ -230,10 +230,10 @@ class Order:
         found: Flags = both & (wide | near)
         return found
 
-    # -- an atomic's own location -------------------------------------------------------------------------------------
+    # -- order through an atomic's own location -----------------------------------------------------------------------
 
     def _seen(self, entries: Entries, earlier: Index, later: Index) -> Flags:
-        """Pairs whose earlier access is an atomic that another has seen which comes before the later access."""
+        """Whether the earlier access is an atomic that an atomic before the later access has seen."""
         found = np.zeros(len(earlier), np.bool_)
         asked = np.flatnonzero((self._atomic & self._writes)[entries["site"][earlier]])
         keys = entries["key"]
@@ -252,7 +252,7 @@ class Order:
         return found
 
     def _last_before(self, entries: Entries, updates: Index, ends: Index) -> NDArray[np.int64]:
-        """For each access the event of the last of the atomics that comes before it, or -1."""
+        """Return, for each access, the event of the last atomic that comes before it, or -1."""
         last = np.full(len(ends), -1, np.int64)
         step = max(1, _AT_ONCE // max(1, len(updates)))
         for begin in range(0, len(ends), step):
@@ -267,13 +267,13 @@ class Order:
 
 
 def _conflict(one: Where, other: Where) -> bool:
-    """Whether accesses by two instructions may race at all."""
+    """Whether accesses by two instructions can race at all."""
     atomic = one.strength is other.strength is Strength.DEVICE and one.size == other.size
     return (one.kind.writes or other.kind.writes) and not atomic
 
 
 def _slices(ones: Index, others: Index, first: Index, counts: Index) -> Iterator[tuple[Index, Index]]:
-    """The pairs of two lists, some at a time; each of `ones` meets so many of `others` from `first` on."""
+    """Yield the pairs of two lists in slices. Each of `ones` is paired with its `counts` entries from `first` on."""
     ends = np.cumsum(counts)
     begin = 0
     while begin < len(ones):

@@ -1,4 +1,4 @@
-"""Accesses to suspect cells as rows of a table: one for each cell that a thread touches, with the thread's clock."""
+"""Accesses to suspect cells as rows of a table: one row per cell and thread, with the thread's clock."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Entries = NDArray[np.void]
 
 ENTRY = np.dtype(
     [
-        ("key", np.int64),  # the cell, and in shared memory whose it is
-        ("event", np.int64),  # the place in the order of this run
+        ("key", np.int64),  # the cell, and in shared memory its owner
+        ("event", np.int64),  # the position in the order of this run
         ("block", np.int64),
         (
             "interval",
             np.int64,
-        ),  # with `time`: the thread's clock, of an asynchronous copy when it was waited for
+        ),  # with `time`: the thread's clock; for an asynchronous copy, at its wait
         ("time", np.int64),
-        ("landed", np.int64),  # the event of that wait; -1 where there is none to wait for
+        ("landed", np.int64),  # the event of that wait; -1 without one
         ("thread", np.int32),
         ("column", np.int32),
         ("when", np.int32),  # the number of all threads' clocks at that moment
@@ -38,7 +38,7 @@ LANE_BITS = 24
 
 @dataclass(slots=True, eq=False)
 class Noted:
-    """An access as it was made; `variable` and `site` are numbers, `event` counts accesses."""
+    """One access. `variable` and `site` are numbers, `event` counts accesses."""
 
     machine: Machine
     access: Access
@@ -55,16 +55,16 @@ class Noted:
 
     @property
     def under_way(self) -> bool:
-        """Whether it is an asynchronous copy that not all of its threads have waited for."""
+        """Whether it is an asynchronous copy for which some of its threads have not waited."""
         flight = self.access.flight
         return flight is not None and bool((flight.event >= NEVER).any())
 
     def lasts(self, passed: NDArray[np.int64]) -> bool:
-        """Whether it may meet accesses after the barriers that the blocks have passed."""
+        """Whether it may still race after the barriers that the blocks have passed."""
         return self.under_way or not (self.moment.interval < passed).all()
 
     def entries(self, unit: int, suspects: Flags, *, alike: bool = False) -> Entries:
-        """The rows of the cells, of `unit` bytes each, in suspect words; `alike`: of the first block only."""
+        """Return the rows of the cells, of `unit` bytes each, in suspect words. `alike`: of the first block only."""
         cells, lanes = self.access.cells(self.machine.shape, unit, alike=alike)
         at = np.arange(len(cells)) // max(1, self.access.where.size // unit)
         chosen = suspects[cells * unit // 4]
@@ -89,6 +89,6 @@ class Noted:
 
 
 def cell_of(key: int, columns: int, *, shared: bool) -> int:
-    """The cell behind a key."""
+    """Return the cell of a key."""
     rest = key & ((1 << _NAME_BITS) - 1)
     return rest // columns if shared else rest

@@ -1,7 +1,8 @@
-"""What a thread knows of the threads of other warps and blocks: vector clocks, as coarse as the order allows.
+"""What a thread knows about threads of other warps and blocks: vector clocks, as coarse as the order allows.
 
-Knowledge of a block is an interval between its barriers and, inside that, a time for each of its threads: whoever
-has it comes after all that the block did in earlier intervals, and after all that each thread did up to its time.
+Knowledge of a block has an interval between its barriers, and a time in it for each thread. A thread
+with this knowledge comes after everything that the block did in earlier intervals. It also comes after everything that
+each thread did up to its time.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from kernels.device.state.accesses import Strength
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """The clocks of all threads of a chunk at one moment; arrays with one column hold for every block.
+    """The clocks of all threads of a chunk at one moment. Arrays with one column hold for every block.
 
-    They are never changed, so that an access can keep its moment.
+    They are never changed, so an access can keep its moment.
 
     blocks: the numbers of the blocks in the grid
     interval: for each block, how many barriers it has passed
     time: each thread's own time since the last of them
-    rows: for each thread the known times of the lanes of its warp; None while none are known
+    rows: for each thread, the known times of the lanes of its warp; None if none is known
     others: what each thread knows of other warps and blocks; None for nothing
-    pending: by scope, what each thread saw released and has not acquired by a fence
+    pending: by scope, what each thread saw released and has not yet acquired with a fence
     """
 
     blocks: NDArray[np.int64]
@@ -51,7 +52,7 @@ _MOST_ENTRIES = 5_000_000
 
 
 def too_often(instruction: str) -> Unsupported:
-    """Why a kernel with too many atomics and fences isn't checked."""
+    """Return why a kernel with too many atomics and fences isn't checked."""
     message = (
         "The CPU device can't check this kernel for races: atomics and fences order its threads too often. "
         "Use fewer of them, or let each thread do more between two."
@@ -60,7 +61,7 @@ def too_often(instruction: str) -> Unsupported:
 
 
 class Knowledge:
-    """All pieces of knowledge of one launch, by number; equal numbers mean equal knowledge, 0 is none."""
+    """All knowledge of one launch, by number. Equal numbers mean equal knowledge; 0 means none."""
 
     def __init__(self) -> None:
         self._all: list[Mapping[int, tuple[int, Times]]] = [{}]
@@ -68,7 +69,7 @@ class Knowledge:
         self._entries = 0
 
     def of(self, number: int) -> Mapping[int, tuple[int, Times]]:
-        """Block -> the interval and the times that are known of it."""
+        """Return block -> the interval and the times that are known of it."""
         return self._all[number]
 
     def add(self, blocks: Mapping[int, tuple[int, Times]]) -> int:

@@ -11,11 +11,11 @@ from kernels.device.state.machine import Machine
 Location = dict[int | None, int]
 """A number of knowledge for each scope: a block, or None for all blocks."""
 Table = dict[tuple[int, int], Location]
-"""The locations of a variable by byte offset, and in shared memory by the column of the block whose they are."""
+"""The locations of a variable by byte offset, and in shared memory also by the column of its block."""
 
 
 class Locations:
-    """The locations of one launch; those in shared memory end with their chunk of blocks."""
+    """The locations of one launch. Locations in shared memory end with their chunk of blocks."""
 
     def __init__(self) -> None:
         self._shared: dict[str, Table] = {}
@@ -29,7 +29,7 @@ class Locations:
         return tables.setdefault(access.allocation.name, {})
 
     def overwrite(self, machine: Machine, access: Access, unit: int) -> None:
-        """A plain store ends what was released at the locations that it writes to."""
+        """End what was released at the locations that a plain store overwrites."""
         there = self.of(access)
         if there:
             cells, lanes = access.cells(machine.shape, unit)
@@ -42,7 +42,7 @@ class Locations:
 
 
 def offsets_of(machine: Machine, access: Access, unit: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The byte offset and the thread of each access to a location."""
+    """Return the byte offset and the thread of each access to a location."""
     cells, lanes = access.cells(machine.shape, unit)
     pieces = max(1, access.where.size // unit)
     return cells[::pieces] * unit, lanes[::pieces]

@@ -1,4 +1,4 @@
-"""The data races of a launch in words: one finding for each pair of lines."""
+"""The data races of a launch as findings: one for each pair of lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernels.verdict import Example, Severity, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """One of two accesses that race: whose, what it does, and at which line; blocks and threads by number."""
+    """One of two accesses that race: its block and thread by number, its kind and its line."""
 
     block: int
     thread: int
@@ -23,9 +23,9 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Two accesses to one element that nothing orders; `earlier` came first in this run.
+    """Two accesses to one element that nothing orders. `earlier` came first in this run.
 
-    together: the two are one execution of one instruction
+    together: both are one execution of one instruction
     """
 
     earlier: Party
@@ -42,13 +42,13 @@ class Race:
 
 
 class RaceReport:
-    """Collects the races of one launch. An example with threads of two warps says more than one of a single warp."""
+    """Collects the races of one launch. It prefers examples with threads of two warps, which show more."""
 
     def __init__(self) -> None:
         self._races: dict[tuple[frozenset[int | None], Severity], Race] = {}
 
     def add(self, race: Race) -> None:
-        """Counts a race, and keeps the best example."""
+        """Count a race, and keep the best example."""
         key = frozenset({race.earlier.line, race.later.line}), race.severity
         known = self._races.get(key)
         if known is None:
@@ -74,7 +74,7 @@ class RaceReport:
 
 
 def _described(machine: Machine, race: Race, *, block_barrier: bool) -> tuple[Example, str]:
-    """The example and its sentence.
+    """Return the example and its sentence.
 
     block_barrier: whether some race of the launch needs a barrier of the block
     """
@@ -109,7 +109,7 @@ def _at(line: int | None) -> str:
 
 
 def _missing(race: Race, *, block_barrier: bool) -> str:
-    """What would order the two."""
+    """Return what would order the two accesses."""
     if race.earlier.block != race.later.block:
         return "blocks run in any order, and `__syncthreads()` works only inside a block"
     if Kind.COPY in {race.earlier.kind, race.later.kind}:

@@ -1,7 +1,7 @@
-"""Finds data races exactly: a second run, which follows the suspects of the first with vector clocks.
+"""Find data races exactly: a second run follows the suspects of the first run with vector clocks.
 
-Every access to a suspect cell is kept with the clocks of that moment. Of two accesses that conflict, the later one
-must come after the earlier one by its clock; if it does not, nothing orders them, whichever came first in this run.
+Every access to a suspect cell is kept with the clocks of that moment. If two accesses conflict, the clock of the later
+one must show that it comes after the earlier one. Otherwise nothing orders them, whichever came first in this run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RaceObserver(Unwatched):
     """Follows one launch, chunk by chunk.
 
     lines: the lines of the instructions
-    severity: what a race between two threads of one warp counts as
+    severity: of a race between two threads of one warp
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class RaceObserver(Unwatched):
         self._fresh: set[object] = set()
         self._last: Moment | None = None
 
-    # -- what happens -------------------------------------------------------------------------------------------------
+    # -- events -------------------------------------------------------------------------------------------------------
 
     def record(self, access: Access) -> None:
-        """Notes an access; a volatile one to a flag is as good as atomic."""
+        """Note an access. A volatile access to a flag counts as atomic."""
         if self._suspects.is_flag(access, self._machine):
             where = replace(access.where, strength=Strength.DEVICE)
             self.update(replace(access, where=where, _key=None), acquires=False, releases=False)
@@ -88,7 +88,7 @@ class RaceObserver(Unwatched):
             self._note(access)
 
     def _note(self, access: Access) -> None:
-        """Notes an access to suspect cells; one more of the same at the same time of its threads adds nothing."""
+        """Note an access to suspect cells, unless the same threads already made it at the same time."""
         name = access.allocation.name
         block, grid = self._suspects.block.get(name), self._suspects.grid.get(name)
         if (block is None and grid is None) or self._found.total() >= _PLENTY:
@@ -126,7 +126,7 @@ class RaceObserver(Unwatched):
             self._look()
 
     def _site(self, access: Access) -> int:
-        """The number of an instruction at a variable."""
+        """Return the number of an instruction at a variable."""
         key = access.where.pc, access.allocation.name, access.strength
         if key not in self._site_numbers:
             self._site_numbers[key] = len(self._sites)
@@ -135,7 +135,7 @@ class RaceObserver(Unwatched):
         return self._site_numbers[key]
 
     def update(self, access: Access, *, acquires: bool, releases: bool) -> None:
-        """Atomics take effect, thread by thread in the order of their numbers."""
+        """Apply atomics, thread by thread in the order of their numbers."""
         self._note(access)
         unit = self._suspects.unit(access.allocation.name)
         try:
@@ -184,7 +184,7 @@ class RaceObserver(Unwatched):
             self._count += len(made)
         self._grid.clear()
         if self._count > _MOST_ENTRIES:
-            advice = "Let each block use elements of its own."
+            advice = "Let each block use its own elements."
             reason = self._too_many(self._kept, "its blocks share memory", "", advice)
             self._compare_kept()
             if not self._report:
@@ -200,7 +200,7 @@ class RaceObserver(Unwatched):
 
     @property
     def relies_on_atomics(self) -> bool:
-        """Whether threads came after others by fences and atomics, and so by the order in which those took effect."""
+        """Whether fences and atomics ordered threads, so the result depends on the order of atomics."""
         return self._clocks.seen
 
     def _compare_kept(self) -> None:
@@ -211,10 +211,10 @@ class RaceObserver(Unwatched):
         self._kept.clear()
         self._count = 0
 
-    # -- what it means ------------------------------------------------------------------------------------------------
+    # -- conclusions --------------------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Compares what the threads of each block did since their last barrier; what may still meet something stays."""
+        """Compare what the threads of each block did since their last barrier. Keep what may still race."""
         if not self._block and not len(self._rows):
             return
         passed = self._clocks.now().interval
@@ -232,13 +232,13 @@ class RaceObserver(Unwatched):
         self._keep(entries, suspects, passed)
 
     def _too_many(self, entries: Sequence[Entries], who: str, when: str, advice: str) -> Unsupported:
-        """Why these are not compared, at the instruction that made most of them."""
+        """Return why these aren't compared, at the instruction that made most of them."""
         made = np.sum([np.bincount(each["site"], minlength=len(self._sites)) for each in entries], axis=0)
         site = int(made.argmax())
         name = plain_name(self._allocations[site].name)
         message = (
             f"The CPU device can't check this kernel for races: {who} in more than {_MOST_ENTRIES:,} accesses{when}, "
-            f"mostly of `{name}`. {advice}"
+            f"most of them to `{name}`. {advice}"
         )
         return Unsupported("ld", self._lines[self._sites[site].pc], message)
 
@@ -247,7 +247,7 @@ class RaceObserver(Unwatched):
         return noted.entries(self._suspects.unit(name), suspects[name], alike=alike)
 
     def _keep(self, entries: Entries, suspects: Flags, passed: NDArray[np.int64]) -> None:
-        """Keeps what may meet later accesses: copies under way; of a cell in order, only the end."""
+        """Keep what may race with later accesses: copies under way, and the last accesses to ordered cells."""
         self._noted_cells = 0
         self._block = [noted for noted in self._block if noted.under_way]
         under_way = [noted.event for noted in self._block]
@@ -264,7 +264,7 @@ class RaceObserver(Unwatched):
         return Order(self._clocks.knowledge, self._moments, self._sites, one_block=one_block)
 
     def _compare(self, order: Order, entries: Entries, columns: int) -> Flags:
-        """Reports the races among the entries, which are those of so many blocks side by side; says where to look."""
+        """Report the races among the entries of `columns` blocks. Return which entries remain suspects."""
         suspects = order.suspects(entries)
         entries = entries[suspects]
         for earlier, later in order.races(entries, self._since, self._settled):
@@ -280,20 +280,20 @@ class RaceObserver(Unwatched):
                 if chosen.any()
             ]
             for _, chosen, severity in sorted(parts, key=lambda part: part[0]):
-                # a pair from two warps tells more than a pair from one
+                # a pair from two warps shows more than a pair from one
                 clearest = np.lexsort((entries["event"][later[chosen]], near[chosen]))[0]
                 pair = entries[earlier[chosen][clearest]], entries[later[chosen][clearest]]
                 self._add(pair, self._early(entries, later[chosen], columns), severity, columns)
         return suspects
 
     def _early(self, entries: Entries, later: Index, columns: int) -> int:
-        """How many accesses come too early; those of a block that stands for others count for these too."""
+        """Return how many accesses come too early. The accesses of a block count for all blocks like it."""
         marked = np.zeros(len(entries), np.bool_)
         marked[later] = True
         return int(np.count_nonzero(marked)) * (self._machine.shape.blocks // columns)
 
     def _add(self, pair: tuple[np.void, np.void], count: int, severity: Severity, columns: int) -> None:
-        """Adds races between two instructions, of which the pair is an example."""
+        """Add races between two instructions. `pair` is an example."""
         earlier, later = pair
         if severity is Severity.ERROR:
             self._found[frozenset((int(earlier["site"]), int(later["site"])))] += count
@@ -308,10 +308,10 @@ class RaceObserver(Unwatched):
         return Party(int(entry["block"]), int(entry["thread"]), site.kind, self._lines[site.pc])
 
     def _settled(self, one: int, other: int) -> bool:
-        """Whether so many races of two instructions have been found that more would tell nothing new."""
+        """Whether so many races of two instructions are known that more would show nothing new."""
         return self._found[frozenset((one, other))] >= _ENOUGH
 
 
 def _sorted(entries: Entries) -> Entries:
-    """By cell, and there as they happened."""
+    """Sort entries by cell, then by event."""
     return entries[np.lexsort((entries["event"], entries["key"]))]

@@ -1,8 +1,8 @@
-"""Finds the memory cells in which a data race is possible: a first, quick run, on the safe side.
+"""Find the memory cells in which a data race is possible: a first, quick run that misses none.
 
-Of all that orders threads it knows the barriers of whole blocks and nothing else. A cell that two threads touch with
-no such barrier between, where one of them writes, is a suspect. A kernel without suspects has no data race; where
-there are some, a second run follows those cells exactly (see `races`).
+This run knows only the barriers of whole blocks. A cell is a suspect if two threads use it without such a barrier
+between, and one writes. A kernel without suspects has no data race. Otherwise a second run follows the suspects exactly
+(see `races`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Flags = NDArray[np.bool_]
 class Suspects:
     """Suspect cells by the name of their variable.
 
-    block: cells that threads of one block meet in, between two barriers if it is shared memory
-    grid: cells of global memory that threads of several blocks meet in
-    flags: cells that threads wait for, by volatile loads in a loop
-    fine: variables that are touched in pieces smaller than a word; their cells here are words all the same
+    block: cells that several threads of one block use; in shared memory, between two barriers
+    grid: cells of global memory that threads of several blocks use
+    flags: cells for which threads wait, with volatile loads in a loop
+    fine: variables that are accessed in pieces smaller than a word; their cells here are still words
     """
 
     block: dict[str, Flags] = field(default_factory=dict)
@@ -41,24 +41,24 @@ class Suspects:
         return bool(self.block or self.grid)
 
     def is_flag(self, access: Access, machine: Machine) -> bool:
-        """Whether all that a volatile access touches is waited for."""
+        """Whether threads wait for everything that a volatile access uses."""
         flags = self.flags.get(access.allocation.name)
         if flags is None or access.where.strength is not Strength.VOLATILE:
             return False
         return bool(flags[access.cells(machine.shape, _WORD)[0]].all())
 
     def unit(self, name: str) -> int:
-        """How many bytes of a variable to follow as one."""
+        """Return how many bytes of a variable to follow as one cell."""
         return 1 if name in self.fine else _WORD
 
 
 class _Meeting:
-    """Who touches the cells of one variable: the lowest and the highest thread, and what is done there."""
+    """Which threads use the cells of one variable: the lowest and the highest thread, and their kinds of access."""
 
     __slots__ = ("flags", "highest", "lowest", "size")
 
     def __init__(self, cells: int) -> None:
-        self.lowest = np.zeros(cells, np.int64)  # counted down from _FAR, so that 0 is nobody
+        self.lowest = np.zeros(cells, np.int64)  # counted down from _FAR, so that 0 means no thread
         self.highest = np.zeros(cells, np.int64)
         self.flags = np.zeros(cells, np.uint8)
         self.size = 0
@@ -74,14 +74,14 @@ class _Meeting:
         self.flags[cells] |= flag
 
     def suspects(self) -> Flags:
-        """The cells in which two threads meet and one of them writes."""
+        """Return the cells that two threads use, one of which writes."""
         several = (self.highest > 0) & (_FAR - self.lowest != self.highest - 1)
         mixed = (self.flags & _ATOMIC != 0) & (self.flags & _READ != 0)
         found: Flags = several & ((self.flags & _WRITE != 0) | mixed)
         return found
 
     def blocks_meet(self, threads: int) -> Flags:
-        """Where threads are numbered through the grid: the cells that several blocks touch."""
+        """Return the cells that several blocks use, if threads are numbered through the grid."""
         met: Flags = (_FAR - self.lowest) // threads != (self.highest - 1) // threads
         return met
 
@@ -94,7 +94,7 @@ _FAR = np.int64(1) << 62
 
 
 def _flag(kind: Kind, strength: Strength) -> int:
-    """Atomics of one block's scope count as plain writes here: between blocks they are no better."""
+    """Return the flag of an access. Atomics of block scope count as plain writes, because blocks don't respect them."""
     if strength is Strength.DEVICE:
         return _READ if kind is Kind.READ else _ATOMIC
     return _READ if kind is Kind.READ else _WRITE
@@ -103,8 +103,8 @@ def _flag(kind: Kind, strength: Strength) -> int:
 class SuspectFinder(Unwatched):
     """Looks at one launch, chunk by chunk.
 
-    polls: the loads by which threads wait
-    clean: signatures of intervals between barriers without suspects; kept over launches, since most are alike
+    polls: the loads with which threads wait
+    clean: signatures of intervals without suspects; kept over launches, because most intervals repeat
     """
 
     def __init__(self, polls: frozenset[int], clean: set[object]) -> None:
@@ -125,7 +125,7 @@ class SuspectFinder(Unwatched):
         self._block.clear()
         self._seen.clear()
 
-    # -- what happens -------------------------------------------------------------------------------------------------
+    # -- events -------------------------------------------------------------------------------------------------------
 
     def record(self, access: Access) -> None:
         if access.where.size < _WORD:
@@ -145,11 +145,11 @@ class SuspectFinder(Unwatched):
             self._enter_in_grid(access)
 
     def copying(self, accesses: list[Access]) -> None:
-        """Asynchronous copies that are under way: they go on over the next barrier."""
+        """Note asynchronous copies under way, which continue past the next barrier."""
         self._copies = [access for access in accesses if access.allocation.space == "shared"]
 
     def barrier(self, blocks: NDArray[np.bool_] | None) -> None:
-        """All threads of the given blocks (None: of all) met: what follows is ordered behind what was."""
+        """Note that all threads of the given blocks (None: of all) met. What follows comes after what was before."""
         signature = self._machine.shape.blocks, frozenset(self._pending)
         whole = blocks is None and not self._flushed and not self._block
         if self._pending and not (whole and (signature in self._clean or signature in self._known)):
@@ -183,7 +183,7 @@ class SuspectFinder(Unwatched):
         self._grid.clear()
         return self.suspects
 
-    # -- what it means ------------------------------------------------------------------------------------------------
+    # -- conclusions --------------------------------------------------------------------------------------------------
 
     def _enter_in_grid(self, access: Access) -> None:
         machine = self._machine
@@ -199,13 +199,13 @@ class SuspectFinder(Unwatched):
             meeting = _made(self._block, access.allocation.name, len(access.allocation.words) * columns)
             cells, lanes = access.cells(self._machine.shape, _WORD, alike=alike)
             threads = lanes // columns
-            if access.flight is not None:  # it goes on beside its own thread and that thread's other copies
+            if access.flight is not None:  # it runs parallel to its thread and other copies
                 threads = threads + number * self._machine.shape.threads
             meeting.enter(access, cells * columns + lanes % columns, threads)
         self._pending.clear()
 
     def _note(self, blocks: NDArray[np.bool_] | None, *, alike: bool) -> bool:
-        """Adds the suspects of the blocks to those of the launch, and forgets who touched what there."""
+        """Add the suspects of the blocks to those in the launch, and forget which threads used these cells."""
         found = False
         columns = 1 if alike else self._machine.shape.blocks
         for name, meeting in self._block.items():

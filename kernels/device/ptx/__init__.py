@@ -1,1 +1,1 @@
-"""A PTX text, read into one flat program, and what can be known of it without running it."""
+"""Parse PTX into one flat program, and analyse it without running it."""

@@ -1,4 +1,4 @@
-"""What a student writes in CUDA C++ for an instruction, where that is known."""
+"""The CUDA C++ construct behind a PTX instruction, if it is known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REDUCTIONS = {"popc": "__syncthreads_count", "and": "__syncthreads_and", "or": 
 
 
 def waiting_place(instruction: Instruction) -> str:
-    """The call at which threads wait for others: `` `__syncthreads()` ``."""
+    """Return the call at which threads wait for others: `` `__syncthreads()` ``."""
     parts = instruction.opcode.split(".")
     if is_barrier(instruction):
         return _barrier(instruction)
@@ -48,9 +48,9 @@ def _barrier(instruction: Instruction) -> str:
 
 
 def rule(instruction: Instruction) -> str:
-    """Who must come to the place at which threads wait."""
+    """State which threads must reach the call at which threads wait."""
     if is_warp_sync(instruction):
         return f"all threads of the warp named in the mask must reach {waiting_place(instruction)}"
     if len(instruction.operands) == 2:
-        return "the barrier opens when as many threads have come as it names"
+        return "the barrier opens when as many threads have come as its count says"
     return "all threads of a block must reach the same barrier"

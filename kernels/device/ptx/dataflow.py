@@ -1,4 +1,4 @@
-"""What can be known of registers without running: which may be read unset, and which live inside one block only."""
+"""Facts about registers without running: which may be read unset, and which are used inside one block only."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kernels.device.ptx.program import ENDS, Block, Program, reads, results
 
 
 def maybe_unset(program: Program) -> frozenset[str]:
-    """Registers that some path reaches a read of without a write before.
+    """Return the registers that some path reads without writing them first.
 
-    Few correct kernels have any, so following all registers while the kernel runs would be waste.
+    Few correct kernels have such registers. So the device follows only these at run time, not all.
     """
     inside = block_local(program)
     crossing = {name: bit for bit, name in enumerate(sorted(set(program.registers) - inside))}
@@ -57,7 +57,7 @@ def _unset_reads(
 
 
 def successors(program: Program, block: Block, index_of: Mapping[int, int]) -> list[int]:
-    """The numbers of the blocks to which control may go from a block."""
+    """Return the numbers of the blocks to which control may go from a block."""
     last = program.instructions[block.end - 1]
     head = last.opcode.split(".", 1)[0]
     found: list[int] = []
@@ -74,9 +74,9 @@ def successors(program: Program, block: Block, index_of: Mapping[int, int]) -> l
 
 
 def block_local(program: Program) -> frozenset[str]:
-    """Registers that are written before they are read in the one block that uses them.
+    """Return the registers that only one block uses, and that it writes before it reads.
 
-    What such a register holds in threads that do not run the block is never read, so a write need not keep it.
+    Threads that don't run the block never read such a register, so a write need not keep their value.
     """
     home: dict[str, int] = {}
     shared: set[str] = set()

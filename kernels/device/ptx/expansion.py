@@ -1,4 +1,4 @@
-"""Turns a module into one flat program: calls expanded, registers numbered, basic blocks found."""
+"""Turn a module into one flat program: expand calls, number registers, find basic blocks."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _BUILTINS = {"vprintf": "call.printf", "__assertfail": "call.assert"}
 
 
 def load_program(ptx: str, entry: str, source_name: str = "kernel.cu") -> Program:
-    """Reads PTX and prepares the kernel called `entry`.
+    """Parse PTX and prepare the kernel called `entry`.
 
-    raise (Malformed): the text is not what the compiler writes
-    raise (Unsupported): the kernel needs something that the CPU device does not know
+    raise (Malformed): no compiler writes such a text
+    raise (Unsupported): the CPU device doesn't emulate a feature
     """
     module = parse_module(ptx, source_name)
     function = module.functions.get(entry)
@@ -70,8 +70,8 @@ class _Call:
     """The call whose body is expanded.
 
     stack: the functions around it
-    end: the label behind the body; None for the kernel itself
-    perhaps: whether threads need not come here
+    end: the label after the body; None for the kernel itself
+    perhaps: whether threads may never execute this call
     """
 
     stack: tuple[str, ...]
@@ -80,11 +80,12 @@ class _Call:
 
 
 class _Expansion:
-    """Puts the bodies of called functions where they are called.
+    """Inline the bodies of called functions.
 
-    Every call gets registers and local memory of its own, so a flat program needs no call stack; recursion is refused.
-    A call through a pointer becomes a branch to all functions that fit it and whose address is used as a value. Where
-    one of those cannot be emulated, that is refused only if a thread comes there.
+    Each call gets its own registers and local memory, so a flat program needs no call stack. Recursion is refused.
+
+    A call through a pointer becomes a branch to all functions that fit. A function fits if its address is used as a
+    value. If one of them can't be emulated, only a thread that reaches it is refused.
     """
 
     def __init__(self, module: Module) -> None:
@@ -99,7 +100,7 @@ class _Expansion:
         self._callees: dict[str, tuple[int, ...]] = {}
 
     def _width(self, name: str) -> int:
-        """The declared width of a register, whose name starts with that of its call."""
+        """Return the declared width of a register. Its name starts with the name of its call."""
         prefix, _, own = name.rpartition(":")
         declared = self._functions[prefix and prefix + ":"].registers
         kind = declared.get(own) or declared.get(own.rstrip("0123456789") + "*")
@@ -134,7 +135,7 @@ class _Expansion:
         )
 
     def _check_jumps(self) -> None:
-        """Every branch leads to a label that exists."""
+        """Check that every branch leads to a label."""
         for item in self._instructions:
             head = item.opcode.split(".", 1)[0]
             if head not in {"bra", "brx"}:
@@ -146,7 +147,7 @@ class _Expansion:
                 raise Malformed("a branch to nowhere")
 
     def _check_sizes(self) -> None:
-        """Bounds what one thread, one block and the module may ask for before any of it is made."""
+        """Limit the memory of a thread, a block and the module before any is allocated."""
         asked = Counter[str]()
         for variable in self._variables.values():
             asked[variable.space] += variable.size
@@ -193,7 +194,7 @@ class _Expansion:
         self._instructions.append(instruction)
 
     def _refuse(self, construct: str, line: int | None, reason: str, call: _Call) -> None:
-        """Refuses the kernel, or the place alone where threads need not come there."""
+        """Refuse the kernel, or only this place if threads may never execute it."""
         if not call.perhaps:
             raise Unsupported(construct, line, reason)
         self._append(Instruction("refuse", (Refusal(construct, reason),), None, line))
@@ -225,7 +226,7 @@ class _Expansion:
             self._builtin(callee.name, returned, passed, line, inner)
 
     def _prefix(self, line: int | None) -> str:
-        """What the names of one more call start with."""
+        """Return the prefix for the names of one more call."""
         if self._calls >= MAX_CALLS:
             raise Unsupported("call", line, _TOO_LONG)
         self._calls += 1
@@ -234,7 +235,7 @@ class _Expansion:
     def _body(
         self, function: Function, returned: _Names, passed: _Names, line: int | None, call: _Call
     ) -> None:
-        """The body of a function, for one call of it."""
+        """Emit the body of a function for one call."""
         if function.name in call.stack:
             self._refuse("call", line, "a function that calls itself (recursion) is not emulated", call)
             return
@@ -256,7 +257,7 @@ class _Expansion:
         line: int | None,
         call: _Call,
     ) -> None:
-        """A call through a pointer: the bodies of all functions that may be meant, one behind the other."""
+        """Emit a call through a pointer: the bodies of all possible functions, one after the other."""
         fitting = [name for name in self._addresses if self._module.functions[name].signature == signature]
         prefix = self._prefix(line)
         self._functions[prefix] = Function(prefix, False, [], [], registers={_CHOICE: "u32"})
@@ -282,13 +283,13 @@ class _Expansion:
 
 
 def _arguments(lists: list[_Names], returns: bool) -> tuple[_Names, _Names]:
-    """What a call returns and what it passes, of the names in its parentheses."""
+    """Split the names in a call's parentheses into results and arguments."""
     returned = lists[0] if returns and lists else ()
     return returned, lists[-1] if len(lists) > returns else ()
 
 
 class _Renaming:
-    """Gives one call's registers, labels and variables names of their own."""
+    """Unique names for the registers, labels and variables of one call."""
 
     def __init__(self, prefix: str, variables: Mapping[str, str], labels: set[str]) -> None:
         self._prefix = prefix

@@ -1,4 +1,4 @@
-"""Names the CUDA feature behind an instruction that is not emulated, as a student knows it."""
+"""The CUDA feature behind an instruction that isn't emulated, in a student's words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FEATURES = (
     (r"cp\.(reduce\.)?async\.bulk\b|tensormap\b|multimem\b", "bulk copies (TMA)"),
     (r"(tex|tld4|txq)\b", "textures"),
     (r"(suld|sust|sured|suq)\b", "surfaces"),
-    (r"(alloca|stacksave|stackrestore)\b", "arrays whose size is known at run time only"),
+    (r"(alloca|stacksave|stackrestore)\b", "arrays whose size is known only at run time"),
 )
 _ATOMIC = re.compile(r"(?:atom|red)\b.*?\.(add|min|max|and|or|xor|exch|cas|inc|dec)\b")
 _FUNCTIONS = {
@@ -23,13 +23,13 @@ _FUNCTIONS = {
 
 
 def feature(instruction: str) -> str | None:
-    """The feature that an instruction belongs to, where that has a name."""
+    """Return the feature that an instruction belongs to, if it has a name."""
     return next((name for pattern, name in _FEATURES if re.match(pattern, instruction)), None)
 
 
 def not_emulated(instruction: str) -> str:
-    """The sentence about an instruction that is not emulated."""
-    if instruction.startswith("mov %reserved_smem_offset"):  # memory by which warps of a group meet
+    """Return the sentence about an instruction that isn't emulated."""
+    if instruction.startswith("mov %reserved_smem_offset"):  # memory for groups of several warps
         return (
             "The CPU device does not emulate groups of more than 32 threads (`tiled_partition<64>`). "
             "Use groups of at most 32 threads, or the whole block."

@@ -1,8 +1,10 @@
-"""Where a kernel does what some blocks cannot show for the others.
+"""Find lines that may behave differently in any block, so that all blocks have to run.
 
-Where all that a kernel decides, and all its addresses, move evenly with the place of the block in the grid, the
-blocks at the ends of a row of blocks show what those between them do. That is not so where a loaded value decides, or
-a division, a remainder or an equality of block numbers: then any block may be the odd one out.
+Usually all decisions and addresses of a kernel change linearly with the block's position in the grid. Then the blocks
+at the ends of a row show what the blocks between them do.
+
+This fails if a decision depends on a loaded value, a division, a remainder or an equality. Then any block may be
+different.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from kernels.device.ptx.program import Program, reads, results
 
 
 class Kind(IntEnum):
-    """How a value depends on the place of the block."""
+    """How a value depends on the block's position."""
 
     SAME = 0
     EVEN = 1
@@ -31,13 +33,13 @@ _SUMS = re.compile(
     r"|setp\.(lt|le|gt|ge|lo|ls|hi|hs)\b"
 )
 _PRODUCTS = re.compile(r"(mul|mad)(24)?\.(lo|wide)\b|(mul|fma)\.(rn|f)|shl\.|or\.b")
-"""A bitwise "or" is the compiler's way to add what has no bits in common."""
+"""Compilers add numbers without common bits with a bitwise "or"."""
 
 _LARGE = 2**24
 
 
 def unforeseen_lines(program: Program) -> frozenset[int | None]:
-    """The lines that decide, or form an address, in a way that may single out any block."""
+    """Return the lines that decide, or compute an address, in a way that may single out any block."""
     kinds = _kinds(program)
     return frozenset(
         item.line
@@ -47,7 +49,7 @@ def unforeseen_lines(program: Program) -> frozenset[int | None]:
 
 
 def _deciding(item: Instruction) -> Iterator[str]:
-    """The registers that say whether, where or how much an instruction does."""
+    """Yield the registers that decide whether, where or how much an instruction does."""
     if item.guard is not None:
         yield item.guard.register.name
     if item.opcode.startswith("brx"):
@@ -61,7 +63,7 @@ def _deciding(item: Instruction) -> Iterator[str]:
 
 
 def _kinds(program: Program) -> dict[str, Kind]:
-    """The kind of each register and of each variable that passes a call's arguments, by name."""
+    """Return the kind of each register, and of each variable that passes a call's arguments, by name."""
     readers: dict[str, list[Instruction]] = {}
     for item in program.instructions:
         for name in _sources(item):
@@ -97,7 +99,7 @@ def _names(operand: Operand) -> tuple[str, ...]:
 
 
 def _kind(item: Instruction, kinds: Mapping[str, Kind]) -> Kind:
-    """What an instruction makes of its sources, by its guard too."""
+    """Return the kind of an instruction's results, from its sources and its guard."""
     opcode = item.opcode
     each = [_of(name, kinds) for name in _sources(item)]
     each += [
@@ -113,10 +115,10 @@ def _kind(item: Instruction, kinds: Mapping[str, Kind]) -> Kind:
 
 
 def _jumps(item: Instruction, kinds: Mapping[str, Kind]) -> bool:
-    """Whether a product does not move evenly though its factors do.
+    """Whether a product is not linear, although its factors are.
 
-    Both factors move with the block, or one is so large that products wrap, which is how compilers test for multiples
-    of a number; of a shift, the number of bits moves.
+    This happens if both factors depend on the block. It also happens if one factor is so large that products wrap, as
+    in a compiler's test for multiples. For a shift, it happens if the number of bits depends on the block.
     """
     factors = item.operands[1:3]
     first, second = (max((_of(name, kinds) for name in _names(each)), default=Kind.SAME) for each in factors)

@@ -1,4 +1,4 @@
-"""What a PTX text consists of once it is read: modules, functions, instructions and their operands."""
+"""The parts of a parsed PTX text: modules, functions, instructions and their operands."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SIZES = {
 
 
 class Malformed(ValueError):
-    """The text is not a PTX module of the form that the compiler writes; `line` is the student's, where it is known."""
+    """The text isn't a PTX module as the compiler writes it. `line` is the student's line, if known."""
 
     line: int | None = None
 
 
 class Unsupported(Exception):
-    """An instruction that the CPU device does not know, or what it cannot check, with the student's line."""
+    """The CPU device can't emulate or check an instruction. Holds the student's line."""
 
     def __init__(self, instruction: str, line: int | None, reason: str = "") -> None:
         super().__init__(reason or not_emulated(instruction))
@@ -30,14 +30,14 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A register by its unique name inside the function (or a special register such as `%tid.x`)."""
+    """A register by its unique name in the function, or a special register such as `%tid.x`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A constant: an integer, or a float by its bits (`floating` says how many bits: 32 or 64)."""
+    """A constant: an integer, or the bits of a float. `floating` is then their number, 32 or 64."""
 
     value: int
     floating: int = 0
@@ -53,7 +53,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What stands in brackets: a register or a symbol, and a byte offset."""
+    """An address in brackets: a register or a symbol, and a byte offset."""
 
     base: Register | Symbol | None
     offset: int
@@ -68,7 +68,7 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two destinations joined by a bar, `%p1|%p2`; None where the text has an underscore."""
+    """Two destinations joined by a bar, `%p1|%p2`; None for an underscore."""
 
     first: Register | None
     second: Register | None
@@ -83,7 +83,7 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What is not emulated, and the sentence about it, for a place that a run may never come to."""
+    """A feature that isn't emulated, and the sentence about it, at a place that a run may never reach."""
 
     construct: str
     reason: str
@@ -102,7 +102,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction; `line` is the student's line, None where the compiler knows none."""
+    """One instruction. `line` is the student's line; None if the compiler knows none."""
 
     opcode: str
     operands: tuple[Operand, ...]
@@ -112,14 +112,14 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place in the body that branches name."""
+    """A place in the body to which branches lead."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable in a memory space. `data` holds its bytes where it has an initialiser.
+    """A variable in a memory space. `data` holds its bytes if it has an initialiser.
 
     pointers: byte offset -> symbol, for initialisers that hold addresses
     """
@@ -135,15 +135,15 @@ class Variable:
 
 
 Signature = tuple[tuple[int, ...], tuple[int, ...]]
-"""The sizes of what a function returns and of what it takes, in bytes."""
+"""The sizes in bytes of a function's results and of its parameters."""
 
 
 @dataclass(slots=True)
 class Function:
     """A kernel or a device function.
 
-    prototypes: what functions take that are called through a pointer, by the label that the call names
-    most_threads: how many threads a block may have, where the source says it; else 0
+    prototypes: signatures of calls through a pointer, by the label that the call names
+    most_threads: the most threads in a block, if the source limits them; otherwise 0
     """
 
     name: str
@@ -170,7 +170,7 @@ def sizes(variables: Sequence[Variable]) -> tuple[int, ...]:
 
 @dataclass(slots=True)
 class Module:
-    """All that one PTX text declares."""
+    """All declarations of one PTX text."""
 
     functions: dict[str, Function]
     variables: dict[str, Variable]

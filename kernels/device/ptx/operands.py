@@ -1,4 +1,4 @@
-"""Reads the operands of instructions, and keeps track of which names mean what."""
+"""Parse the operands of instructions, and resolve names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[%$_a-zA-Z.][\w.$%]*")
 
 
 class Scopes:
-    """The names of one function: what is declared in braces may be declared again in the next braces."""
+    """The names of one function. A name declared inside braces may be declared again in other braces."""
 
     def __init__(self) -> None:
         self._scopes: list[dict[str, str]] = [{}]
@@ -40,7 +40,7 @@ class Scopes:
         self._scopes.pop()
 
     def declare(self, name: str, *, register: bool = False) -> str:
-        """A name that is unique in the function."""
+        """Declare a name; return a name that is unique in the function."""
         check_name(name)
         unique = name if len(self._scopes) == 1 else f"{name}#{self._count}"
         self._scopes[-1][name] = unique
@@ -49,7 +49,7 @@ class Scopes:
         return unique
 
     def resolve(self, name: str) -> str:
-        """The unique name behind a name."""
+        """Return the unique name for a name."""
         for scope in reversed(self._scopes):
             if name in scope:
                 return scope[name]
@@ -61,13 +61,13 @@ class Scopes:
 
 
 def check_name(name: str) -> None:
-    """Refuses what cannot be a name."""
+    """Refuse a text that can't be a name."""
     if not _NAME.fullmatch(name):
         raise Malformed(f"unexpected name {name[:40]!r}")
 
 
 class OperandReader:
-    """Reads operands inside one function."""
+    """Parser for operands inside one function."""
 
     def __init__(self, tokens: Tokens, scopes: Scopes) -> None:
         self._tokens = tokens
@@ -114,7 +114,7 @@ class OperandReader:
         if self._tokens.accept("!"):
             inner = self._scalar() if self._tokens.kind() == "word" else None
             if not isinstance(inner, Register):
-                raise Malformed("a negation of something that is no predicate")
+                raise Malformed("a negation of something that isn't a predicate")
             return Register("!" + inner.name)
         return Immediate(self._tokens.integer())
 
@@ -164,4 +164,4 @@ class OperandReader:
 def _register_or_none(operand: Register | Immediate | Symbol) -> Register | None:
     if isinstance(operand, Register):
         return None if operand.name == "_" else operand
-    raise Malformed("a pair of something that is no register")
+    raise Malformed("a pair of something that isn't a register")

@@ -1,7 +1,7 @@
-"""Reads the text of a PTX module into typed instructions.
+"""Parse the text of a PTX module into typed instructions.
 
-The text comes out of a compiler that ran on a student's file, inline assembly included, so it is hostile: whatever
-does not have the expected form ends in `Malformed`, never in a guess.
+The compiler wrote the text from a student's file, which may have inline assembly. So the text may be hostile. The
+parser raises `Malformed` for any unexpected form and never guesses.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ _OPCODE = re.compile(r"[a-z][\w.:]*")
 
 
 def parse_module(text: str, source_name: str = "kernel.cu") -> Module:
-    """Reads a PTX module.
+    """Parse a PTX module.
 
-    source_name: the name under which the compiler was given the student's file; only its lines are kept
-    raise (Malformed): the text is not of the expected form
+    source_name: the name of the student's file in the text
+    raise (Malformed): the text has an unexpected form
     """
     return _ModuleReader(Tokens(text), _source_files(text, source_name)).module()
 
 
 def _source_files(text: str, source_name: str) -> frozenset[int]:
-    """The numbers that `.file` directives give to the student's own file."""
+    """Return the numbers that `.file` directives give to the student's file."""
     found = re.findall(r'^\s*\.file\s+(\d{1,9})\s+"([^"]*)"', text, re.MULTILINE)
     return frozenset(int(number) for number, path in found if path.rsplit("/", 1)[-1] == source_name)
 
 
 class _ModuleReader:
-    """Reads what stands outside functions."""
+    """Parser for everything outside functions."""
 
     def __init__(self, tokens: Tokens, own_files: frozenset[int]) -> None:
         self._tokens = tokens
@@ -90,7 +90,7 @@ class _ModuleReader:
             raise Malformed(f"unexpected {word[:40]!r} outside a function")
 
     def _directive_tail(self, word: str) -> None:
-        """Steps over what follows a directive without a closing mark."""
+        """Skip the rest of a directive that has no closing mark."""
         if word == ".target":
             self._tokens.next()
             while self._tokens.accept(","):
@@ -104,7 +104,7 @@ class _ModuleReader:
             self._tokens.next()
 
     def _section(self) -> None:
-        """Steps over a debug section."""
+        """Skip a debug section."""
         self._tokens.next()
         self._tokens.next()
         self._tokens.expect("{")
@@ -125,7 +125,7 @@ def _ends_with_barrier(function: Function) -> bool:
 
 
 def _fill_lines(function: Function) -> None:
-    """Gives instructions without a line that of the next one that has one."""
+    """Give each instruction without a line the line of the next instruction that has one."""
     line = None
     for number in range(len(function.body) - 1, -1, -1):
         item = function.body[number]
@@ -147,7 +147,7 @@ class _FunctionReader:
         self._line: int | None = None
 
     def function(self, *, entry: bool) -> Function:
-        """A function after the word that says what it is."""
+        """Parse a function, after the word that names its kind."""
         returns = self._parameters() if not entry and self._tokens.peek() == "(" else []
         name = self._tokens.next()
         parameters = self._parameters() if self._tokens.peek() == "(" else []
@@ -238,10 +238,10 @@ class _FunctionReader:
             raise Malformed(f"unexpected {word[:40]!r} in a function")
 
     def _location(self, function: Function) -> None:
-        """`.loc file line column[, function_name label, inlined_at file line column]`.
+        """Parse `.loc file line column[, function_name label, inlined_at file line column]`.
 
-        Line 0 means that the compiler does not know: the line before stays. Code inlined from a header gets the line
-        where the student's file calls it.
+        Line 0 means that the compiler doesn't know the line: the last line stays. Code inlined from a header gets the
+        line in the student's file that calls it.
         """
         file, line, _ = self._tokens.integer(), self._tokens.integer(), self._tokens.integer()
         chosen = line if file in self._own_files else 0
@@ -260,7 +260,7 @@ class _FunctionReader:
         if chosen:
             self._line = chosen
         elif _ends_with_barrier(function):
-            # What a loop does at its head is often moved behind the barrier at its end: that line would be wrong.
+            # Compilers often move the head of a loop behind the barrier at its end. Its line would be misleading there.
             self._line = None
 
     def _registers(self, function: Function) -> None:
@@ -302,13 +302,13 @@ class _FunctionReader:
         try:
             operands = self._operands.all()
         except Malformed:
-            if feature(word) is not None:  # some have operands of a form of their own
+            if feature(word) is not None:  # some of these have operands of an unusual form
                 raise Unsupported(word, self._line) from None
             raise
         function.body.append(Instruction(word, operands, guard, self._line))
 
     def _prototype(self) -> Signature:
-        """`(.param .b32 _) _ (.param .b64 _);`: what is called through a pointer, without names."""
+        """Parse `(.param .b32 _) _ (.param .b64 _);`, the signature of a call through a pointer."""
         unnamed = VariableReader(self._tokens, lambda name: name)
         returns = self._parameters(unnamed) if self._tokens.peek() == "(" else []
         self._tokens.next()

@@ -1,4 +1,4 @@
-"""Addresses as values: the windows that they fall into, and those of functions, which no memory has."""
+"""Addresses as values: the memory windows, and the addresses of functions, which are outside all memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from kernels.device.ptx.module import Instruction, Module, Symbol, Variable
 
 GENERIC_SHIFT = 36
-"""The bits of an address below the number of its window."""
+"""The number of bits of an address below its window's number."""
 
 FUNCTION_BASE = 3 << GENERIC_SHIFT
 _APART = 16
@@ -16,7 +16,7 @@ _POINTER_BYTES = 8
 
 
 def function_addresses(module: Module) -> dict[str, int]:
-    """The address of each function of a module whose address is used as a value."""
+    """Return the address of each function whose address the module uses as a value."""
     named: set[str] = set()
     variables = list(module.variables.values())
     for function in module.functions.values():
@@ -34,7 +34,7 @@ def function_addresses(module: Module) -> dict[str, int]:
 
 
 def with_addresses(variable: Variable, addresses: Mapping[str, int]) -> Variable:
-    """The variable with the addresses of functions in its initial bytes."""
+    """Return the variable with the addresses of functions in its initial bytes."""
     held = [(offset, addresses[name]) for offset, name in variable.pointers if name in addresses]
     if not held or variable.data is None:
         return variable

@@ -1,4 +1,4 @@
-"""One flat program: what its instructions read and write, and where its basic blocks begin."""
+"""One flat program: the registers that its instructions read and write, and its basic blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENDS = {"ret", "exit", "trap", "brkpt", "call.assert"}
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Instructions [start, end) that run one after the other; only the last may jump or wait."""
+    """Instructions [start, end) that run one after the other. Only the last one may jump or wait."""
 
     start: int
     end: int
@@ -36,16 +36,16 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A kernel ready to run.
+    """A kernel that is ready to run.
 
     registers: register name -> number
     widths: the width in bits of each register, by number
-    targets: label -> index of the instruction behind it
+    targets: label -> index of the instruction after it
     parameters: the kernel's own parameters, in order
-    most_threads: how many threads a block may have by `__launch_bounds__`, or 0
+    most_threads: the most threads in a block, from `__launch_bounds__`, or 0
     variables: everything with an address, by name
     functions: the addresses of functions that are used as values, by name
-    callees: the addresses behind a table of places to go to by a call through a pointer, by the table's name
+    callees: the possible callees' addresses of each call through a pointer, by its table's name
     """
 
     name: str
@@ -67,30 +67,30 @@ class Program:
 
 
 def is_barrier(instruction: Instruction) -> bool:
-    """Whether threads of the block come to one of its barriers here."""
+    """Whether the threads of a block meet at one of its barriers here."""
     return bool(_BARRIERS.match(instruction.opcode))
 
 
 def is_mbarrier(instruction: Instruction) -> bool:
-    """Whether it works on a barrier in shared memory."""
+    """Whether the instruction uses a barrier in shared memory."""
     return instruction.opcode.startswith("mbarrier.") and not instruction.opcode.startswith(
         "mbarrier.pending"
     )
 
 
 def is_warp_sync(instruction: Instruction) -> bool:
-    """Whether the named lanes of the warp meet here."""
+    """Whether the named lanes of a warp meet here."""
     return bool(_WARP_SYNCS.match(instruction.opcode))
 
 
 def is_jump(instruction: Instruction) -> bool:
-    """Whether control may leave the straight line here."""
+    """Whether control may jump here."""
     head = instruction.opcode.split(".", 1)[0]
     return head in {"bra", "brx"} or instruction.opcode in ENDS or head in ENDS
 
 
 def results(instruction: Instruction) -> tuple[str, ...]:
-    """The names of the registers that an instruction writes."""
+    """Return the names of the registers that an instruction writes."""
     if not instruction.operands or _NO_RESULT.match(instruction.opcode):
         return ()
     first = instruction.operands[0]
@@ -98,7 +98,7 @@ def results(instruction: Instruction) -> tuple[str, ...]:
 
 
 def reads(instruction: Instruction) -> tuple[str, ...]:
-    """The names of the registers that an instruction reads, its guard's included."""
+    """Return the names of the registers that an instruction reads, including its guard."""
     found: list[str] = []
     if instruction.guard is not None:
         found.append(instruction.guard.register.name)
@@ -133,14 +133,14 @@ _SPECIAL = re.compile(
 
 @lru_cache(maxsize=4096)
 def is_special(name: str) -> bool:
-    """Whether a name is that of one of the device's own registers, such as `%tid.x`."""
+    """Whether a name is a special register, such as `%tid.x`."""
     return bool(_SPECIAL.fullmatch(name))
 
 
 def basic_blocks(instructions: list[Instruction], targets: Mapping[str, int]) -> tuple[Block, ...]:
-    """Cuts the program where control may arrive, leave or wait.
+    """Cut the program at places where control may arrive, jump or wait.
 
-    A warp-wide operation starts a block of its own, so that threads can wait in front of it for the others.
+    A warp-wide operation starts a new block, so that threads can wait before it for the others.
     """
     starts = {0, *targets.values()}
     for index, instruction in enumerate(instructions):

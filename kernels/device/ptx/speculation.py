@@ -1,7 +1,7 @@
-"""Loads that the compiler makes for every thread although the source makes them for some.
+"""Loads that the compiler makes for all threads, although the source makes them for some.
 
-`t == 0 ? s[0] : 0` becomes a load by all threads and a choice. Where a load's only use is to be chosen by a predicate
-that does not come of it, a thread that does not choose it has not read anything.
+`t == 0 ? s[0] : 0` becomes a load by all threads, followed by a selection. A thread that doesn't select the loaded
+value has not read it. This holds only if the value has no other use and the predicate doesn't depend on it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _ORDERED = {"volatile", "relaxed", "acquire", "mmio"}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a loaded value is chosen: by which predicate, and before which instruction its load may as well be made."""
+    """How a loaded value is selected: by a predicate, and the instruction to which its load may be delayed."""
 
     guard: Guard
     pc: int
 
 
 def chosen_loads(program: Program) -> dict[int, Choice]:
-    """Loads whose value is chosen, and nothing else."""
+    """Return the loads whose value is only used in a selection."""
     uses = Counter(name for item in program.instructions for name in reads(item))
     makers: dict[str, list[int]] = defaultdict(list)
     for pc, item in enumerate(program.instructions):
@@ -55,7 +55,7 @@ def chosen_loads(program: Program) -> dict[int, Choice]:
 
 
 def _blocks_before(program: Program) -> dict[int, list[Block]]:
-    """The blocks from which control may come to each block, by its number."""
+    """Return the blocks from which control may come to each block, by its number."""
     index_of = {block.start: at for at, block in enumerate(program.blocks)}
     found: dict[int, list[Block]] = defaultdict(list)
     for block in program.blocks:
@@ -67,7 +67,10 @@ def _blocks_before(program: Program) -> dict[int, list[Block]]:
 def _made_just_before(
     before: Sequence[Block], makers: Sequence[int], predicate: Sequence[int], block: Block
 ) -> list[int]:
-    """The makers of a value that every way into a block makes anew, after the one maker of a predicate; else none."""
+    """Return the instructions that compute a value on every way into a block.
+
+    None unless all ways compute it again, after the single computation of the predicate.
+    """
     made = [[pc for pc in makers if each.start <= pc < each.end] for each in before]
     decided = len(predicate) == 1 and not any(
         each.start <= predicate[0] < each.end for each in (*before, block)
@@ -76,7 +79,10 @@ def _made_just_before(
 
 
 def _can_wait(program: Program, load: int, until: int) -> bool:
-    """Whether nothing between a load and an instruction changes what it loads, or from where, or comes after others."""
+    """Whether a load may be delayed until an instruction.
+
+    Nothing between them may change its value or its address, or be ordered with other threads.
+    """
     address = set(reads(program.instructions[load]))
     between = program.instructions[load + 1 : until]
     quiet = not any(
@@ -96,7 +102,7 @@ def _is_ordered(item: Instruction) -> bool:
 
 
 def _choices(item: Instruction) -> list[tuple[str, Guard]]:
-    """The registers that a choice is made of, each with the predicate that takes it."""
+    """Return the registers between which a selection chooses, each with the predicate that selects it."""
     if not item.opcode.startswith("selp.") or item.guard is not None or len(item.operands) != 4:
         return []
     _, first, second, predicate = item.operands

@@ -1,4 +1,4 @@
-"""Cuts the text of a PTX module into tokens."""
+"""Cut the text of a PTX module into tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 
 
 class Tokens:
-    """The tokens of one text, read from the front."""
+    """The tokens of one text, taken from the front."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_TEXT:
@@ -59,7 +59,7 @@ class Tokens:
         return False
 
     def integer(self) -> int:
-        """Takes a whole number with its sign."""
+        """Take an integer with its sign."""
         negative = self.accept("-")
         text = self.next().rstrip("U")
         try:
@@ -70,7 +70,7 @@ class Tokens:
 
 
 def _cut(text: str) -> list[tuple[str, str]]:
-    """Pairs of kind and text; blanks and comments are left out."""
+    """Return pairs of kind and text, without blanks and comments."""
     tokens: list[tuple[str, str]] = []
     position = 0
     match = _TOKEN.match

@@ -1,4 +1,4 @@
-"""Reads the declarations of variables and their initialisers."""
+"""Parse the declarations of variables and their initialisers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _BYTE_MASKS = tuple(0xFF << 8 * byte for byte in range(POINTER_BYTES))
 
 
 class VariableReader:
-    """Reads variables; `declare` gives each the name under which it is known."""
+    """Parser for variables. `declare` returns the unique name for a name."""
 
     def __init__(self, tokens: Tokens, declare: Callable[[str], str]) -> None:
         self._tokens = tokens
         self._declare = declare
 
     def several(self, space: str, *, external: bool = False) -> Iterator[Variable]:
-        """`.align 4 .b8 name[1024] = {...}, ...;` after the space."""
+        """Parse `.align 4 .b8 name[1024] = {...}, ...;`, after the memory space."""
         align, element = self._type()
         while True:
             yield self._variable(space, align, element, external=external)
@@ -33,7 +33,7 @@ class VariableReader:
         return self._variable("param", align, element)
 
     def _type(self) -> tuple[int, int]:
-        """The alignment and the element size that stand before a variable's name."""
+        """Parse the alignment and the element size before a variable's name."""
         align = 0
         size = 0
         while self._tokens.peek().startswith("."):
@@ -75,7 +75,7 @@ class VariableReader:
         return Variable(name, space, size, align, data, external, pointers, element)
 
     def _initialiser(self, element: int) -> tuple[bytes, tuple[tuple[int, str], ...]]:
-        """The bytes of `{1, 2, symbol+4}` or of one value."""
+        """Parse `{1, 2, symbol+4}` or one value into bytes."""
         data = bytearray()
         pointers: list[tuple[int, str]] = []
         depth = 0
@@ -89,7 +89,7 @@ class VariableReader:
                 value, symbol, byte = self._constant()
                 if symbol and byte:
                     if element != 1 or pointers[-1:] != [(len(data) - byte, symbol)]:
-                        raise Malformed("an address of which bytes are missing")
+                        raise Malformed("an address with missing bytes")
                 elif symbol:
                     if element != (POINTER_BYTES if byte is None else 1):
                         raise Malformed("an address in a variable that is too narrow for it")
@@ -99,13 +99,13 @@ class VariableReader:
                 depth -= 1
             if depth == 0:
                 if pointers and pointers[-1][0] + POINTER_BYTES > len(data):
-                    raise Malformed("an address of which bytes are missing")
+                    raise Malformed("an address with missing bytes")
                 return bytes(data), tuple(pointers)
             if not self._tokens.accept(","):
                 raise Malformed("an initialiser of unexpected form")
 
     def _constant(self) -> tuple[int, str, int | None]:
-        """A value, the symbol whose address is to be added, and which byte of that is meant if not all."""
+        """Parse a value, the symbol whose address is added, and which byte of the address is meant (None: all)."""
         kind, text = self._tokens.kind(), self._tokens.peek()
         if kind == "float":
             self._tokens.next()
@@ -123,7 +123,7 @@ class VariableReader:
         return value >> 8 * byte & 0xFF, symbol, byte
 
     def _symbol(self) -> tuple[int, str]:
-        """A symbol and what is to be added to its address."""
+        """Parse a symbol and the number that is added to its address."""
         text = self._tokens.next()
         if text == "generic":
             self._tokens.expect("(")

@@ -1,4 +1,4 @@
-"""What a thread asks of other threads: loads that it repeats until they changed something, and atomics."""
+"""How a thread depends on other threads: loads that it repeats until a value changes, and atomics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHANGES = re.compile(r"(st|atom|red|cp|bar|barrier|call)\b")
 
 
 def polling_loads(program: Program) -> frozenset[int]:
-    """The volatile loads that decide alone whether a loop goes on which changes nothing itself."""
+    """Return the volatile loads that alone decide whether a loop continues, if the loop changes nothing itself."""
     found: set[int] = set()
     for pc, item in enumerate(program.instructions):
         target = _target(program, item)
@@ -22,7 +22,7 @@ def polling_loads(program: Program) -> frozenset[int]:
 
 
 def uses_atomic_results(program: Program) -> bool:
-    """Whether anything reads what an atomic found, which depends on the order of atomics."""
+    """Whether the kernel uses the old value from an atomic, which depends on the order of atomics."""
     found = {
         name for item in program.instructions if item.opcode.startswith("atom.") for name in results(item)
     }
@@ -35,7 +35,7 @@ def _target(program: Program, item: Instruction) -> int | None:
 
 
 def _deciding(program: Program, loop: range) -> set[int]:
-    """The volatile loads of a loop that its last branch goes back to repeat; none where the loop does anything else."""
+    """Return the volatile loads that decide whether a loop continues; none if the loop does anything else."""
     items = program.instructions
     if any(_CHANGES.match(items[pc].opcode) for pc in loop):
         return set()

@@ -1,1 +1,1 @@
-"""A run that is followed value by value."""
+"""A run in which each value is followed from its source to the output."""

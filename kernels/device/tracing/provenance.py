@@ -1,6 +1,6 @@
-"""Where values come from: elements of global memory, products of them, and sums of those.
+"""Where values come from: elements of global memory, products of them, and sums of products.
 
-A tracing run hangs one of these on whatever a register or a place in memory holds.
+A tracing run attaches one of these tags to the value in a register or a memory cell.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """An element's value, as it was found in a cell of shared memory or straight in global memory.
+    """The value of an element, read from a cell of shared memory or directly from global memory.
 
-    element: None where it is none: a padding zero, or something computed
-    cell: "" where it comes straight from global memory
-    fetch: the number of the fetch that filled the cell, -1 where there is none
-    negative: whether its sign was turned since
+    element: None for another value: a padding zero, or a computed value
+    cell: "" if it comes directly from global memory
+    fetch: the number of the fetch that filled the cell, -1 without a fetch
+    negative: whether its sign has changed since
     """
 
     element: Element | None
@@ -38,16 +38,16 @@ class Factor:
 
     @property
     def is_padding(self) -> bool:
-        """Whether it is a zero that a thread put into the cell itself."""
+        """Whether it is a zero that a thread stored into the cell."""
         return self.element is None and self.fetch >= 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """What a thread of a block adds to a sum: a product, or a single value.
+    """A summand that a thread of a block adds: a product, or a single value.
 
     interval: barriers that the block has passed
-    negative: whether it is taken away
+    negative: whether it is subtracted
     """
 
     number: int
@@ -61,7 +61,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sum:
-    """The sums in `parents` plus one term, if there is one."""
+    """The sums in `parents` plus one optional term."""
 
     parents: tuple[Sum, ...]
     term: Term | None
@@ -69,14 +69,14 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Several values side by side in one register."""
+    """Several values packed into one register."""
 
     pieces: tuple[Factor | Term | Sum | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TracedFetch:
-    """A thread puts an element of global memory, or a zero (`element` None), into a cell of shared memory."""
+    """A thread stores an element of global memory, or a zero (`element` None), into a cell of shared memory."""
 
     number: int
     block: Coordinates
@@ -90,7 +90,7 @@ class TracedFetch:
 
 @dataclass(frozen=True, slots=True)
 class TracedSum:
-    """The terms of one accumulator; `target` is the element that it ends up in, if any."""
+    """The terms of one accumulator. `target` is the element in which it is stored, if any."""
 
     target: Element | None
     terms: tuple[Term, ...]
@@ -98,10 +98,10 @@ class TracedSum:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a small run did.
+    """Everything that a small run did.
 
-    arrays: extents of the shared arrays that something was fetched into
-    note: why it is not the whole run; "" where it is
+    arrays: extents of the shared arrays that were filled
+    note: why the trace is incomplete; "" if it is complete
     """
 
     launch: Launch
@@ -116,9 +116,9 @@ Tag = Single | Packed
 
 
 class Sums:
-    """Makes sums, and at the end says which terms went into which element.
+    """Builds sums, and finally lists which terms each element consists of.
 
-    make: a new term of the given factors
+    make: returns a new term of the given factors
     """
 
     def __init__(self, make: Callable[[tuple[Factor, ...]], Term]) -> None:
@@ -127,7 +127,7 @@ class Sums:
         self._stored: list[tuple[Element, Sum]] = []
 
     def of(self, tag: Tag | None) -> Sum | None:
-        """The value as a sum; None where it is unknown, or a zero."""
+        """Return the value as a sum; None if it is unknown, or a zero."""
         if tag is None or isinstance(tag, Sum):
             return tag
         if isinstance(tag, Packed) or (isinstance(tag, Factor) and tag.is_padding):
@@ -144,16 +144,16 @@ class Sums:
         return self._new(parents, term)
 
     def subtracted(self, one: Tag | None, two: Tag | None) -> Sum | None:
-        """`one - two`; of a whole sum that is taken away, the sign is not followed."""
+        """Return `one - two`. The sign of a whole sum that is subtracted isn't followed."""
         return self.added(one, self.negated(two))
 
     @staticmethod
     def negated(tag: Tag | None) -> Tag | None:
-        """The value with its sign turned, as far as that is followed."""
+        """Return the value with the opposite sign, if it can be followed."""
         return replace(tag, negative=not tag.negative) if isinstance(tag, Factor | Term) else tag
 
     def multiplied(self, one: Tag | None, two: Tag | None) -> Single | None:
-        """What a multiplication gives; with something unknown, or a sum with anything, the value counts as scaled."""
+        """Return the product. With an unknown factor, or a sum as a factor, the value counts as scaled."""
         known = [tag for tag in (one, two) if isinstance(tag, Single)]
         if len(known) == 2 and isinstance(known[0], Factor) and isinstance(known[1], Factor):
             return self._make((known[0], known[1]))
@@ -164,7 +164,7 @@ class Sums:
         return self.added(self.multiplied(one, two), rest)
 
     def store(self, element: Element, value: Sum) -> None:
-        """A sum arrives in an element of global memory."""
+        """Note that a sum is stored into an element of global memory."""
         self._stored.append((element, value))
 
     def _new(self, parents: tuple[Sum, ...], term: Term | None) -> Sum:
@@ -172,7 +172,7 @@ class Sums:
         return self._made[-1]
 
     def accumulators(self) -> Iterator[TracedSum]:
-        """Each element that a sum was stored to with its terms, then the sums that were stored nowhere."""
+        """Yield each element that got a sum, with its terms. Then yield the sums that were stored nowhere."""
         seen: set[int] = set()
         for element, last in reversed(self._stored):
             if terms := _terms(last, seen):
@@ -183,7 +183,7 @@ class Sums:
 
 
 def _terms(last: Sum, seen: set[int]) -> tuple[Term, ...]:
-    """The terms of a sum but for those in parts that were seen before."""
+    """Return the terms of a sum, without the parts in `seen`."""
     found: dict[int, Term] = {}
     waiting = [last]
     while waiting:

@@ -1,4 +1,4 @@
-"""What places in memory hold, as far as a tracing run knows it."""
+"""The tags of values in memory during a tracing run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Key = tuple[str, int, tuple[Coordinates, ...], int]
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """`size` bytes at an offset of a variable, as the thread `lane` sees it."""
+    """`size` bytes at an offset of a variable, as thread `lane` sees it."""
 
     allocation: Allocation
     offset: int
@@ -39,10 +39,10 @@ class Spot:
 
 
 class TaggedMemory:
-    """Tags of memory, and the fetches that were seen.
+    """Tags of memory, and the fetches so far.
 
     operands: names of the buffers whose elements are followed
-    interval: how many barriers a thread's block has passed
+    interval: returns how many barriers a thread's block has passed
     """
 
     def __init__(self, operands: frozenset[str], sums: Sums, interval: Callable[[Machine, int], int]) -> None:
@@ -74,7 +74,7 @@ class TaggedMemory:
         return tag
 
     def write(self, machine: Machine, spot: Spot, tag: Tag | None, line: int | None, *, zero: bool) -> None:
-        """Something is stored there; `zero` says whether it is an unknown value that is 0."""
+        """Store a tag. `zero` says that an unknown value is 0."""
         if isinstance(tag, Packed):
             size = spot.size // len(tag.pieces)
             for number, piece in enumerate(tag.pieces):
@@ -95,7 +95,7 @@ class TaggedMemory:
         self._held[_key(machine, spot)] = spot.size, tag
 
     def _arrive(self, spot: Spot, tag: Tag | None) -> Sum | None:
-        """A sum comes to a place in global or shared memory."""
+        """Store a sum into a cell of global or shared memory."""
         value = self._sums.of(tag)
         if value is not None and spot.allocation.name in self._operands:
             self._sums.store(Element(spot.allocation.name, spot.offset // _WORD), value)
@@ -112,7 +112,7 @@ class TaggedMemory:
         self._held[_key(machine, spot)] = spot.size, None
 
     def _shared(self, machine: Machine, spot: Spot, tag: Single | None, line: int | None) -> Single | None:
-        """A value comes into a cell: a fetch, where it is an element straight from global memory or a zero."""
+        """Store a value into a cell of shared memory. An element directly from global memory, or a zero, is a fetch."""
         if not isinstance(tag, Factor) or tag.cell:
             return replace(tag, cell="", negative=False) if isinstance(tag, Factor) else tag
         allocation, number = spot.allocation, len(self.fetches)
@@ -126,7 +126,7 @@ class TaggedMemory:
 
 
 def _key(machine: Machine, spot: Spot) -> Key:
-    """Space, variable, whose copy, offset."""
+    """Return space, variable, owner of the copy, offset."""
     allocation = spot.allocation
     owner: tuple[Coordinates, ...] = ()
     if allocation.space != "global":

@@ -1,4 +1,4 @@
-"""What registers hold, thread by thread, as far as a tracing run knows it."""
+"""The tags of values in registers, thread by thread, during a tracing run."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from kernels.device.tracing.provenance import Tag
 
 
 class TaggedRegisters:
-    """Tags of registers by number and thread."""
+    """Tags of registers, by number and thread."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._tags: dict[int, dict[int, Tag]] = {}
 
     def forget(self) -> None:
-        """Other threads start."""
+        """Forget all tags: other threads start."""
         self._tags.clear()
 
     def any(self, numbers: Sequence[int]) -> bool:
         return any(self._tags.get(number) for number in numbers)
 
     def number(self, operand: Operand | None) -> int:
-        """A register's number; -1 for anything else."""
+        """Return a register's number; -1 for anything else."""
         if not isinstance(operand, Register):
             return -1
         return self._program.registers.get(operand.name.lstrip("!"), -1)
@@ -52,13 +52,13 @@ class TaggedRegisters:
             self._tags.setdefault(number, {})[lane] = tag
 
     def clear(self, numbers: Sequence[int], machine: Machine, mask: Mask | None) -> None:
-        """Takes the tags of the threads that take part."""
+        """Remove the tags of the threads that take part."""
         for held in (self._tags[number] for number in numbers if self._tags.get(number)):
             for lane in machine.active(mask).tolist():
                 held.pop(lane, None)
 
     def content(self, machine: Machine, operand: Operand | None, bits: int) -> Array:
-        """What an operand holds in every thread, as integers; ones where that is not known."""
+        """Return an operand's value in every thread, as integers; ones if it isn't known."""
         number = self.number(operand)
         value = uniform(operand.value if isinstance(operand, Immediate) else 1, bits)
         if number >= 0:

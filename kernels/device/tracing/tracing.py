@@ -1,7 +1,7 @@
-"""A run that is followed value by value: who brings which element where, and what is added up from where.
+"""A run in which each value is followed: which thread loads which element, and which products are summed.
 
-Meant for small launches: every step of every thread is looked at one by one. The run itself is the ordinary one; each
-step is only preceded by a look at the tags of what it reads. Whatever is not understood has no tag.
+It is meant for small launches, because it looks at every step of every thread. The run itself is an ordinary one:
+before each step, the tracer looks at the tags of its inputs. Values that it can't follow have no tag.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def trace(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     state: Mapping[str, bytes] | None = None,
 ) -> Trace:
-    """What a small launch did; the arguments are those of `kernels.device.run`.
+    """Run a small launch and return what it did. The arguments are as in `kernels.device.run`.
 
-    raise (Unsupported): the kernel needs something that the CPU device does not know
+    raise (Unsupported): the kernel needs a feature that the CPU device doesn't emulate
     """
     threads = launch.blocks * launch.threads
     if threads > MOST_THREADS:
@@ -76,10 +76,10 @@ def trace(
             wrap=tracer.wrap,
         )
     except _TooMuchError:
-        note = "the kernel does more than is followed here: only its beginning is shown"
+        note = "the kernel is too long to follow; only its beginning is shown"
     else:
         if any(finding.kind is Verdict.TIME_LIMIT for finding in execution.findings):
-            note = "the kernel does not come to an end here: only its beginning is shown"
+            note = "the kernel runs too long; only its beginning is shown"
     return tracer.result(launch, note)
 
 
@@ -100,7 +100,7 @@ class _Tracer:
         return Trace(launch, tuple(memory.fetches), tuple(self._sums.accumulators()), memory.arrays, note)
 
     def wrap(self, step: LoweredStep) -> LoweredStep:
-        """The step with a look at its tags in front of it."""
+        """Return the step with a look at its tags before it."""
         item = self._program.instructions[step.pc]
         action = self._action(item, step.pc)
 
@@ -122,10 +122,12 @@ class _Tracer:
         holds = machine.registers[number].dense(np.dtype(np.bool_))
         return machine.narrow(mask, holds != item.guard.negated)
 
-    # -- where and when -----------------------------------------------------------------------------------------------
+    # -- positions ----------------------------------------------------------------------------------------------------
 
     def _interval(self, machine: Machine, lane: int) -> int:
-        """Barriers that the thread's block has passed; those of a warp count too where it is the whole block."""
+        """Return the barriers that the thread's block has passed. If a block has one warp, its warp's barriers count
+        too.
+        """
         column = lane % machine.shape.blocks
         synced = self._warp_syncs.get(machine.geometry.block(column), 0)
         return int(machine.epochs[0, column]) + synced
@@ -139,7 +141,7 @@ class _Tracer:
         return Term(self._terms, block, thread, self._interval(machine, lane), line, factors, negative)
 
     def _each(self, machine: Machine, mask: Mask | None, line: int | None) -> Iterator[int]:
-        """The threads that take part, each of them an event."""
+        """Yield the threads that take part, and count each as an event."""
         for lane in machine.active(mask).tolist():
             self._spend()
             self._where = machine, lane, line
@@ -150,7 +152,7 @@ class _Tracer:
         if self._events > _MOST_EVENTS:
             raise _TooMuchError
 
-    # -- what an instruction does to tags -----------------------------------------------------------------------------
+    # -- effects on tags ----------------------------------------------------------------------------------------------
 
     def _action(self, item: Instruction, pc: int) -> Action:
         head = item.opcode.split(".", 1)[0]
@@ -258,7 +260,7 @@ class _Tracer:
     # -- memory -------------------------------------------------------------------------------------------------------
 
     def _spots(self, machine: Machine, mask: Mask | None, site: Site, operand: Operand) -> Iterator[Spot]:
-        """Where each thread's access goes; those out of bounds are left out."""
+        """Yield the position of each thread's access, except accesses out of bounds."""
         address = self._address(machine, site, operand)
         if address is None or not isinstance(operand, Address):
             return
@@ -331,7 +333,9 @@ class _Tracer:
         return update
 
     def _copy(self, item: Instruction, pc: int) -> Action:
-        """An asynchronous copy: its cells count as filled at once, as nobody may look at them before it has ended."""
+        """Trace an asynchronous copy. Its cells count as filled at once, because no thread may read them before it
+        ends.
+        """
         length = item.operands[2]
         size = length.value if isinstance(length, Immediate) else _WORD
         read = Site(pc, item.line, "global", size, Kind.READ)
@@ -357,6 +361,6 @@ class _Tracer:
 
 
 def _only(tags: list[Tag | None]) -> Tag | None:
-    """What is done to one known value keeps its name: a conversion, a sign, a limit."""
+    """Return the only tag: conversions, sign changes and limits of one known value keep its tag."""
     known = [tag for tag in tags if tag is not None]
     return known[0] if len(known) == 1 else None
