@@ -1,8 +1,8 @@
-"""Vectorised PTX arithmetic, exact to the bit.
+"""Vectorised PTX arithmetic, bit-exact.
 
-`operation(opcode)` says what an arithmetic, logic, comparison, selection or conversion opcode does. An opcode that
-is not known in every part, its modifiers included, has no operation: the device then says so instead of guessing.
-Callers run the functions under `numpy.errstate(all="ignore")`.
+`operation(opcode)` returns what an arithmetic, logic, comparison, selection or conversion opcode does. An opcode with
+any unknown part, even a modifier, has no operation. Then the device refuses it instead of guessing. Callers run the
+functions under `numpy.errstate(all="ignore")`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _FAMILIES: tuple[dict[str, Family], ...] = tuple(module.FAMILIES for module in _
 
 @lru_cache(maxsize=4096)
 def operation(opcode: str, complement: bool = False) -> Operation | None:
-    """The meaning of a full dotted opcode, or None.
+    """Return the operation of a full dotted opcode, or None.
 
-    complement: setp's form with two destinations, `p|q`; no other opcode has it.
+    complement: use setp's form with two destinations, `p|q`; no other opcode has it
     """
     split = Opcode.split(opcode)
     if complement:

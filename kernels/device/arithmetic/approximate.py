@@ -1,6 +1,7 @@
 """The fast approximations, `.approx` and `div.full`.
 
-Computed in float64 and rounded once: inside the error that PTX promises, not equal to the hardware's last bits.
+They are computed in float64 and rounded once. So the result is inside PTX's error bound, but its last bits may differ
+from the hardware's.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def _inverse_root(a: Array) -> Array:
 
 
 def _single(function: Callable[[Array], Array]) -> Function:
-    """A float64 function on float32 arrays."""
+    """Apply a float64 function to float32 arrays."""
     return lambda a: function(a.astype(np.float64)).astype(np.float32)
 
 
@@ -40,7 +41,7 @@ def _approximate(function: Callable[[Array], Array], flops: int = 0) -> Family:
 
 
 def _coarse(function: Callable[[Array], Array], a: Array) -> Array:
-    """The `.approx.ftz.f64` forms: subnormals flushed on both sides, the low word of the result zero."""
+    """Compute the `.approx.ftz.f64` forms: flush subnormals on both sides, and clear the low word of the result."""
     result = _flushed64(function(_flushed64(a)))
     return (result.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
 
@@ -64,7 +65,7 @@ def _approximate64(function: Callable[[Array], Array], precise: bool) -> Family:
 
 
 def _approximate16(function: Callable[[Array], Array], ftz: Mapping[str, tuple[str, ...]]) -> Family:
-    """ex2 and tanh also exist in the 16-bit formats, each type with its own place for `.ftz`."""
+    """Define ex2 and tanh, which also exist in the 16-bit formats. `.ftz` is at a different position for each type."""
     single = _approximate(function)
 
     def family(opcode: Opcode) -> Operation | None:
@@ -72,7 +73,7 @@ def _approximate16(function: Callable[[Array], Array], ftz: Mapping[str, tuple[s
             if opcode.match(("approx",), slot, (type_name,)):
                 half = elementwise(type_name, function)
                 return Operation(opcode.text, (type_name,), type_name, half, approximate=True)
-        # Of the two only ex2 flushes.
+        # Of the two, only ex2 flushes.
         return single(opcode) if "ftz" in ftz["bf16"] or "ftz" not in opcode.parts else None
 
     return family
@@ -84,7 +85,7 @@ def _quotient_full(a: Array, b: Array) -> Array:
 
 
 def _quotient_fast(a: Array, b: Array) -> Array:
-    """Above 2^126 the divisor's reciprocal underflows: a zero, or NaN for an infinite dividend."""
+    """Divide fast. Above 2^126 the divisor's reciprocal underflows: a zero, or NaN for an infinite dividend."""
     large = (np.abs(b) > 2.0**126) & np.isfinite(b)
     lost = np.where(np.isinf(a), np.float32(np.nan), np.copysign(np.float32(0), a * np.sign(b)))
     return np.where(large & ~np.isnan(a), lost, a / b)

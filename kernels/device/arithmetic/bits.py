@@ -35,14 +35,14 @@ def _logical_not(opcode: Opcode) -> Operation | None:
 
 
 def _table_of_three(opcode: Opcode) -> Operation | None:
-    """lop3: the immediate is a truth table, its bit 4a + 2b + c the result for bits a, b, c."""
+    """lop3: the immediate is a truth table. Its bit 4a + 2b + c is the result for bits a, b, c."""
     if not opcode.match(("b32",)):
         return None
     return Operation(opcode.text, ("b32", "b32", "b32", "u32"), "b32", _lop3)
 
 
 def _lop3(a: Array, b: Array, c: Array, table: Array) -> Array:
-    """Minterm by minterm. An immediate is one table for all lanes; only its own terms are formed."""
+    """Build the result minterm by minterm. An immediate is one table for all lanes: only its own terms are computed."""
     result: Array = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape, table.shape), np.uint32)
     for row in range(8):
         wanted = (table >> row) & 1
@@ -53,19 +53,19 @@ def _lop3(a: Array, b: Array, c: Array, table: Array) -> Array:
 
 
 def _shift_left(a: Array, b: Array) -> Array:
-    """numpy defines shifting by the width and beyond, as PTX does; only the amount's type must not cut it."""
+    """Shift left. numpy treats shifts by the width and more like PTX, if the amount's type doesn't cut it."""
     result: Array = np.left_shift(a, _amount(a, b))
     return result
 
 
 def _shift_right(a: Array, b: Array) -> Array:
-    """Fills with the sign of a signed type."""
+    """Shift right; fill with the sign of a signed type."""
     result: Array = np.right_shift(a, _amount(a, b))
     return result
 
 
 def _amount(a: Array, b: Array) -> Array:
-    """A shift amount in the type of what is shifted."""
+    """Convert a shift amount to the type of the shifted value."""
     return (b if a.dtype == b.dtype else np.minimum(b, b.dtype.type(64))).astype(a.dtype, copy=False)
 
 
@@ -80,7 +80,7 @@ def _shift(function: Function, prefixes: str) -> Family:
 
 
 def _funnel(left: bool, clamp: bool, a: Array, b: Array, c: Array) -> Array:
-    """The 64-bit value b:a shifted; a left shift keeps its high word, a right shift its low word."""
+    """Shift the 64-bit value b:a. A left shift keeps its high word, a right shift its low word."""
     amount = (np.minimum(c, np.uint32(32)) if clamp else c & np.uint32(31)).astype(np.uint64)
     pair = (b.astype(np.uint64) << np.uint64(32)) | a
     shifted = (pair << amount) >> np.uint64(32) if left else pair >> amount
@@ -96,7 +96,7 @@ def _funnel_shift(opcode: Opcode) -> Operation | None:
     return Operation(opcode.text, ("b32", "b32", "u32"), "b32", function)
 
 
-# The byte that each of the four result bytes takes from b:a, by the two low bits of the selector.
+# The byte of b:a for each of the four result bytes, by the selector's two low bits.
 _PERMUTATIONS: dict[str, tuple[tuple[int, ...], ...]] = {
     "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
     "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
@@ -108,7 +108,7 @@ _PERMUTATIONS: dict[str, tuple[tuple[int, ...], ...]] = {
 
 
 def _permuted(nibble: Function, a: Array, b: Array, c: Array) -> Array:
-    """Four bytes chosen out of b:a; a chosen byte whose selector has bit 3 set is replaced by copies of its sign."""
+    """Choose four bytes of b:a. If bit 3 of a selector is set, copies of the chosen byte's sign replace it."""
     pair = (b.astype(np.uint64) << np.uint64(32)) | a
     result: Array = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape), np.uint32)
     for position in range(4):
@@ -140,7 +140,7 @@ def _permute(opcode: Opcode) -> Operation | None:
 
 
 def _reversed(a: Array) -> Array:
-    """Bits in reverse order: within bytes by three swaps, then the bytes."""
+    """Reverse the bits: within bytes with three swaps, then the bytes."""
     kind = a.dtype.type
     for shift, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
         own = kind(mask & np.iinfo(kind).max)
@@ -158,7 +158,7 @@ def _population(a: Array) -> Array:
 
 
 def length(a: Array) -> Array:
-    """Bits needed to write an unsigned value: the place of its highest one, counted from 1; 0 for zero."""
+    """Return how many bits an unsigned value needs; 0 for zero."""
     length = np.zeros(a.shape, np.uint32)
     for step in (32, 16, 8, 4, 2, 1):
         if step >= 8 * a.dtype.itemsize:
@@ -183,7 +183,7 @@ def _count(function: Function) -> Family:
 
 
 def _find(shift_amount: bool, a: Array) -> Array:
-    """Place of the highest bit that is not a copy of the sign, or the shift that brings it up; all ones if none."""
+    """Return the position of the highest bit unlike the sign, or its shift to the top; otherwise all ones."""
     bits = 8 * a.dtype.itemsize
     unsigned: Array = a.view(np.dtype(f"u{a.dtype.itemsize}"))
     size = length(np.where(a < 0, ~unsigned, unsigned))
@@ -199,10 +199,12 @@ def _find_highest(opcode: Opcode) -> Operation | None:
 
 
 def _extracted(a: Array, start: Array, count: Array) -> Array:
-    """A field of a, from start, of count bits; beyond the top the sign of the signed type, else zeros."""
+    """Return a field of `count` bits of a. Past the top, it is filled with the sign of a signed type, otherwise with
+    zeros.
+    """
     bits = np.uint64(8 * a.dtype.itemsize)
     start, count = _field_bounds(a, start, count)
-    # Move the field's top bit to the register's top, then back down; a field over the top just ends there.
+    # Move the field's top bit to the register's top, then back down. A field past the top just ends there.
     end = np.minimum(start + count, bits)
     taken = np.where(start >= end, np.uint64(0), end - start)
     field = _shift_right(_shift_left(a, bits - end), bits - taken)
@@ -213,7 +215,7 @@ def _extracted(a: Array, start: Array, count: Array) -> Array:
 
 
 def _field_bounds(a: Array, start: Array, count: Array) -> tuple[Array, Array]:
-    """Start and count of a bit field: PTX allows 0 to 255; beyond, a GPU cuts them to that for 32 bits only."""
+    """Limit start and count of a bit field. PTX allows 0 to 255. A GPU cuts larger values only for 32 bits."""
     kept = np.uint32(0xFF if a.dtype.itemsize == 4 else 0xFFFFFFFF)
     return (start & kept).astype(np.uint64), (count & kept).astype(np.uint64)
 
@@ -226,7 +228,7 @@ def _extract(opcode: Opcode) -> Operation | None:
 
 
 def _ones(count: Array, dtype: type[np.generic]) -> Array:
-    """The lowest count bits set."""
+    """Return a value with the lowest `count` bits set."""
     return ~_shift_left(np.full(count.shape, ~np.zeros((), dtype), dtype), count)
 
 
@@ -244,7 +246,7 @@ def _insert(opcode: Opcode) -> Operation | None:
 
 
 def _mask(opcode: Opcode) -> Operation | None:
-    """bmsk: count ones from a start; `clamp` takes both as they are, `wrap` modulo 32."""
+    """bmsk: `count` ones from a start. `clamp` takes both unchanged, `wrap` modulo 32."""
     found = opcode.match(("clamp", "wrap"), ("b32",))
     if not found:
         return None

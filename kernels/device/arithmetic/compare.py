@@ -27,7 +27,7 @@ _ORDER: dict[str, Function] = {
 _UNSIGNED_ORDER: dict[str, Function] = {
     "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal,
 }  # fmt: skip
-# The unordered forms are the negation of the opposite order: true on a NaN. Plain `ne` is false on one.
+# The unordered forms negate the opposite order, so they are true for a NaN. Plain `ne` is false for a NaN.
 _FLOAT_ORDER: dict[str, Function] = {
     **_ORDER,
     "ne": lambda a, b: (a < b) | (a > b),
@@ -92,7 +92,7 @@ def _set_predicate(opcode: Opcode) -> Operation | None:
 
 
 def with_complement(opcode: Opcode) -> Operation | None:
-    """setp with two destinations, `p|q`: q takes the negated comparison, combined alike."""
+    """Define setp with two destinations, `p|q`: q gets the negated comparison, combined in the same way."""
     single = _set_predicate(opcode) if opcode.mnemonic == "setp" else None
     if not single:
         return None
@@ -104,7 +104,7 @@ def with_complement(opcode: Opcode) -> Operation | None:
 
 
 def _as_value(test: Function, result: str) -> Function:
-    """A truth value as a number: 1.0 in a float, all ones in an integer."""
+    """Return a truth value as a number: 1.0 in a float, all ones in an integer."""
     dtype = NUMPY_TYPES[result]
     true = dtype(1.0) if result == "f32" else np.iinfo(dtype).max if result == "u32" else dtype(-1)
     return lambda *operands: np.where(test(*operands), dtype(true), dtype(0))
@@ -126,7 +126,7 @@ _SELECTABLE = BITS + INTEGERS + ("f32", "f64")
 
 
 def _chosen(a: Array, b: Array, c: Array) -> Array:
-    """a where c, else b: through a mask of bits, which does not stumble over an irregular predicate."""
+    """Return a where c holds, otherwise b. It selects with bit masks, which also work for an irregular predicate."""
     signed = np.dtype(f"i{a.dtype.itemsize}")
     left, right = a.view(signed), b.view(signed)
     mask = -c.view(np.int8).astype(signed)
@@ -142,7 +142,7 @@ def _select_predicate(opcode: Opcode) -> Operation | None:
 
 
 def _select_sign(opcode: Opcode) -> Operation | None:
-    """The first operand where the third is not negative; a NaN selects the second, -0 the first."""
+    """slct: the first operand if the third isn't negative. A NaN selects the second, -0 the first."""
     found = opcode.match(optional("ftz"), _SELECTABLE, ("s32", "f32"))
     if not found or (found[0] and found[2] != "f32"):
         return None

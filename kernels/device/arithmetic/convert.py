@@ -21,7 +21,7 @@ _TO_INTEGRAL: dict[str, Callable[..., Array]] = {
 
 
 def _integer_saturated(result: str, a: Array) -> Array:
-    """Between integers, clamped: an unsigned source has no values below, an unsigned result none below zero."""
+    """Clamp an integer. An unsigned source has no values below zero, and an unsigned result allows none."""
     target = np.iinfo(NUMPY_TYPES[result])
     own = np.iinfo(a.dtype)
     low, high = max(target.min, own.min), min(target.max, own.max)
@@ -30,19 +30,19 @@ def _integer_saturated(result: str, a: Array) -> Array:
 
 
 def _holds(result: str, source: str) -> bool:
-    """Whether every value of one integer type is one of the other: then PTX has no `.sat`."""
+    """Whether one integer type holds every value of the other. Then PTX has no `.sat`."""
     target, own = np.iinfo(NUMPY_TYPES[result]), np.iinfo(NUMPY_TYPES[source])
     return bool(target.min <= own.min and own.max <= target.max)
 
 
 def integer_from_float(rounding: str, result: str, ftz: bool, a: Array) -> Array:
-    """Rounded to an integral value and clamped; where NaN goes depends on the types."""
+    """Round to an integral value and clamp. The result for NaN depends on the types."""
     dtype = NUMPY_TYPES[result]
     info = np.iinfo(dtype)
     whole = _TO_INTEGRAL[rounding](flushed(a) if ftz else a)
-    # 2^63 and 2^64 are float64 values, their predecessors as integers are not: the end itself is what to compare with.
+    # 2^63 and 2^64 are float64 values, but the integers just below aren't. So compare with 2^63 and 2^64.
     end = float(info.max) + (1 if info.bits < 64 else 0)
-    # Mostly every lane is inside, and no NaN among them.
+    # Usually every lane is inside the range, and none is NaN.
     if whole.min() >= float(info.min) and whole.max() < end:
         return whole.astype(dtype)
     whole = whole.astype(np.float64)
@@ -54,7 +54,7 @@ def integer_from_float(rounding: str, result: str, ftz: bool, a: Array) -> Array
 
 
 def _integer_of_nan(source: np.dtype[Any], info: Any) -> Any:
-    """Zero, but the highest bit alone when either side has 64 bits."""
+    """Return zero, or only the highest bit if either side has 64 bits."""
     if source != np.float64 and info.bits < 64:
         return info.dtype.type(0)
     return np.uint64(1 << (info.bits - 1)).astype(info.dtype)
@@ -66,7 +66,7 @@ def _nearest(result: str, a: Array) -> Array:
 
 
 def _parts(a: Array) -> tuple[Array, Array | float]:
-    """An integer or float array as float64 and the exact rest."""
+    """Return an integer or float array as float64, and the exact rest."""
     if a.dtype.itemsize < 8 or a.dtype.kind == "f":
         return a.astype(np.float64), 0.0
     low = a & a.dtype.type(0xFFFFFFFF)
@@ -74,7 +74,7 @@ def _parts(a: Array) -> tuple[Array, Array | float]:
 
 
 def directed(result: str, mode: Mode, a: Array) -> Array:
-    """The nearest value, moved one step where it lies on the wrong side of the exact one."""
+    """Round to nearest, then move one step if the result is on the wrong side of the exact value."""
     total, rest = _parts(a)
     nearest = total.astype(NUMPY_TYPES[result])
     wide = nearest.astype(np.float64)
@@ -87,11 +87,11 @@ def _canonical(result: str) -> Function:
 
 
 def _finished(function: Function, source: str, result: str, ftz: bool, sat: bool) -> Function:
-    """Flush float32 on either side, saturate, and give NaN its one pattern."""
+    """Flush float32 on either side, saturate, and give NaN its single pattern."""
     finish = clamped if sat else _canonical(result)
 
     def finished(a: Array) -> Array:
-        # A float16 has room for none of float32's subnormals, but a directed rounding sees them.
+        # float16 has no room for float32's subnormals, but a directed rounding depends on them.
         converted = function(flushed(a) if ftz and source == "f32" and result != "f16" else a)
         return finish(flushed(converted) if ftz and result == "f32" else converted)
 
@@ -99,7 +99,7 @@ def _finished(function: Function, source: str, result: str, ftz: bool, sat: bool
 
 
 def _float_function(rounding: str, result: str, source: str) -> Function | None:
-    """The conversion into a float type, or None where PTX wants another rounding modifier."""
+    """Return the conversion into a float type, or None if PTX needs another rounding modifier."""
     if source in _FLOATS and _bits(source) <= _bits(result):
         if rounding in _TO_INTEGRAL and source == result:
             return _TO_INTEGRAL[rounding]

@@ -1,4 +1,4 @@
-"""What float32 and the 16-bit formats do at the edges: one NaN pattern, flushed subnormals, saturation."""
+"""Edge cases of float32 and the 16-bit formats: one NaN pattern, flushed subnormals, saturation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NO_FACTORS: Factors = ()
 
 
 def canonical32(result: Array) -> Array:
-    """Give each NaN lane of a fresh float32 array the one pattern that PTX promises, in place.
+    """Give each NaN lane of a new float32 array the one pattern that PTX promises, in place.
 
-    float64 results keep the NaN that the host's arithmetic gives.
+    float64 results keep the NaN of the host's arithmetic.
     """
-    # One pass that a NaN survives is cheaper than testing each lane.
+    # One pass through which a NaN survives is cheaper than a test of each lane.
     largest = np.maximum.reduce(result, axis=None)
     if np.isnan(largest):
         result.view(np.uint32)[np.isnan(result)] = CANONICAL32
@@ -27,27 +27,27 @@ def canonical32(result: Array) -> Array:
 
 
 def canonical16(result: Array) -> Array:
-    """The same for a fresh float16 array."""
+    """Do the same for a new float16 array."""
     result.view(np.uint16)[np.isnan(result)] = CANONICAL16
     return result
 
 
 def flushed(a: Array) -> Array:
-    """Subnormal float32 lanes become zeros of the same sign."""
+    """Replace subnormal float32 lanes by zeros of the same sign."""
     return np.where(np.abs(a) < _SMALLEST_NORMAL, np.copysign(np.float32(0), a), a)
 
 
 def clamped(a: Array) -> Array:
-    """`.sat`: into [0, 1], NaN and negative zero becoming +0."""
+    """`.sat`: clamp to [0, 1]; NaN and negative zero become +0."""
     one = a.dtype.type(1)
     inside: Array = np.where(a > 0, np.minimum(a, one), a.dtype.type(0))
     return inside
 
 
 def finished32(function: Function, ftz: bool, sat: bool, factors: Factors = NO_FACTORS) -> Function:
-    """A float32 function with the modifiers `.ftz` and `.sat` and the canonical NaN.
+    """Add the modifiers `.ftz` and `.sat` and the canonical NaN to a float32 function.
 
-    factors: for each operand, in order, what to multiply it by so that the result is multiplied by 2^64.
+    factors: for each operand, a factor such that the result is multiplied by 2^64
     """
     if not ftz and not sat:
         return lambda *operands: canonical32(function(*operands))
@@ -60,9 +60,9 @@ def finished32(function: Function, ftz: bool, sat: bool, factors: Factors = NO_F
 
 
 def _flushing(function: Function, factors: Factors, *operands: Array) -> Array:
-    """Flushes on both sides. A result is subnormal if it were one after rounding with no limit to its exponent.
+    """Flush subnormals on both sides. A result is subnormal if rounding without an exponent limit makes it subnormal.
 
-    So one that only the coarser subnormal spacing brought up to the smallest normal value is flushed too.
+    So a result is also flushed if only the coarse subnormal spacing rounds it up to a normal value.
     """
     given = [flushed(operand) for operand in operands]
     result: Array = function(*given)

@@ -33,7 +33,7 @@ def _rounded(
     sat: tuple[str, ...] = ("",),
     factors: Factors = NO_FACTORS,
 ) -> Family:
-    """A family with `.rnd{.ftz}{.sat}.f32` and `.rnd.f64`; the pairs hold its functions for f32 and f64."""
+    """Define a family with `.rnd{.ftz}{.sat}.f32` and `.rnd.f64`. The pairs hold its functions for f32 and f64."""
 
     def family(opcode: Opcode) -> Operation | None:
         found = opcode.match(modes, optional("ftz"), sat, ("f32",))
@@ -56,7 +56,7 @@ def _reciprocal(a: Array) -> Array:
 
 
 def _sign_change(function: Function) -> Family:
-    """abs and neg touch nothing but the sign, except that float32 has a single NaN."""
+    """Define abs and neg, which only change the sign. But float32 has a single NaN."""
 
     def family(opcode: Opcode) -> Operation | None:
         found = opcode.match(optional("ftz"), ("f32",))
@@ -68,12 +68,12 @@ def _sign_change(function: Function) -> Family:
 
 
 def ordered(a: Array, b: Array, largest: bool) -> Array:
-    """The smaller or the larger; a number beats a NaN, and -0 lies below +0."""
+    """Return the smaller or the larger operand. A number wins over a NaN, and -0 is below +0."""
     chosen = np.fmax(a, b) if largest else np.fmin(a, b)
     zeros = (a == b) & (chosen == 0)
     if not zeros.any():
         return chosen
-    # Equal operands differ at most in the sign of a zero.
+    # Equal operands can only differ in the sign of a zero.
     bits = np.dtype(f"u{a.dtype.itemsize}")
     combine = np.bitwise_and if largest else np.bitwise_or
     return np.where(zeros, combine(a.view(bits), b.view(bits)).view(a.dtype), chosen)
@@ -108,7 +108,7 @@ def _extreme(largest: bool) -> Family:
 
 
 def _copysign(opcode: Opcode) -> Operation | None:
-    """The first operand gives the sign, the second the value."""
+    """copysign: the first operand gives the sign, the second the value."""
     found = opcode.match(("f32", "f64"))
     if not found:
         return None

@@ -1,6 +1,6 @@
-"""The 16-bit formats, alone and packed in pairs: float16 and bfloat16.
+"""The 16-bit formats float16 and bfloat16, alone and packed in pairs.
 
-Everything is computed in float64, exactly or rounded to odd, and rounded once into the format.
+Everything is computed in float64, exactly or rounded to odd, then rounded once into the format.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ _LOW = np.uint32(0xFFFF)
 
 
 def from_bfloat(bits: Array) -> Array:
-    """bfloat16 bits as float32, which has the same exponents."""
+    """Convert bfloat16 bits to float32, which has the same exponents."""
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 def to_bfloat(exact: Array) -> Array:
-    """A float64 value, exact or rounded to odd, rounded to nearest bfloat16 bits."""
+    """Round a float64 value, exact or rounded to odd, to nearest bfloat16 bits."""
     single = narrowed(exact, 0.0, "rz")
-    # Odd in the last of float32's bits wherever something was lost: then one more rounding does no harm.
+    # If bits were lost, make float32's last bit odd. Then one more rounding does no harm.
     bits = single.view(np.uint32) | (single.astype(np.float64) != exact)
     nearest = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
     return np.where(np.isnan(exact), CANONICAL16, nearest.astype(np.uint16))
 
 
 def to_half(exact: Array) -> Array:
-    """A float64 value, exact or rounded to odd, rounded to nearest float16."""
+    """Round a float64 value, exact or rounded to odd, to nearest float16."""
     return canonical16(exact.astype(np.float16))
 
 
 def joined(high: Array, low: Array) -> Array:
-    """Two 16-bit arrays as one of 32 bits."""
+    """Join two 16-bit arrays into one of 32 bits."""
     return (high.view(np.uint16).astype(np.uint32) << np.uint32(16)) | low.view(np.uint16)
 
 
 def halves(pair: Array) -> tuple[Array, Array]:
-    """The low and the high 16 bits of a 32-bit array."""
+    """Return the low and the high 16 bits of a 32-bit array."""
     return (pair & _LOW).astype(np.uint16), (pair >> np.uint32(16)).astype(np.uint16)
 
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """How one element goes to float64 and back; a packed type holds two."""
+    """How one element is converted to float64 and back. A packed type holds two elements."""
 
     load: Callable[[Array], Array]
     store: Callable[[Array], Array]
@@ -60,7 +60,7 @@ class _Format:
 
 @cache
 def _half_values() -> Array:
-    """The value of each float16: looking it up is several times cheaper than numpy's conversion."""
+    """Return the value of each float16. A lookup is several times cheaper than numpy's conversion."""
     return np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float64)
 
 
@@ -83,7 +83,7 @@ _HALVES = ("f16", "f16x2")
 
 
 def elementwise(type_name: str, function: Function) -> Function:
-    """A function of float64 arrays as one of arrays of a 16-bit type, element by element."""
+    """Apply a function of float64 arrays to arrays of a 16-bit type, element by element."""
     form = _FORMATS[type_name]
 
     def single(*operands: Array) -> Array:
@@ -106,12 +106,12 @@ def _rectified(a: Array) -> Array:
 
 
 def _finished(function: Function, ftz: str, bound: str) -> Function:
-    """With `.ftz` on both sides, and `.sat` or `.relu` at the end."""
+    """Add `.ftz` on both sides, and `.sat` or `.relu` at the end."""
 
     def finished(*operands: Array) -> Array:
         result = function(*map(_flushed, operands)) if ftz else function(*operands)
         if ftz:
-            # Flushed by the size of the rounded result, which is subnormal where the exact one rounds below.
+            # Flush by the size of the rounded result, which is subnormal if the exact one rounds below.
             tiny = np.abs(result.astype(np.float16)) < _SMALLEST_NORMAL16
             result = np.where(tiny, np.copysign(0.0, result), result)
         return clamped(result) if bound == "sat" else _rectified(result) if bound == "relu" else result

@@ -1,4 +1,4 @@
-"""Integer addition, division, minimum and their like. Everything wraps unless the opcode says `.sat`."""
+"""Integer addition, division, minimum and similar. Everything wraps unless the opcode has `.sat`."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def _sum_family(function: Function, with_saturation: Function) -> Family:
 
 
 def magnitude(a: Array) -> Array:
-    """|a| in the unsigned type, where the most negative value has one too."""
+    """Return |a| in the unsigned type, which also holds the magnitude of the most negative value."""
     unsigned: Array = a.view(np.dtype(f"u{a.dtype.itemsize}"))
     return np.where(a < 0, (~unsigned) + unsigned.dtype.type(1), unsigned)
 
 
 def _divide(a: Array, b: Array) -> Array:
-    """Cut towards zero. PTX leaves a zero divisor open; all ones is what an sm_90 GPU gives."""
+    """Divide and truncate. PTX leaves a zero divisor undefined; an sm_90 GPU returns all ones."""
     quotient = _quotient(a, b)
     return quotient if b.all() else np.where(b == 0, _all_ones(a), quotient)
 
 
 def _remainder(a: Array, b: Array) -> Array:
-    """Of the dividend's sign, as in C. For a zero divisor all ones, as for the quotient."""
+    """Return a remainder with the dividend's sign, as in C. For a zero divisor it is all ones, like the quotient."""
     remainder: Array = a - _quotient(a, b) * b
     return remainder if b.all() else np.where(b == 0, _all_ones(a), remainder)
 
@@ -67,10 +67,10 @@ def _all_ones(a: Array) -> Any:
 
 
 def _quotient(a: Array, b: Array) -> Array:
-    """Cut towards zero; anything for a zero divisor.
+    """Divide and truncate; any result for a zero divisor.
 
-    Up to 32 bits float64 is faster than integer division, and right: a quotient that is no integer lies further
-    from the next one than float64 rounds.
+    Up to 32 bits, float64 is faster than integer division and still exact. A quotient that isn't an integer is further
+    from the next integer than float64 rounds.
     """
     if a.dtype.itemsize <= 4:
         return np.trunc(a.astype(np.float64) / b).astype(np.int64).astype(a.dtype)
@@ -100,7 +100,7 @@ def _signed_only(function: Function) -> Family:
 
 
 def _sum_of_difference(a: Array, b: Array, c: Array) -> Array:
-    """sad: c + |a - b|, the difference taken the way round that is not negative."""
+    """sad: c + |a - b|, without overflow in the difference."""
     return c + np.where(a < b, b - a, a - b)
 
 

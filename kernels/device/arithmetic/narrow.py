@@ -1,4 +1,4 @@
-"""cvt into and out of the formats that tensor cores use: bfloat16, packed pairs and tf32."""
+"""cvt to and from the formats of tensor cores: bfloat16, packed pairs and tf32."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _half(mode: str, a: Array) -> Array:
 def _bfloat(mode: str, a: Array) -> Array:
     if mode == "rn":
         return to_bfloat(a.astype(np.float64))
-    # Towards zero is leaving the low bits off.
+    # Rounding towards zero drops the low bits.
     cut = (a.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     return np.where(np.isnan(a), CANONICAL16, cut)
 
@@ -55,11 +55,11 @@ def _from_single(opcode: Opcode) -> Operation | None:
 
 
 def _tf32_function(mode: str, relu: bool, a: Array) -> Array:
-    """float32 with the low 13 bits of its mantissa rounded off: to nearest away or even, or cut."""
+    """Round off the low 13 bits of a float32 mantissa: to nearest away, to nearest even, or cut."""
     a = _rectified(a) if relu else a
     bits: Array = a.view(np.uint32)
     if mode == "rna":
-        # The oldest of the three lets a NaN pass, cut.
+        # Only the oldest of the three keeps a NaN, with its low bits cut.
         return np.where(np.isfinite(a), bits + np.uint32(0x1000), bits) & ~_TF32_LOST
     if mode == "rn":
         bits = np.where(np.isinf(a), bits, bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1)))
@@ -75,7 +75,7 @@ def _tf32(opcode: Opcode) -> Operation | None:
 
 def _bfloat_of_number(a: Array) -> Array:
     if a.dtype == np.float64:
-        # Goes by way of float32, as the GPU does, which only shows in a NaN.
+        # The GPU converts through float32 as well, which only matters for a NaN.
         kept = (a.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
         return np.where(np.isnan(a), kept, to_bfloat(a))
     if a.dtype.itemsize < 8:

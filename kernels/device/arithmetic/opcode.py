@@ -1,4 +1,4 @@
-"""What a PTX opcode of the arithmetic family means: its operand types, its result and its vectorised function."""
+"""The meaning of an arithmetic PTX opcode: operand types, result type and vectorised function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Function = Callable[..., Any]
 
-# How a lane array of each PTX type is held. The packed and bfloat types have no numpy counterpart and stay bits.
+# The numpy type for each PTX type. numpy has no packed and bfloat types, so they stay bits.
 NUMPY_TYPES: dict[str, type[Any]] = {
     "pred": np.bool_,
     "b8": np.uint8, "u8": np.uint8, "s8": np.int8,
@@ -34,11 +34,11 @@ BITS = ("b16", "b32", "b64")
 class Operation:
     """One opcode, ready to run.
 
-    sources: PTX type of each source operand, in the order of the instruction; an immediate counts as one.
-    result: PTX type of the destination, or one for each destination.
-    function: takes one array for each source (see NUMPY_TYPES) and returns new arrays of the result types.
-    approximate: the hardware's result may differ in its last bits; ours is inside the bound that PTX promises.
-    flops: floating-point operations a lane, an addition or a product one, a fused multiply-add two.
+    sources: PTX type of each source operand, in the order of the instruction; an immediate counts as one
+    result: PTX type of the destination, or a type for each destination
+    function: takes an array per source (see NUMPY_TYPES) and returns new arrays of the result types
+    approximate: the hardware's last bits may differ; this result is inside PTX's error bound
+    flops: floating-point operations per lane; a fused multiply-add counts as two
     """
 
     opcode: str
@@ -51,7 +51,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Opcode:
-    """A dotted opcode, split. Its modifiers are read strictly and in PTX's order: what is unknown never fits."""
+    """A dotted opcode, split. Modifiers must be in PTX's order, and an unknown modifier never matches."""
 
     text: str
     mnemonic: str
@@ -63,9 +63,9 @@ class Opcode:
         return cls(text, mnemonic, tuple(parts))
 
     def match(self, *slots: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The modifier chosen in each slot, or None when the parts do not fit the slots exactly.
+        """Return the modifier chosen in each slot, or None if the parts don't fit the slots exactly.
 
-        A slot lists its alternatives; one that lists "" may be left out and then yields "".
+        A slot lists its alternatives. If it lists "", it may be left out and then yields "".
         """
         chosen = []
         position = 0
@@ -85,10 +85,10 @@ Family = Callable[[Opcode], Operation | None]
 
 
 def optional(*names: str) -> tuple[str, ...]:
-    """A slot that may be left out."""
+    """Return a slot that may be left out."""
     return (*names, "")
 
 
 def width(type_name: str) -> int:
-    """Bits of a scalar PTX integer or bit type."""
+    """Return the bits of a scalar PTX integer or bit type."""
     return int(type_name[1:])

@@ -1,4 +1,4 @@
-"""Integer products: low half, high half, widening, with or without an addend, and the byte dot products."""
+"""Integer products: low half, high half, wide, with or without addition, and byte dot products."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _wide(type_name: str) -> Function:
 
 
 def _high_of_unsigned64(a: Array, b: Array) -> Array:
-    """Schoolbook product of 32-bit halves; no partial sum leaves 64 bits."""
+    """Multiply 32-bit halves. No partial sum needs more than 64 bits."""
     a_low, a_high, b_low, b_high = a & _LOW32, a >> _HALF, b & _LOW32, b >> _HALF
     middle = a_high * b_low + ((a_low * b_low) >> _HALF)
     other = a_low * b_high + (middle & _LOW32)
@@ -41,7 +41,7 @@ def _high_of_unsigned64(a: Array, b: Array) -> Array:
 
 
 def _high_of_signed64(a: Array, b: Array) -> Array:
-    """The unsigned high half, less the other operand for each negative one."""
+    """Return the unsigned high half, minus the other operand for each negative one."""
     high = _high_of_unsigned64(a.view(np.uint64), b.view(np.uint64)).view(np.int64)
     return high - np.where(a < 0, b, 0) - np.where(b < 0, a, 0)
 
@@ -59,7 +59,7 @@ def _high(type_name: str) -> Function:
 
 
 def _product(kind: str, type_name: str) -> tuple[Function, str] | None:
-    """The function of one kind of product and the type of its result."""
+    """Return the function of one kind of product, and the type of its result."""
     if kind == "lo":
         return np.multiply, type_name
     if kind == "hi":
@@ -68,14 +68,14 @@ def _product(kind: str, type_name: str) -> tuple[Function, str] | None:
 
 
 def _low24(a: Array) -> Array:
-    """The low 24 bits as a 64-bit integer, sign-extended where the type has a sign."""
+    """Return the low 24 bits as a 64-bit integer, sign-extended for signed types."""
     if a.dtype == np.int32:
         return (a.astype(np.int64) << 40) >> 40
     return (a & np.uint32(0xFFFFFF)).astype(np.int64)
 
 
 def _product24(kind: str, type_name: str) -> Function:
-    """mul24: the 48-bit product of 24-bit operands, `hi` being its bits 47..16 and `lo` its bits 31..0."""
+    """mul24: the 48-bit product of 24-bit operands. `hi` returns its bits 47..16, `lo` its bits 31..0."""
     shift = 16 if kind == "hi" else 0
     own = NUMPY_TYPES[type_name]
 
@@ -130,14 +130,14 @@ def _multiply_add24(opcode: Opcode) -> Operation | None:
 
 
 def _field(a: Array, start: int, bits: int) -> Array:
-    """A bit field as a 64-bit integer, sign-extended where the array's type has a sign."""
+    """Return a bit field as a 64-bit integer, sign-extended for signed types."""
     if a.dtype.kind == "i":
         return (a.astype(np.int64) << (64 - start - bits)) >> (64 - bits)
     return ((a >> start) & ((1 << bits) - 1)).astype(np.int64)
 
 
 def _dot(sources: tuple[tuple[int, int], ...], factors: tuple[int, ...], result: str) -> Function:
-    """Fields of a (start, bits) times bytes of b, summed onto c."""
+    """Multiply fields (start, bits) of a by bytes of b, and add the products to c."""
 
     def dot(a: Array, b: Array, c: Array) -> Array:
         total = c.astype(np.int64)

@@ -249,8 +249,8 @@ class Mbarriers:
         """Report that chance decides for which phase an arrival counts. `why` names the first thread as `{thread}`."""
         item = use.instruction
         if not self._trusted:
-            reason = "the order in which a `cuda::barrier` is used here depends on atomics or volatile loads"
-            raise Unsupported(item.opcode, item.line, f"{reason}, which is not emulated")
+            reason = "a `cuda::barrier` is not emulated where atomics or volatile loads order its uses"
+            raise Unsupported(item.opcode, item.line, reason)
 
         def describe() -> tuple[Example, str]:
             block, thread = self._machine.geometry.who(int(lanes[0]))

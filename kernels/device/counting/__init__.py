@@ -1,1 +1,1 @@
-"""What a counted run counts, and how it adds it up."""
+"""The counts of a run, and how they are added up."""

@@ -1,4 +1,4 @@
-"""How many passes through the banks of shared memory the requests of warps take: pure numbers from addresses."""
+"""How many passes through the banks of shared memory a warp's requests take, computed from addresses."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _WORD = 4
 _NOBODY = np.iinfo(np.int64).max
 _LANES = 32
 _LANES_TOGETHER = {8: 16, 16: 8}
-"""How many threads a pass serves at most, by the bytes each of them wants; 32 of those that want 4 or fewer."""
+"""The most threads that one pass serves, by bytes per thread; 32 for up to 4 bytes."""
 
 
 def wavefronts(addresses: Addresses, active: Active, width: int) -> Numbers:
-    """One column for each row of 32 threads that access `width` bytes each.
+    """Return a column for each row of 32 threads that access `width` bytes each.
 
-    A pass moves one word from each bank, to as many threads as want it. Wide accesses are served half a warp or a
-    quarter of one at a time; two of these groups go together where neighbours want the same.
+    A pass reads one word from each bank, for any number of threads. Wide accesses are served for half or a quarter of a
+    warp at a time. Two of these groups go together if neighbours access the same.
 
-    return: passes, and the passes that there would be if no two words met in a bank
+    return: passes, and the passes without bank conflicts
     """
     together = _LANES_TOGETHER.get(width, _LANES)
     if together == _LANES:
@@ -37,7 +37,7 @@ def wavefronts(addresses: Addresses, active: Active, width: int) -> Numbers:
 
 
 def _paired(addresses: Addresses, active: Active) -> NDArray[np.bool_]:
-    """Whether each active thread's neighbour is idle or wants the same: for all the next one, or the one after."""
+    """Whether each active thread's neighbour is idle or accesses the same: the next thread, or the one after."""
     lane = np.arange(_LANES)
     found = np.zeros(len(addresses), np.bool_)
     for distance in (1, 2):

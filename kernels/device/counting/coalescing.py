@@ -1,4 +1,4 @@
-"""How many pieces of global memory the requests of warps touch: pure numbers from addresses."""
+"""How many pieces of global memory the requests of warps access, computed from addresses."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NOBODY = np.iinfo(np.int64).max
 
 
 def coalescing(addresses: Addresses, active: Active, width: int) -> Numbers:
-    """One column for each row of 32 threads that access `width` bytes each.
+    """Return a column for each row of 32 threads that access `width` bytes each.
 
-    return: requests, threads, sectors, segments, distinct bytes, and the fewest sectors that could hold those
+    return: requests, threads, sectors, segments, distinct bytes, and the fewest sectors that hold these bytes
     """
     requests = active.any(axis=1).astype(np.int64)
     unique = _distinct_bytes(addresses, active, width)
@@ -34,7 +34,7 @@ def coalescing(addresses: Addresses, active: Active, width: int) -> Numbers:
 
 
 def interleaved(addresses: Addresses, active: Active, width: int) -> Numbers:
-    """The same for local memory, where the hardware lays the words of the threads of a warp side by side.
+    """Do the same for local memory, in which the words of a warp's threads are side by side.
 
     addresses: in each thread's own memory
     """
@@ -49,7 +49,7 @@ def interleaved(addresses: Addresses, active: Active, width: int) -> Numbers:
 
 
 def _pieces(addresses: Addresses, active: Active, width: int, size: int) -> Numbers:
-    """Distinct aligned pieces of `size` bytes; an access that lies across the border of two touches both."""
+    """Return distinct aligned pieces of `size` bytes. An access across a border uses both pieces."""
     first, last = addresses // size, (addresses + (width - 1)) // size
     if (first == last).all():
         return distinct(first, active)
@@ -64,7 +64,7 @@ def _distinct_bytes(addresses: Addresses, active: Active, width: int) -> Numbers
 
 
 def distinct(numbers: Addresses, active: Active) -> Numbers:
-    """How many different numbers the active ones of each row are."""
+    """Return how many different numbers the active lanes of each row have."""
     ordered = np.sort(np.where(active, numbers, _NOBODY), axis=1)
     steps: Numbers = (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
     found: Numbers = steps + 1 - (ordered[:, -1] == _NOBODY)

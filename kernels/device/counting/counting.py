@@ -1,7 +1,7 @@
-"""Counts what a launch does: accesses, branches and instructions, per instruction and per block.
+"""Count what a launch does: accesses, branches and instructions, per instruction and per block.
 
-Little is counted twice. Threads that come back to a place with the same addresses give the same numbers, so each
-pattern is looked at once, and how often it came is multiplied out at the end, or before there are too many of them.
+Threads that return to a place with the same addresses give the same numbers. So each pattern is analysed once. The
+number of its occurrences is multiplied at the end, or earlier if there are too many patterns.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _SEGMENT = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """An access that is counted: an instruction's, or that of several which may be one.
+    """A counted access: of one instruction, or of several that may be one.
 
-    space: "generic" where the address itself says which space is meant
+    space: "generic" if only the address shows the space
     """
 
     pcs: tuple[int, ...]
@@ -51,7 +51,7 @@ class Counted:
 
 
 class _Tally:
-    """How often something came, and its numbers: a row for each of them, a column for each block of the chunk."""
+    """How often a pattern occurred, and its numbers: a row for each, a column for each block."""
 
     __slots__ = ("times", "values")
 
@@ -62,7 +62,7 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """A branch, which threads come to it and where those go, in which interval between barriers."""
+    """A branch, the threads that reach it, the threads of each path, and the interval between barriers."""
 
     pc: int
     present: int
@@ -74,8 +74,8 @@ class Counting:
     """The counts of one launch, chunk by chunk.
 
     blocks: the numbers of all blocks that run
-    flops: for each instruction the floating-point operations of one thread
-    extent: the instructions of the code block that begins at one
+    flops: for each instruction, the floating-point operations of one thread
+    extent: for each code block, its instructions by their first one
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class Counting:
         self._decisions: dict[_Decision, _Tally] = {}
         self._start(slice(0, 0), np.ones((1, 1), np.bool_))
 
-    # -- what the machine tells ---------------------------------------------------------------------------------------
+    # -- events -------------------------------------------------------------------------------------------------------
 
     def start(self, machine: Machine, first: int) -> None:
-        """Begins a chunk, whose first block has column `first` of the results."""
+        """Begin a chunk, whose first block has column `first` of the results."""
         shape = machine.shape
         self._start(slice(first, first + shape.blocks), np.ones((shape.threads, shape.blocks), np.bool_))
 
@@ -116,17 +116,17 @@ class Counting:
         self._forget()
 
     def _forget(self) -> None:
-        """Begins new tallies; `_round` tells them from those that addresses still hold."""
+        """Begin new tallies. `_round` separates them from tallies that addresses still hold."""
         self._round = object()
         for tallies in (self._uniform, self._accesses, self._executed, self._guarded, self._decisions):
             tallies.clear()
 
     def executed(self, first: int, mask: Mask | None) -> None:
-        """The threads of the mask run the code block that begins at `first`."""
+        """Count that the threads of the mask run the code block that begins at `first`."""
         self._tally(self._executed, first, mask)
 
     def guarded(self, pc: int, mask: Mask | None) -> None:
-        """The threads of the mask take part in a guarded instruction."""
+        """Count that the threads of the mask take part in a guarded instruction."""
         self._tally(self._guarded, pc, mask)
 
     def _tally(self, tallies: dict[tuple[int, int | None], _Tally], pc: int, mask: Mask | None) -> None:
@@ -142,7 +142,7 @@ class Counting:
         return self._everyone if mask is None else mask.array
 
     def decided(self, machine: Machine, pc: int, mask: Mask | None, ways: Sequence[Mask | None]) -> None:
-        """The threads of the mask come to a conditional branch; those in none of the ways have ended."""
+        """Count a conditional branch for the threads of the mask. Threads in none of the ways have ended."""
         present, parts = _digest(mask), tuple(_digest(way) for way in ways)
         key = _Decision(pc, present, parts, machine.epochs.tobytes())
         tally = self._decisions.get(key)
@@ -152,7 +152,7 @@ class Counting:
         tally.times += 1
 
     def _divided(self, mask: Mask | None, ways: Sequence[Mask | None]) -> Numbers:
-        """Warps that came, and warps whose threads parted."""
+        """Return how many warps reached a branch, and in how many of them the threads parted."""
         left = self._whole(mask)
         came = _warps(left)
         parts = np.zeros(came.shape, np.int64)
@@ -165,7 +165,7 @@ class Counting:
     # -- accesses -----------------------------------------------------------------------------------------------------
 
     def access(self, machine: Machine, access: Counted, mask: Mask | None) -> None:
-        """The threads of the mask access what a register and a displacement say."""
+        """Count an access of the threads of the mask at a register plus a displacement."""
         self._keep_few(self._accesses)
         value = machine.registers[access.register]
         known = self._known(value.lanes)
@@ -181,14 +181,14 @@ class Counting:
             known[key] = found[0]
 
     def _known(self, lanes: Lanes | None) -> dict[object, _Tally]:
-        """The tallies of these addresses."""
+        """Return the tallies of these addresses."""
         if lanes is None:
             return self._uniform
         known: dict[object, _Tally] = lanes.derive(("counted", self._round), dict)
         return known
 
     def _look(self, machine: Machine, access: Counted, value: Value, mask: Mask | None) -> Iterator[_Tally]:
-        """A tally for each space that is accessed: nearly always one."""
+        """Yield a tally for each accessed space, which is nearly always one."""
         low, high = _bounds(value, access.displacement, mask)
         space = access.space
         if space != "generic":
@@ -234,7 +234,7 @@ class Counting:
         return tally
 
     def _columns_of(self, lanes: Lanes | None, mask: Mask | None) -> Columns:
-        """The kinds of blocks by addresses and threads that take part, remembered for equal ones."""
+        """Return the kinds of blocks by addresses and active threads, remembered for equal ones."""
         digests = None if lanes is None else lanes.digest, None if mask is None else mask.digest
         found = self._kinds.get(digests)
         if found is None:
@@ -299,7 +299,7 @@ class Counting:
             row[:] = np.maximum(row, 0) + values[:, epochs == epoch].sum(axis=1)
 
     def result(self) -> Counts:
-        """All that was counted, in the order of the instructions."""
+        """Return all counts, in the order of the instructions."""
         single, merged = (
             tuple(
                 AccessCount(
@@ -334,7 +334,7 @@ def _order(item: tuple[tuple[Counted, str, str], Numbers]) -> tuple[object, ...]
 
 
 def _intervals(rows: Numbers) -> tuple[tuple[int, int], ...]:
-    """The intervals up to the last in which the branch was come to."""
+    """Return the intervals up to the last one in which the branch was reached."""
     used = int(np.flatnonzero(rows[:, 0] >= 0).max(initial=-1)) + 1
     return tuple((int(came), int(parted)) for came, parted in np.maximum(rows[:used], 0))
 
@@ -344,7 +344,7 @@ def _digest(mask: Mask | None) -> int:
 
 
 def _warps(grid: Grid) -> Grid:
-    """For each warp and block whether any of its threads is among those given."""
+    """Return, for each warp and block, whether any of its threads is among the given ones."""
     missing = -len(grid) % WARP
     filler = np.zeros((missing, grid.shape[1]), np.bool_)
     whole = np.concatenate((grid, filler)) if missing else grid
@@ -353,7 +353,7 @@ def _warps(grid: Grid) -> Grid:
 
 
 def _bounds(value: Value, displacement: int, mask: Mask | None) -> tuple[int, int]:
-    """The smallest and the largest address of the threads that take part."""
+    """Return the smallest and the largest address of the threads that take part."""
     shift = value.offset + displacement
     if value.lanes is None:
         return shift, shift

@@ -1,4 +1,4 @@
-"""What a counted run did, instruction by instruction and block by block: plain numbers, no judgement."""
+"""The counts of a run, instruction by instruction and block by block: plain numbers without judgement."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Numbers = NDArray[np.int64]
 ACCESS_FIELDS = (
     "requests",  # warps that made the access with at least one thread
     "threads",  # threads that took part
-    "sectors",  # distinct aligned 32-byte pieces, request by request
-    "segments",  # distinct aligned 128-byte pieces, likewise
-    "unique_bytes",  # distinct bytes, likewise
-    "ideal_sectors",  # the fewest sectors that could hold a request's distinct bytes
+    "sectors",  # distinct aligned 32-byte pieces, per request
+    "segments",  # distinct aligned 128-byte pieces, per request
+    "unique_bytes",  # distinct bytes, per request
+    "ideal_sectors",  # the fewest sectors that hold a request's distinct bytes
     "wavefronts",  # passes through shared memory's banks
-    "ideal_wavefronts",  # passes that the width alone asks for
+    "ideal_wavefronts",  # the passes that the width alone needs
 )
 """The rows of `AccessCount.values`. Global memory leaves the last two 0, shared memory the four before them."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessCount:
-    """One access instruction; or several that may be one, see `kernels.device.counting.merging`.
+    """One access instruction, or several that may become one; see `kernels.device.counting.merging`.
 
-    pcs: the instructions, one as a rule
+    pcs: the instructions, usually one
     space: "global", "shared" or "local"
-    name: the variable as the source calls it; "" where it is unknown
+    name: the variable's name in the source; "" if unknown
     width: bytes per thread
     aligned: whether every address was a multiple of the width, as the hardware demands
     values: a row for each of ACCESS_FIELDS, a column for each block that ran
@@ -53,8 +53,8 @@ class AccessCount:
 class BranchCount:
     """One conditional branch.
 
-    values: warps that came to it, warps whose threads went both ways; a column for each block
-    intervals: the same two numbers over all blocks for each interval between barriers, the first 64 at most
+    values: warps that reached it, warps whose threads parted; a column for each block
+    intervals: the same numbers over all blocks, for each of the first 64 intervals between barriers
     """
 
     pc: int
@@ -76,11 +76,11 @@ class LineWork:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """A whole run.
+    """The counts of a whole run.
 
     blocks: the numbers of the blocks that ran, in the order of the columns
-    accesses: of every load, store, atomic update and asynchronous copy that was executed, by the PTX
-    merged: of groups of neighbouring accesses that the assembler may have made one of
+    accesses: of every executed load, store, atomic update and asynchronous copy in the PTX
+    merged: of groups of neighbouring accesses that the assembler may have merged
     """
 
     blocks: tuple[int, ...]

@@ -1,7 +1,7 @@
-"""Which neighbouring accesses the assembler may make one of.
+"""Find neighbouring accesses that the assembler may merge into one.
 
-The assembler does so where it can prove that the address is a multiple of the whole width. That proof is not repeated
-here: these are all that come into question by their displacements.
+The assembler does so if it can prove that the address is a multiple of the whole width. This module doesn't repeat the
+proof. It returns all candidates by their displacements.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Base = Register | Symbol | None
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Accesses by one address register that together are `width` bytes from `displacement` on.
+    """Accesses through one address register that together are `width` bytes from `displacement` on.
 
     pcs: the instructions in the order in which they run
     """
@@ -35,7 +35,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Accesses that may be made in one go: nothing between them speaks against it.
+    """Accesses that may be merged: no instruction between them prevents it.
 
     places: displacement -> instruction
     """
@@ -46,7 +46,7 @@ class _Group:
 
 
 def candidates(program: Program) -> tuple[Merge, ...]:
-    """All groups of 8 and of 16 bytes that may become one access; one access may be in several."""
+    """Return all groups of 8 and of 16 bytes that may become one access. An access may be in several groups."""
     found = [
         merge for block in program.blocks for group in _groups(program, block) for merge in _merges(group)
     ]
@@ -54,7 +54,7 @@ def candidates(program: Program) -> tuple[Merge, ...]:
 
 
 def _groups(program: Program, block: Block) -> Iterator[_Group]:
-    """The groups of one basic block, each when it is complete."""
+    """Yield the groups of one basic block, each when it is complete."""
     groups = _Open()
     for pc in range(block.start, block.end):
         item = program.instructions[pc]
@@ -70,7 +70,7 @@ def _groups(program: Program, block: Block) -> Iterator[_Group]:
 
 
 class _Open:
-    """The groups that may still grow, such that none need be looked at but those that are meant."""
+    """The groups that may still grow, stored so that only affected groups are looked up."""
 
     def __init__(self) -> None:
         self._sorts: dict[tuple[str, bool], dict[Base, list[_Group]]] = {
@@ -94,12 +94,12 @@ class _Open:
             yield from _taken(bases)
 
     def ended_with(self, base: Base) -> Iterator[_Group]:
-        """Those whose address another value takes the place of."""
+        """Yield the groups whose address register gets another value."""
         for bases in self._sorts.values():
             yield from bases.pop(base, ())
 
     def ended_by(self, form: Form, address: Address) -> Iterator[_Group]:
-        """Those that an access must not be moved across: a store, or a load where they are stores."""
+        """Yield the groups that an access ends: a store ends any group, and a load ends groups of stores."""
         for (space, store), bases in self._sorts.items():
             if form.space not in {space, "generic"} or not (form.store or store):
                 continue
@@ -115,7 +115,7 @@ def _taken(bases: dict[Base, list[_Group]]) -> Iterator[_Group]:
 
 
 def _access(item: Instruction) -> tuple[Form, Address] | None:
-    """What of an instruction matters here, where it is a load or store."""
+    """Return the form and the address of a load or store."""
     form = memory_form(item.opcode)
     if form is None:
         return None
@@ -124,7 +124,7 @@ def _access(item: Instruction) -> tuple[Form, Address] | None:
 
 
 def _merges(group: _Group) -> Iterator[Merge]:
-    """Groups of neighbours, counted from the lowest one of a run and from displacement 0."""
+    """Yield groups of neighbours, counted from the lowest of a run and from displacement 0."""
     size = group.form.size * group.form.count
     for run in _runs(sorted(group.places), size):
         for width in _WIDTHS:

@@ -1,4 +1,4 @@
-"""What the addresses of a block's threads mean for the memory: each pattern of addresses is looked at once."""
+"""The memory numbers for the addresses of a block's threads. Each pattern of addresses is analysed once."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _MOST_BYTES = 64 << 20
 class Columns:
     """The different columns of an array of addresses, one for each kind of block.
 
-    addresses, active: a row for each kind, a column for each thread or one; all take part where `active` is None
-    starts: for each kind the remainder of its first address by 128; `addresses` are relative to that address
-    numbers: what each kind is known by beside that, the same wherever it comes up again
-    kinds: for each block its kind; one where all blocks are of one
+    addresses: a row for each kind, a column for each thread or a single one
+    active: in the same shape, which threads take part; None for all
+    starts: for each kind, its first address modulo 128; `addresses` are relative to the first address
+    numbers: the identity of each kind apart from that; the same each time the kind occurs
+    kinds: for each block its kind; a single one if all blocks are of one kind
     """
 
     addresses: Numbers
@@ -36,9 +37,9 @@ class Columns:
 
 
 class Patterns:
-    """The numbers of one block's access, by what decides about them.
+    """The numbers of one block's access, by everything that decides about them.
 
-    Addresses that differ by a multiple of 128 bytes in all threads of a block give the same numbers.
+    If all addresses of a block differ by a multiple of 128 bytes, the numbers are the same.
     """
 
     def __init__(self, threads: int) -> None:
@@ -49,7 +50,7 @@ class Patterns:
         self._known: dict[tuple[str, int, int, int], Numbers] = {}
 
     def columns(self, addresses: Numbers, active: Active | None) -> Columns:
-        """Sorts blocks by their addresses: a row for each thread or one, a column for each block or one."""
+        """Sort blocks by their addresses: a row for each thread or one, a column for each block or one."""
         firsts, moved = _relative(addresses, active)
         starts = firsts % SEGMENT
         if bool((starts == starts[0]).all()) and bool((moved == moved[:, :1]).all()):
@@ -78,9 +79,9 @@ class Patterns:
         return self._seen[content]
 
     def numbers(self, space: str, width: int, columns: Columns, shift: int) -> Numbers:
-        """A row for each of ACCESS_FIELDS and one for whether an address is misaligned; a column for each block.
+        """Return a row for each of ACCESS_FIELDS and one for misaligned addresses, and a column for each block.
 
-        shift: what all addresses are moved on by
+        shift: the number added to all addresses
         """
         shifts = [(shift + start) % SEGMENT for start in columns.starts]
         keys = [(space, width, *pair) for pair in zip(columns.numbers, shifts, strict=True)]
@@ -109,9 +110,9 @@ class Patterns:
 
 
 def _relative(addresses: Numbers, active: Active | None) -> tuple[Numbers, Numbers]:
-    """The address of each block's first thread that takes part, and all addresses relative to it.
+    """Return the first active thread's address of each block, and all addresses relative to it.
 
-    What stands in a thread that takes no part is of no consequence, and often left over from before: it becomes 0.
+    The address of an inactive thread has no meaning and is often left over. It becomes 0.
     """
     if active is None:
         return addresses[0], addresses - addresses[:1]

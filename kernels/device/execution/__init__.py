@@ -1,1 +1,1 @@
-"""A run of a program: blocks in chunks, threads in lanes, one step after the other."""
+"""Execution of a program: blocks in chunks, threads in lanes, one step after the other."""

@@ -1,7 +1,7 @@
-"""Integer instructions on values of the form lanes + number, done on the number wherever that is exact.
+"""Integer instructions on values of the form lanes + number, computed on the number alone if this is exact.
 
-Each function takes the operands' values and returns the result, or None where only the general way, an array per
-operand, gives the answer.
+Each function takes the operands' values and returns the result. It returns None if only the general way, with an array
+per operand, gives the result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Affine = Callable[..., Value | None]
 
 
 def affine_operation(opcode: str) -> Affine | None:
-    """The short way for an instruction, or None where there is none."""
+    """Return the short way for an instruction, or None if there is none."""
     for pattern, make in _TABLE:
         found = pattern.fullmatch(opcode)
         if found:
@@ -37,7 +37,7 @@ def affine_operation(opcode: str) -> Affine | None:
 
 
 def add(a: Value, b: Value) -> Value:
-    """a + b of equal width."""
+    """Return a + b of equal width."""
     bits = a.bits
     if a.lanes is None or b.lanes is None:
         return Value(a.lanes or b.lanes, wrap(a.offset + b.offset, bits), bits)
@@ -52,14 +52,14 @@ def _sum(value: Value, offset: int) -> Value:
 
 
 def subtract(a: Value, b: Value) -> Value:
-    """a - b of equal width."""
+    """Return a - b of equal width."""
     if b.lanes is None:
         return Value(a.lanes, wrap(a.offset - b.offset, a.bits), a.bits)
     return add(a, negate(b))
 
 
 def negate(a: Value) -> Value:
-    """-a."""
+    """Return -a."""
     if a.lanes is None:
         return uniform(-a.offset, a.bits)
     lanes = a.integral().lanes
@@ -69,7 +69,7 @@ def negate(a: Value) -> Value:
 
 
 def scaled(value: Value, factor: int) -> Value:
-    """value * factor in the value's width."""
+    """Return value * factor in the value's width."""
     factor = wrap(factor, value.bits)
     if value.lanes is None:
         return uniform(value.offset * factor, value.bits)
@@ -81,7 +81,7 @@ def scaled(value: Value, factor: int) -> Value:
 
 
 def multiply(a: Value, b: Value) -> Value | None:
-    """The low half of a * b."""
+    """Return the low half of a * b."""
     if a.lanes is None:
         return scaled(b, a.offset)
     if b.lanes is None:
@@ -160,7 +160,7 @@ def _bitwise(name: str, kind: str) -> Affine:
 
 
 def _predicate_with_constant(name: str, a: Value, b: Value) -> Value | None:
-    """`and` and `or` of a predicate that is the same in all threads with one that is not."""
+    """`and` and `or` of two predicates, one of which is the same in all threads."""
     constant, other = (a, b) if a.lanes is None else (b, a)
     if constant.lanes is not None or name == "xor":
         return None
@@ -222,14 +222,14 @@ def _compare(name: str, kind: str, bits: str) -> Affine:
         return _decided(a_low, a_high, b_low, b_high) or _shifted(a, b)
 
     def _decided(a_low: int, a_high: int, b_low: int, b_high: int) -> Value | None:
-        """The answer where the ranges alone give it for all threads."""
+        """Return the result if the ranges alone give it for all threads."""
         if name in {"eq", "ne"}:
             return uniform(name == "ne", 1) if a_high < b_low or b_high < a_low else None
         outcomes = {holds(x, y) for x in (a_low, a_high) for y in (b_low, b_high)}
         return uniform(outcomes.pop(), 1) if len(outcomes) == 1 else None
 
     def _shifted(a: Value, b: Value) -> Value | None:
-        """lanes + p < q is lanes < q - p: nothing need be added per thread."""
+        """Compare without per-thread additions: lanes + p < q is lanes < q - p."""
         if b.lanes is None and a.lanes is not None:
             bound = b.offset - a.offset
             if -half <= bound < half:

@@ -1,4 +1,4 @@
-"""Basic blocks with their steps: the pieces that a chunk of threads runs one after the other."""
+"""Basic blocks with their steps, which a chunk of threads runs one after the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BARRIER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NamedUse:
-    """A barrier for a part of the block, or with another number than 0.
+    """A barrier for a part of the block, or with a number other than 0.
 
     number, count: the registers that hold them; -1 for all threads of the block
     """
@@ -41,13 +41,12 @@ class NamedUse:
 class CodeBlock:
     """A basic block with its steps.
 
-    end: the last instruction where it decides what comes next, else None
-    operand: the register that the deciding or warp-wide instruction looks at: index, predicate or members; or -1
+    end: the last instruction, if it decides the next block; otherwise None
+    operand: the input register of the deciding or warp-wide instruction: index, predicate or members; or -1
     result: the register that a reducing barrier sets, or -1
-    last_poll: the last instruction up to its end that looks at memory which other threads may change meanwhile, as a
-        thread does that waits for them; or -1
-    named: how a barrier ends the block that isn't one for all threads at one place; else None
-    mbarrier: what ends the block, where that is an instruction on a barrier in shared memory
+    last_poll: the last instruction that reads memory which other threads may change, to wait for them; or -1
+    named: the barrier at the end that is not one for all threads at one place; otherwise None
+    mbarrier: the instruction at the end, if it uses a barrier in shared memory
     """
 
     first: int
@@ -63,7 +62,7 @@ class CodeBlock:
     mbarrier: MbarrierUse | None
 
     def waits_at(self, target: int) -> bool:
-        """Whether threads that go from here to `target` go round a loop in which they look what others do."""
+        """Whether threads that go from here to `target` repeat a loop that waits for other threads."""
         return target <= self.first and target <= self.last_poll
 
 
@@ -72,12 +71,12 @@ _POLLS = re.compile(rf"{_LOOKS.pattern}|mbarrier\.(test|try)_wait\b")
 
 
 def ordered_by_barriers(program: Program) -> bool:
-    """Whether threads of a program can learn of each other by barriers only, not by looking at memory."""
+    """Whether only barriers order the program's threads, because none waits by reading memory."""
     return not any(_LOOKS.match(item.opcode) for item in program.instructions)
 
 
 def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
-    """The blocks by the number of their first instruction."""
+    """Return the blocks by the number of their first instruction."""
     found: dict[int, CodeBlock] = {}
     program = lowering.program
     last_poll = -1
@@ -107,7 +106,7 @@ def code_blocks(lowering: Lowering) -> dict[int, CodeBlock]:
 
 
 def _steps(lowering: Lowering, start: int, end: int) -> tuple[LoweredStep, ...]:
-    """The steps in their order, but for loads that the compiler makes ahead of the choice that they are for."""
+    """Return the steps in order. Loads that the compiler moved ahead of a selection are delayed to it."""
     order = sorted(
         range(start, end), key=lambda pc: lowering.choices[pc].pc - 0.5 if pc in lowering.choices else pc
     )
@@ -115,7 +114,7 @@ def _steps(lowering: Lowering, start: int, end: int) -> tuple[LoweredStep, ...]:
 
 
 def _operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
-    """The numbers of the registers that the scheduler itself reads and writes."""
+    """Return the numbers of the registers that the scheduler itself reads and writes."""
     head = instruction.opcode.split(".", 1)[0]
     if is_warp_sync(instruction):
         return lowering.source(instruction.operands[-1], 32), -1
@@ -132,7 +131,7 @@ def _decides(instruction: Instruction) -> bool:
 
 
 def _barrier_operands(lowering: Lowering, instruction: Instruction) -> tuple[int, int]:
-    """The predicate and the result of a reducing barrier."""
+    """Return the predicate and the result of a reducing barrier."""
     found = _BARRIER.fullmatch(instruction.opcode)
     if found is None:
         raise Unsupported(instruction.opcode, instruction.line)
@@ -150,7 +149,7 @@ def _barrier_operands(lowering: Lowering, instruction: Instruction) -> tuple[int
 
 
 def _named(lowering: Lowering, instruction: Instruction) -> NamedUse | None:
-    """The number and the count of a barrier, where it is not just `__syncthreads()`."""
+    """Return the number and the count of a barrier, unless it is `__syncthreads()`."""
     found = _BARRIER.fullmatch(instruction.opcode)
     operands = instruction.operands
     if found is None or found["reduction"] or (operands == (Immediate(0),) and found["verb"] == "sync"):
@@ -165,9 +164,9 @@ def _named(lowering: Lowering, instruction: Instruction) -> NamedUse | None:
 
 
 def reduce_at_barrier(machine: Machine, block: CodeBlock, mask: Mask | None) -> None:
-    """Gives the threads that pass the barrier at the end of a code block its result, if it has one.
+    """Set the result of the barrier at the end of a code block, in the threads that pass it.
 
-    Those are `__syncthreads_count` and its kin: barriers that also combine one predicate of each thread.
+    `__syncthreads_count` and similar barriers also combine one predicate of each thread.
     """
     instruction = block.end
     if instruction is None or block.result < 0:

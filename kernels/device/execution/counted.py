@@ -1,4 +1,4 @@
-"""Programs lowered, and run, such that everything is counted; the ordinary way knows nothing of it."""
+"""Lower and run programs with counting. The ordinary way doesn't know of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_MEMORY = {"const", "param"}
 
 
 class CountedMachine(Machine):
-    """A machine that counts what is done on it."""
+    """A machine that counts everything it does."""
 
     __slots__ = ("counting",)
 
@@ -46,7 +46,7 @@ def _counting(machine: Machine) -> Counting:
 
 
 def counted_step(run: Step, accesses: Sequence[Counted]) -> Step:
-    """Runs a step after its accesses have been counted."""
+    """Return a step that counts its accesses, then runs."""
 
     def counted(machine: Machine, mask: Mask | None) -> None:
         count = _counting(machine).access
@@ -58,7 +58,7 @@ def counted_step(run: Step, accesses: Sequence[Counted]) -> Step:
 
 
 def counted_copy(run: Step, read: Counted, write: Counted, given: int | None) -> Step:
-    """The same for an asynchronous copy, which reads nothing where it only fills with zeros."""
+    """Do the same for an asynchronous copy, which reads nothing if it only writes zeros."""
 
     def counted(machine: Machine, mask: Mask | None) -> None:
         reading = mask
@@ -74,7 +74,7 @@ def counted_copy(run: Step, read: Counted, write: Counted, given: int | None) ->
 
 
 def counted_work(run: Step, pc: int) -> Step:
-    """Notes which threads take part in a guarded computation."""
+    """Return a step that notes which threads take part in a guarded computation."""
 
     def counted(machine: Machine, mask: Mask | None) -> None:
         _counting(machine).guarded(pc, mask)
@@ -84,9 +84,9 @@ def counted_work(run: Step, pc: int) -> Step:
 
 
 class CountedLowering(Lowering):
-    """Makes steps that count themselves; inside their guards, so that only threads that take part count.
+    """Makes steps that count themselves. Inside a guard, only threads that take part count.
 
-    flops: for each instruction the floating-point operations of one thread
+    flops: for each instruction, the floating-point operations of one thread
     """
 
     def __init__(self, program: Program) -> None:
@@ -148,7 +148,7 @@ class CountedLowering(Lowering):
 
 
 def _flops(item: Instruction) -> int:
-    """Floating-point operations of one thread; an atomic addition of floats is one."""
+    """Return the floating-point operations of one thread. An atomic addition of floats is one."""
     form = atomic_form(item.opcode)
     if form is not None:
         return int(form.name == "add" and form.dtype.kind == "f")

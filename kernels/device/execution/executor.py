@@ -1,4 +1,4 @@
-"""Runs a kernel over its whole grid, some blocks at a time."""
+"""Run a kernel over its whole grid, some blocks at a time."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ from kernels.verdict import Example, Finding, Severity, Verdict
 _TOTAL_FACTOR = 20
 _CHUNK_COST = 200
 _DOOMED_CHUNKS = 32
-"""How much of a launch that can't end in its budget is run, for what else it shows."""
+"""How many chunks to run of a launch that exceeds its budget, to find other mistakes."""
 
 Wrap = Callable[[LoweredStep], LoweredStep]
-"""Puts something round a step, to look on as it runs."""
+"""Wraps a step, to observe it while it runs."""
 
 _RunOnce = Callable[..., "_Launch"]
-"""Runs the launch with an observer and the variables to follow, and in another order where one is given."""
+"""Runs the launch with an observer and the variables to follow, optionally in another order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many instructions any one thread may execute."""
+    """The most instructions that one thread may execute."""
 
     instructions: int
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What a run did: what it showed to be wrong, the operands afterwards, what was printed.
+    """The results of a run: findings, the operands afterwards, printed output.
 
     instructions: executed by all threads together
     stored: buffer -> the lines that wrote to it
-    state: module variable -> what the kernel left in it, for those that it wrote to
-    counts: what was counted, where that was asked for
+    state: module variable -> its final content, for variables that the kernel wrote to
+    counts: the counts, if requested
     """
 
     findings: tuple[Finding, ...]
@@ -74,7 +74,7 @@ class Execution:
 
 
 class _Prepared:
-    """What of a program does not depend on the launch; made once."""
+    """The parts of a program that don't depend on the launch, made once."""
 
     def __init__(self, program: Program, wrap: Wrap | None = None, *, count: bool = False) -> None:
         self.lowering = CountedLowering(program) if count else Lowering(program)
@@ -90,7 +90,7 @@ class _Prepared:
         self.clean: dict[int, set[object]] = {}
 
     def counting(self, blocks: Sequence[int], threads: int) -> Counting | None:
-        """What counts a launch, where it is to be counted."""
+        """Return the counting of a launch, if requested."""
         if not isinstance(self.lowering, CountedLowering):
             return None
         return Counting(
@@ -108,9 +108,9 @@ def _prepared(program: Program, count: bool) -> _Prepared:
 
 
 def check(program: Program, *, count: bool = False) -> None:
-    """Looks at every instruction before anything runs, which is then ready to run, counted or not.
+    """Check every instruction before anything runs. Afterwards the program is ready to run, counted or not.
 
-    raise (Unsupported): one is not known
+    raise (Unsupported): an instruction isn't known
     """
     _prepared(program, count)
 
@@ -133,18 +133,18 @@ def run(
     blocks: Sequence[int] | None = None,
     wrap: Wrap | None = None,
 ) -> Execution:
-    """Runs a kernel to its end, whatever it does, and says what it showed.
+    """Run a kernel to its end, whatever it does, and return the results.
 
-    arguments: one per parameter; a string is the address of the buffer of that name
-    symbols: module variable -> name of the buffer that it is
-    shapes: the extents of arrays as the source declares them, by their plain names, for naming elements
-    state: what an earlier launch left in module variables: they live as long as the module is loaded
-    observe: whether to look for races and unset values; bounds are always kept
-    races: whether to look for races among them
+    arguments: one per parameter; a string is the address of the buffer with that name
+    symbols: module variable -> name of its buffer
+    shapes: the extents of arrays in the source, by their plain names, for naming elements
+    state: the contents that an earlier launch left in module variables
+    observe: whether to look for races and unset values; bounds are always checked
+    races: whether to look for races, if `observe`
     count: whether to count accesses, branches and instructions
     blocks: the numbers of the blocks to run; None runs the whole grid
-    wrap: what to put round every step, for a run that is looked at closely
-    raise (Unsupported): the kernel needs something that the CPU device does not know
+    wrap: wraps every step, to observe it
+    raise (Unsupported): the CPU device doesn't emulate a feature
     """
     _keep_memory()
     prepared = _prepared(program, count) if wrap is None else _Prepared(program, wrap, count=count)
@@ -165,17 +165,19 @@ def run(
 def _with_races(
     prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
 ) -> Execution:
-    """What a launch shows, its data races included; `written`: the variables that it is sure to write to.
+    """Run a launch and look for data races.
 
-    Which of two atomics comes first differs from run to run. Where that decides anything, the launch is repeated with
-    the last blocks and threads first.
+    The order of two atomics differs from run to run. If it decides anything, the launch is repeated with the last
+    blocks and threads first.
+
+    written: the variables that the launch certainly writes to
     """
     result, by_order = _in_one_order(prepared, run_once, threads, written, severity)
     if not by_order or any(finding.severity is Severity.ERROR for finding in result.findings):
         return result
     backwards = partial(run_once, order=Schedule.REVERSED)
     turned, _ = _in_one_order(prepared, backwards, threads, written, severity)
-    # blocks may rightly wait for those that start first, so that a wait without end proves nothing here
+    # Blocks may correctly wait for blocks that start first. So an endless wait proves nothing in this order.
     more = tuple(
         finding
         for finding in turned.findings
@@ -187,7 +189,7 @@ def _with_races(
 def _in_one_order(
     prepared: _Prepared, run_once: _RunOnce, threads: int, written: frozenset[str], severity: Severity
 ) -> tuple[Execution, bool]:
-    """What a launch shows if atomics take effect in the order of this run, and whether another order may show more."""
+    """Run a launch with atomics in one order. Also return whether another order may show more."""
     clean = prepared.clean.setdefault(threads, set())
     finder = SuspectFinder(prepared.polls, clean)
     first = run_once(finder, written)
@@ -206,7 +208,7 @@ def _in_one_order(
 
 @lru_cache(maxsize=1)
 def _keep_memory() -> None:
-    """Lets the allocator keep what numpy frees: arrays that come and go would else cost a page fault each page."""
+    """Let the allocator keep memory that numpy frees. Otherwise arrays that come and go cost many page faults."""
     if sys.platform == "linux":
         library = ctypes.CDLL(None)
         if hasattr(library, "mallopt"):
@@ -215,9 +217,9 @@ def _keep_memory() -> None:
 
 
 class _Launch:
-    """One launch of a prepared program; `result` and `missed` are there once it has been executed.
+    """One launch of a prepared program. `result` and `missed` exist once it has been executed.
 
-    missed: variables in global memory that were read before it was known that the kernel writes to them
+    missed: variables in global memory that were read before the device knew that the kernel writes to them
     """
 
     result: Execution

@@ -1,4 +1,4 @@
-"""C's printf for the conversions that device code knows."""
+"""C's printf, for the conversions of device code."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _LENGTHS = {
 }
 
 Read = Callable[[int, int], bytes]
-"""Reads an argument: its offset and its size to its bytes."""
+"""Reads an argument's bytes, from its offset and its size."""
 
 
 def formatted(template: str, read: Read, string: Callable[[int], str]) -> str:
-    """A template with its arguments; `string` reads the text at an address.
+    """Format a template with its arguments. `string` reads the text at an address.
 
-    Printed as it stands from the first unknown conversion on: nobody knows which argument follows that one.
+    From the first unknown conversion on, the template is printed unchanged: the next argument's position is unknown.
     """
     arguments = _Arguments(read, string)
     pieces, end = [], 0
@@ -41,13 +41,13 @@ def formatted(template: str, read: Read, string: Callable[[int], str]) -> str:
 
 
 def conversions(template: str) -> int:
-    """How many arguments a template asks for."""
+    """Return how many arguments a template needs."""
     found = (match for match in _known(template) if match["kind"] != "%")
     return sum(1 + (match["width"] == "*") + (match["precision"] == "*") for match in found)
 
 
 def _known(template: str) -> Iterator[re.Match[str]]:
-    """The conversions up to the first unknown one."""
+    """Yield the conversions up to the first unknown one."""
     for match in _CONVERSION.finditer(template):
         if (match["length"] or "") not in _LENGTHS.get(match["kind"], ()):
             return
@@ -55,7 +55,7 @@ def _known(template: str) -> Iterator[re.Match[str]]:
 
 
 class _Arguments:
-    """The arguments of one call, taken from the front; each lies at a multiple of its own size."""
+    """The arguments of one call, taken from the front. Each is at a multiple of its own size."""
 
     def __init__(self, read: Read, string: Callable[[int], str]) -> None:
         self._read = read
@@ -100,7 +100,7 @@ class _Arguments:
         return _padded(text, flags, min(width or 0, _MOST_WIDTH))
 
     def _extent(self, text: str | None) -> int | None:
-        """A width or a precision, which may be an argument; None where there is none."""
+        """Return a width or a precision, which may be an argument; None without one."""
         if text == "*":
             return self._number(4, signed=True)
         if text is None:
@@ -154,7 +154,7 @@ def _float(kind: str, number: float, flags: str, precision: int | None) -> str:
 
 
 def _hexadecimal(number: float, precision: int | None) -> str:
-    """`0x1.8p+1`, with as many digits as are needed or asked for."""
+    """Return `0x1.8p+1`, with as many digits as needed or requested."""
     whole, _, rest = number.hex().removeprefix("0x").partition(".")
     digits, _, exponent = rest.partition("p") if rest else ("", "", whole.partition("p")[2])
     whole = whole.partition("p")[0]

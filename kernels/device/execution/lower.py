@@ -1,4 +1,4 @@
-"""Turns the instructions of a program into steps that a machine can take."""
+"""Turn the instructions of a program into steps of a machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CVTA = re.compile(r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|para
 _BASES = {"global": 0, "const": 0, "param": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}
 MOST_GROUPS = 1 << 16
 _GRID_CHECK = 8
-"""So many instructions before its trap, at most, a `grid_group` reads where the barrier of the grid lies."""
+"""A `grid_group` reads the address of the grid's barrier at most this many instructions before its trap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class LoweredStep:
     """One instruction, ready to run.
 
     sources, results: numbers of registers, for following unset values
-    follows: how those are followed: "all" (any unset source makes the results unset), "copy", "choice" or "own"
+    follows: how unset values pass: "all" (any unset source makes the results unset), "copy", "choice" or "own"
     """
 
     run: Step
@@ -207,7 +207,7 @@ class Lowering(Operands):
         )
 
     def _moved(self, operand: Operand, bits: int) -> int:
-        """What a move may take beyond other instructions: addresses, and special registers of another width."""
+        """Return a move's source. It may also be an address, or a special register of another width."""
         if isinstance(operand, Symbol) and operand.name != "WARP_SZ":
             return self._address(operand)
         if isinstance(operand, Register) and is_special(operand.name):
@@ -238,7 +238,7 @@ class Lowering(Operands):
         return LoweredStep(run, pc, (source,), (target,), "all")
 
     def _transfer(self, pc: int, item: Instruction, head: str) -> LoweredStep:
-        """Calls, and what ends the kernel."""
+        """Lower calls, and instructions that end the kernel."""
         if head == "call":
             return self._call(pc, item)
         if head == "callee":
@@ -251,7 +251,7 @@ class Lowering(Operands):
         return LoweredStep(steps.trap_step(item.line, why), pc, (), (), "own")
 
     def _asks_for_grid(self, pc: int) -> bool:
-        """Whether a trap is that of a `grid_group` which finds no memory for the barrier of the grid."""
+        """Whether a trap belongs to a `grid_group` that finds no memory for the grid's barrier."""
         before = self.program.instructions[max(0, pc - _GRID_CHECK) : pc]
         return any(
             isinstance(operand, Register) and operand.name.startswith("%envreg")
@@ -264,7 +264,7 @@ class Lowering(Operands):
         for name in (name for names in lists for name in names):
             variable = self.program.variables.get(name)
             if variable is None or variable.space != "param" or variable.size not in {4, 8}:
-                raise Malformed("a call with something that is no parameter")
+                raise Malformed("a call with an operand that isn't a parameter")
         if item.opcode == "call.printf":
             if len(lists[1]) != 2:
                 raise Malformed("a call of printf of unexpected form")
@@ -386,7 +386,7 @@ def _piece_bits(bits: int, vector: Vector) -> int:
 
 
 def _groups(item: Instruction) -> int | None:
-    """How many groups of copies may still be under way; None where every copy is waited for."""
+    """Return how many groups of copies may still be under way; None waits for every copy."""
     if item.opcode == "cp.async.wait_all":
         return None
     count = item.operands[0] if len(item.operands) == 1 else None

@@ -1,4 +1,4 @@
-"""What a kernel prints, and its assertions. Bounded: a kernel that prints without end fills a page, not the disk."""
+"""printf and assert of a kernel. A limit keeps endless printing from filling the disk."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kernels.wording import plural
 
 
 class _MissingError(Exception):
-    """There is no such argument of printf."""
+    """printf has no such argument."""
 
 
 def print_step(pc: int, line: int | None, passed: tuple[str, ...], returned: tuple[str, ...]) -> Step:
-    """printf: `passed` are the variables that hold the format and the address of the arguments."""
+    """Return the step of printf. `passed` are the variables with the format and the arguments' address."""
     site = Site(pc, line, "generic", 1, Kind.READ)
 
     def run(machine: Machine, mask: Mask | None) -> None:
@@ -64,7 +64,7 @@ def _printed(machine: Machine, site: Site, passed: tuple[str, ...], lane: int) -
 
 
 def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, given: int) -> None:
-    """The format asks for more arguments than there are."""
+    """Report a format that needs more arguments than there are."""
 
     def describe() -> tuple[Example, str]:
         block, thread = machine.geometry.who(lane)
@@ -75,7 +75,7 @@ def _report_missing(machine: Machine, line: int | None, lane: int, wanted: int, 
 
 
 def assert_step(pc: int, line: int | None, passed: tuple[str, ...]) -> Step:
-    """A failed assertion ends the kernel."""
+    """Return the step of a failed assertion, which ends the kernel."""
 
     def run(machine: Machine, mask: Mask | None) -> None:
         lane = int(machine.active(mask)[0])
@@ -88,7 +88,7 @@ def assert_step(pc: int, line: int | None, passed: tuple[str, ...]) -> Step:
 
 
 def _pointer(machine: Machine, variable: str, lane: int) -> int:
-    """The address that a parameter variable of a call holds for one thread."""
+    """Return the address that a parameter variable of a call holds for one thread."""
     words = machine.memory.by_name[variable].words
     own = words.reshape(len(words), -1)
     return int.from_bytes(own[:, lane if own.shape[1] > 1 else 0].tobytes()[:8], "little")

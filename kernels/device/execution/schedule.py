@@ -1,10 +1,12 @@
-"""Runs a chunk of blocks: which threads go on where, who waits for whom, and what happens when nobody can go on.
+"""Run a chunk of blocks: which threads continue where, which wait for which, and what happens in a deadlock.
 
-All threads that stand at one place go on together. Of several places the first in the program's order goes on, so
-that threads that took different ways meet again as early as possible; threads that look at memory in a loop, as those
-do that wait for a lock, let the others go first. In the warp-serial schedule each warp runs
-alone up to the next barrier, the first warp first: what depends on the order of warps then comes out differently. In
-the reversed schedule the last place goes first, and of atomics and blocks the last.
+All threads at one place continue together. Of several places, the first in the program continues. So threads on
+different paths meet again as early as possible. Threads that read memory in a loop, for example to wait for a lock, let
+the others go first.
+
+In the warp-serial schedule, each warp runs alone up to the next barrier, the first warp first. This changes every
+result that depends on the order of warps. In the reversed schedule, the last place goes first, and so do the last
+atomics and blocks.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _LAST_STEPS = 2_000
 
 
 class Schedule(StrEnum):
-    """In which order threads run."""
+    """The order in which threads run."""
 
     LOCKSTEP = "lockstep"
     WARP_SERIAL = "warp_serial"
@@ -42,7 +44,7 @@ class Schedule(StrEnum):
 
 
 class BudgetSpentError(Exception):
-    """The kernel has executed more instructions than it may; `line` is where it was, `last` what it executed there."""
+    """The kernel has executed too many instructions. `line` is where it was, `last` are the last instructions."""
 
     def __init__(self, line: int | None, lane: int, last: Sequence[Instruction]) -> None:
         super().__init__("instruction budget spent")
@@ -52,7 +54,7 @@ class BudgetSpentError(Exception):
 
 
 class ChunkRun:
-    """One chunk of blocks from its start to its end."""
+    """One chunk of blocks from start to end."""
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class ChunkRun:
     # -- threads that can go on ---------------------------------------------------------------------------------------
 
     def _make_ready(self, place: int, mask: Mask | None, order: int = 0) -> None:
-        """Lets threads go on at a place, each warp in its turn where warps run one by one."""
+        """Let threads continue at a place; in the warp-serial schedule, each warp in its order."""
         if not self._serial:
             self._join(order, place, mask)
             return
@@ -109,7 +111,7 @@ class ChunkRun:
                 self._join(number, place, self._machine.mask(part))
 
     def _next(self) -> tuple[int, int]:
-        """The first place in order, but for those whose threads wait for others to do something."""
+        """Return the first place in order, except places at which threads wait for others."""
         rested = self._ready.keys() - self._polling
         if not rested and self._open():
             rested = self._ready.keys() - self._polling
@@ -127,7 +129,7 @@ class ChunkRun:
         self._ready[key] = mask
 
     def _go(self, order: int, place: int, mask: Mask | None) -> None:
-        """Runs one way until it ends, waits, or another must go first."""
+        """Run one path until it ends, waits, or another must go first."""
         machine = self._machine
         while True:
             block = self._blocks.get(place)
@@ -159,7 +161,7 @@ class ChunkRun:
             return
 
     def _goes_on(self, block: CodeBlock, order: int, target: int) -> bool:
-        """Whether threads that all go to one place need not let others go first."""
+        """Whether threads that all go to one place may continue before others."""
         if not self._ready:
             return True
         here = order, target
@@ -168,7 +170,7 @@ class ChunkRun:
         )
 
     def _watch(self, block: CodeBlock, mask: Mask | None) -> None:
-        """Near the end of the budget: notes where control goes round, to name the loop by its first line."""
+        """Near the end of the budget, note where control loops, to name the loop by its first line."""
         self._last_places.update(range(block.first, block.end_pc + 1))
         if self._machine.steps > self._budget:
             last = [self._lowering.program.instructions[pc] for pc in sorted(self._last_places)]
@@ -201,12 +203,12 @@ class ChunkRun:
                 return
         machine.unset.propagate(step.sources, step.results, step.pc, mask, copies=step.follows == "copy")
 
-    # -- where threads go ---------------------------------------------------------------------------------------------
+    # -- paths --------------------------------------------------------------------------------------------------------
 
     def _ways(
         self, block: CodeBlock, end: Instruction, mask: Mask | None
     ) -> Iterator[tuple[int, Mask | None]]:
-        """Splits the threads of a block by what its last instruction decides."""
+        """Split the threads of a block by the decision of its last instruction."""
         machine = self._machine
         taken: Mask | None = mask
         if end.guard is not None:
@@ -253,7 +255,7 @@ class ChunkRun:
     def _arrive(
         self, block: CodeBlock, end: Instruction, use: NamedUse, mask: Mask | None
     ) -> Iterator[tuple[int, Mask | None]]:
-        """Threads come to a barrier for a part of the block; those that only arrive go on."""
+        """Let threads arrive at a barrier for a part of the block. Threads that only arrive continue."""
         assert self._named is not None
         for register in (use.number, use.count):
             if register >= 0:
@@ -309,7 +311,7 @@ class ChunkRun:
     # -- barriers -----------------------------------------------------------------------------------------------------
 
     def _open(self) -> bool:
-        """Opens barriers that all threads of a block, or of a warp, have reached; says whether there were any."""
+        """Open barriers that all threads of a block, or of a warp, have reached. Return whether there were any."""
         if self._release_warps():
             return True
         if self._named is not None and (parts := list(self._named.opened(self._gone))):
@@ -341,13 +343,13 @@ class ChunkRun:
             del self._at_barrier[pc]
 
     def _order(self, opened: Grid, alive: Grid) -> None:
-        """Tells the observers that the blocks `opened` have passed a barrier."""
+        """Tell the observers that the blocks `opened` have passed a barrier."""
         everyone = bool((opened | ~alive.any(axis=0)).all())
         self._ordering.barrier(None if everyone else opened)
         self._machine.epochs[0, opened] += 1
 
     def _release_warps(self) -> bool:
-        """Lets warps go on whose threads wait at different `__syncwarp` but together make up the warp."""
+        """Let warps continue whose threads wait at different `__syncwarp` but together make up the warp."""
         released = self._warps.released(self._gone)
         for place, complete in released.items():
             part = self._machine.mask(complete)
@@ -357,7 +359,7 @@ class ChunkRun:
         return bool(released)
 
     def _report_stuck(self) -> None:
-        """Threads of a block wait at different places for each other, so none can ever go on."""
+        """Report threads of a block that wait at different places for each other, so none can continue."""
         named = self._named.places() if self._named is not None else {}
         places = {**self._at_barrier, **self._warps.waiting, **named}
         waiting = np.logical_or.reduce(list(places.values()))

@@ -20,11 +20,11 @@ from kernels.device.state.values import from_array, narrowed, uniform, widened
 
 
 def nothing(machine: Machine, mask: Mask | None) -> None:
-    """What is done by the scheduler, or has no effect here."""
+    """Do nothing: the scheduler does the work, or the instruction has no effect here."""
 
 
 def guarded(run: Step, number: int, negated: bool) -> Step:
-    """Runs a step in the threads in which a predicate holds."""
+    """Return a step that runs only in threads whose predicate holds."""
 
     def guarded(machine: Machine, mask: Mask | None) -> None:
         condition = machine.registers[number]
@@ -41,7 +41,7 @@ def guarded(run: Step, number: int, negated: bool) -> Step:
 
 
 def trap_step(line: int | None, why: str) -> Step:
-    """A trap instruction: the kernel stops itself."""
+    """Return the step of a trap instruction: the kernel stops itself."""
 
     def trap(machine: Machine, mask: Mask | None) -> None:
         lanes = machine.active(mask)
@@ -51,7 +51,7 @@ def trap_step(line: int | None, why: str) -> Step:
 
 
 def refusal_step(refusal: Refusal, line: int | None) -> Step:
-    """Something that is not emulated, where threads really come to it."""
+    """Return the step of a feature that isn't emulated. It only fails if threads reach it."""
 
     def refuse(machine: Machine, mask: Mask | None) -> None:
         raise Unsupported(refusal.construct, line, refusal.reason)
@@ -62,7 +62,7 @@ def refusal_step(refusal: Refusal, line: int | None) -> Step:
 def callee_step(
     pc: int, line: int | None, target: int, source: int, callees: tuple[int, ...], known: frozenset[int]
 ) -> Step:
-    """Finds out which of some functions a pointer holds: its number among them.
+    """Return the step that looks up which function a pointer holds: its number among the callees.
 
     callees: the addresses of the functions that fit the call
     known: the addresses of all functions
@@ -95,7 +95,7 @@ def compute_step(
     dtypes: tuple[np.dtype[Any], ...],
     keep: bool,
 ) -> Step:
-    """The usual case: one result, operands of the instruction's own width."""
+    """Return the usual computing step: one result, and operands of the instruction's width."""
     pairs = tuple(zip(sources, dtypes, strict=True))
 
     def compute(machine: Machine, mask: Mask | None) -> None:
@@ -127,7 +127,7 @@ def compute_any_step(
     negated: tuple[bool, ...],
     keep: bool,
 ) -> Step:
-    """Several results, operands narrower than their registers, negated predicates."""
+    """Return a computing step with several results, operands narrower than their registers, or negated predicates."""
 
     def compute(machine: Machine, mask: Mask | None) -> None:
         arrays = []
@@ -150,7 +150,7 @@ def compute_any_step(
 
 
 def copy_step(target: int, source: int, width: int, keep: bool) -> Step:
-    """A move from register to register."""
+    """Return the step of a move from register to register."""
 
     def copy(machine: Machine, mask: Mask | None) -> None:
         value = machine.registers[source]
@@ -162,7 +162,7 @@ def copy_step(target: int, source: int, width: int, keep: bool) -> Step:
 
 
 def clock_step(target: int, bits: int, keep: bool) -> Step:
-    """Reads the clock: here, the number of instructions so far."""
+    """Return the step that reads the clock, which is the number of instructions so far."""
 
     def clock(machine: Machine, mask: Mask | None) -> None:
         machine.write(target, uniform(machine.steps, bits), mask, keep=keep)
@@ -171,7 +171,7 @@ def clock_step(target: int, bits: int, keep: bool) -> Step:
 
 
 def pack_step(target: int, pieces: tuple[int, ...], bits: int, keep: bool) -> Step:
-    """Joins small registers into a wide one."""
+    """Return the step that joins small registers into a wide one."""
     part = bits // len(pieces)
     small, whole = np.dtype(f"i{part // 8}"), np.dtype(f"i{bits // 8}")
 
@@ -183,7 +183,7 @@ def pack_step(target: int, pieces: tuple[int, ...], bits: int, keep: bool) -> St
 
 
 def unpack_step(targets: tuple[int | None, ...], source: int, bits: int, keep: bool) -> Step:
-    """Takes a wide register apart."""
+    """Return the step that splits a wide register."""
     small, whole = np.dtype(f"i{bits // 8 // len(targets)}"), np.dtype(f"i{bits // 8}")
 
     def unpack(machine: Machine, mask: Mask | None) -> None:
@@ -196,12 +196,12 @@ def unpack_step(targets: tuple[int | None, ...], source: int, bits: int, keep: b
 
 
 def fence_step(scope: Strength, acquires: bool, releases: bool) -> Step:
-    """A fence; memory has one order here, so that it only matters to the search for data races."""
+    """Return the step of a fence. Memory has one order here, so it only matters for the search for data races."""
     return lambda machine, mask: machine.races.fence(mask, scope, acquires=acquires, releases=releases)
 
 
 def active_mask_step(target: int | None) -> Step:
-    """`__activemask`."""
+    """Return the step of `__activemask`."""
 
     def active(machine: Machine, mask: Mask | None) -> None:
         if target is not None:
@@ -220,7 +220,7 @@ def warp_step(
     *,
     shuffles: bool,
 ) -> Step:
-    """A warp-wide computation. A shuffle from a thread that does not take part gives an unset value."""
+    """Return a warp-wide step. A shuffle from a thread that doesn't take part gives an unset value."""
     first = np.dtype(np.bool_) if bits == 1 else np.dtype(f"i{bits // 8}")
     pairs = tuple((source, first if at == 0 else np.dtype(np.int32)) for at, source in enumerate(sources))
 

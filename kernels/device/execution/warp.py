@@ -1,4 +1,4 @@
-"""Instructions by which the threads of a warp see each other: shuffles, votes, matches, reductions."""
+"""Instructions with which the threads of a warp exchange values: shuffles, votes, matches, reductions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REDUCE = re.compile(r"redux\.sync\.(?:(add|min|max)\.([us])32|(and|or|xor)\.b32
 
 @dataclass(frozen=True, slots=True)
 class WarpForm:
-    """What the opcode of a warp-wide instruction says.
+    """The meaning of a warp-wide instruction's opcode.
 
     results, sources: the widths of its operands in bits; the last source names the threads that must meet
     combine: computes the results; None for a barrier and for `activemask`
@@ -36,7 +36,7 @@ class WarpForm:
 
 
 def warp_form(opcode: str) -> WarpForm | None:
-    """Reads the opcode of a warp-wide instruction; None where it is not one that is known."""
+    """Parse the opcode of a warp-wide instruction; return None if it is unknown."""
     if opcode == "bar.warp.sync":
         return WarpForm((), (32,))
     if opcode == "activemask.b32":
@@ -54,7 +54,7 @@ def warp_form(opcode: str) -> WarpForm | None:
 
 
 def _warps(machine: Machine, array: Array) -> Array:
-    """The array with axes warp, lane, block; the last warp is filled up."""
+    """Return the array with axes warp, lane, block. The last warp is filled up."""
     shape = machine.shape
     whole = np.broadcast_to(array, (shape.threads, shape.blocks))
     missing = -shape.threads % WARP
@@ -154,20 +154,20 @@ def _reduce(name: str, kind: str) -> Combine:
 
 
 def active_mask(machine: Machine, mask: Mask | None) -> Array:
-    """For each thread the bits of the threads of its warp that are at the same place now."""
+    """Return, for each thread, the bits of its warp's threads that are at the same place now."""
     bits = _bits(_present(machine, mask))
     return _flat(machine, np.repeat(bits.view(np.int32), WARP, axis=1))
 
 
 def _bits(lanes: Grid) -> NDArray[np.uint32]:
-    """One word for each warp and block, with a bit for each thread for which it holds."""
+    """Return one word for each warp and block, with a bit for each true thread."""
     bit = (np.uint32(1) << np.arange(WARP, dtype=np.uint32)).reshape(1, -1, 1)
     words: NDArray[np.uint32] = np.where(lanes, bit, np.uint32(0)).sum(axis=1, keepdims=True, dtype=np.uint32)
     return words
 
 
 def all_arrived(machine: Machine, mask: Mask | None, members: Array, gone: Grid) -> Grid:
-    """Which threads of the mask have all members of their warp beside them, but for those that are gone for good."""
+    """Return the threads of the mask whose members are all here, except members that have exited."""
     present = _present(machine, mask)
     absent = ~_bits(present | _warps(machine, gone) | ~_exists(machine))
     complete = (_warps(machine, members.view(np.uint32)) & absent) == 0
@@ -175,9 +175,10 @@ def all_arrived(machine: Machine, mask: Mask | None, members: Array, gone: Grid)
 
 
 def groups(machine: Machine, mask: Mask | None, members: Array) -> NDArray[np.int64]:
-    """For each thread the number of the group that it meets, -1 for none: lanes of a warp that name the same lanes.
+    """Return, for each thread, the number of its group, or -1. A group are the lanes of a warp that name the same
+    lanes.
 
-    A lane that does not name itself meets nobody.
+    A lane that doesn't name itself is in no group.
     """
     threads = np.arange(machine.shape.threads, dtype=np.int64).reshape(-1, 1)
     named = members.view(np.uint32)
@@ -189,7 +190,7 @@ def groups(machine: Machine, mask: Mask | None, members: Array) -> NDArray[np.in
 
 
 def _exists(machine: Machine) -> Grid:
-    """The lanes of the last warp that are threads of the block."""
+    """Return the lanes of the last warp that are threads of the block."""
     threads = machine.shape.threads
     lanes = np.arange(-(-threads // WARP) * WARP) < threads
     return lanes.reshape(-1, WARP, 1)

@@ -1,4 +1,4 @@
-"""Threads that wait for others of their warp: at `__syncwarp()`, shuffles, votes and the like."""
+"""Threads that wait for others of their warp: at `__syncwarp()`, shuffles, votes and similar instructions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kernels.device.state.mask import Mask
 
 
 class WarpMeetings:
-    """The warps of a chunk of blocks.
+    """The meetings in the warps of a chunk of blocks.
 
-    waiting: code block -> threads that stand before its warp-wide instruction
+    waiting: code block -> threads that wait before its warp-wide instruction
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class WarpMeetings:
         self.waiting: dict[int, Grid] = {}
 
     def come(self, block: CodeBlock, mask: Mask | None, gone: Grid) -> Grid | None:
-        """Threads come to a warp-wide instruction. None: they all go on, and nobody else.
+        """Let threads reach a warp-wide instruction. Return None if all of them continue, and no others.
 
-        Otherwise the threads that can go on; the others wait.
+        Otherwise return the threads that can continue; the others wait.
         """
         machine = self._machine
         coming = np.ones(gone.shape, np.bool_) if mask is None else mask.array
@@ -58,7 +58,7 @@ class WarpMeetings:
         return complete
 
     def released(self, gone: Grid) -> dict[int, Grid]:
-        """Takes out warps whose threads wait at different places but together make up the warp."""
+        """Remove warps whose threads wait at different places but together make up the warp."""
         if not self.waiting:
             return {}
         mask = self._machine.mask(np.logical_or.reduce(list(self.waiting.values())))
@@ -81,7 +81,7 @@ class WarpMeetings:
         return self._machine.registers[block.operand].dense(np.dtype(np.int32))
 
     def _meet(self, places: Mapping[int, Grid]) -> None:
-        """Threads of warps go on together, at one instruction or at several: those at barriers have met."""
+        """Note that threads of warps continue together, at one or several instructions. At barriers, they have met."""
         groups = [
             warp.groups(self._machine, self._machine.mask(part), self._members(self._blocks[at]))
             for at, part in places.items()

@@ -1,1 +1,1 @@
-"""Accesses to memory: finding the place, loads, stores, atomics and copies."""
+"""Memory accesses: locating variables, loads, stores, atomics and copies."""

@@ -1,4 +1,4 @@
-"""Loads, and what loads and stores have in common."""
+"""Loads, and the parts that loads and stores share."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _OPCODE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the opcode of a load or store says.
+    """The meaning of a load's or store's opcode.
 
-    space: "generic" where the address itself says which space is meant
-    acquires, releases: whether it is ordered as an atomic of that kind
+    space: "generic" if only the address shows the space
+    acquires, releases: its memory order
     """
 
     store: bool
@@ -57,7 +57,7 @@ class Form:
 
 
 def memory_form(opcode: str) -> Form | None:
-    """Reads the opcode of a load or store; None where it is not one that is known."""
+    """Parse the opcode of a load or store; return None if it is unknown."""
     match = _OPCODE.fullmatch(opcode)
     if match is None or match["type"] not in SIZES or SIZES[match["type"]] > 8:
         return None
@@ -81,7 +81,7 @@ def _strength(order: str | None, scope: str | None) -> Strength:
 
 
 def scope_of(name: str | None) -> Strength:
-    """The threads that an atomic or a fence orders: those of the device where nothing else is said."""
+    """Return the threads that an atomic or a fence orders; without a scope, the threads of the device."""
     return Strength.BLOCK if name in {"cta", "cluster"} else Strength.DEVICE
 
 
@@ -95,9 +95,9 @@ def load_step(
     keep: bool,
     chosen: tuple[int, bool] | None = None,
 ) -> Step:
-    """A load into registers; `widths` are theirs, a None among the targets is not wanted.
+    """Return the step of a load into registers with these `widths`. A None among the targets isn't used.
 
-    chosen: the predicate, and whether negated, of the threads for which the source makes it; None for all
+    chosen: the predicate of the threads that load in the source, and whether it is negated; None for all
     """
     site = Site(pc, line, form.space, form.size * form.count, Kind.READ, form.strength)
 
@@ -128,7 +128,7 @@ def load_step(
 
 
 def _choosing(machine: Machine, mask: Mask | None, chosen: tuple[int, bool]) -> Mask | None:
-    """The threads of a mask whose predicate holds, or does not."""
+    """Return the threads of a mask whose predicate holds, or doesn't hold if negated."""
     number, negated = chosen
     return machine.narrow(mask, machine.registers[number].dense(np.dtype(np.bool_)) != negated)
 
@@ -155,9 +155,9 @@ def _load_words(
 
 
 def _again(load: Step, form: Form, where: tuple[int, int], target: int) -> Step:
-    """A load of one word that all threads have made from the same places before: most loads of most kernels.
+    """Return a faster step for a load of one word that all threads repeat from the same places.
 
-    Everything else goes the long way, by `load`.
+    Most loads are of this kind. All others go through `load`.
     """
     pc, register = where
     dtype = np.dtype(np.float32 if form.kind == "f32" else np.int32)
@@ -177,14 +177,14 @@ def _again(load: Step, form: Form, where: tuple[int, int], target: int) -> Step:
 
 
 def quick(machine: Machine, site: Site, form: Form, place: Place, mask: Mask | None) -> Found | None:
-    """Where all threads access whole words of one variable, if that is so."""
+    """Return the place if all threads access whole words of one variable."""
     if form.size < 4:
         return None
     return locate(machine, site, machine.registers[place.register], place.displacement, mask)
 
 
 def _element(found: Found, form: Form, number: int) -> Value:
-    """One element of a load in whole words, for every thread."""
+    """Return one element of a load in whole words, for every thread."""
     if form.size == 4:
         return from_array(_word(found, number).view(np.float32 if form.kind == "f32" else np.int32))
     low, high = _word(found, 2 * number), _word(found, 2 * number + 1)
@@ -200,7 +200,7 @@ def _word(found: Found, number: int) -> Array:
 
 
 def access_of(found: Found, site: Site, mask: Mask | None) -> Access:
-    """How the search for data races is told of an access by whole words."""
+    """Return an access by whole words as the search for data races sees it."""
     if mask is None and found.access is not None:
         return found.access
     return Access(site.where, found.allocation, mask, found.words, found.shift)
@@ -209,7 +209,7 @@ def access_of(found: Found, site: Site, mask: Mask | None) -> Access:
 def _check_valid(
     machine: Machine, found: Found, form: Form, pc: int, targets: tuple[int | None, ...], mask: Mask | None
 ) -> None:
-    """Marks the registers of threads that loaded what nobody wrote."""
+    """Mark the registers of threads that loaded unwritten memory."""
     allocation, words = found.allocation, found.words
     assert allocation.valid is not None
     found.valid = allocation.space != "local"  # local memory may become unset again
@@ -237,13 +237,13 @@ def _check_valid(
 
 
 def grid_of(machine: Machine) -> tuple[int, int]:
-    """The shape of an array with an element for every thread of the chunk."""
+    """Return the shape of an array with an element for every thread of the chunk."""
     return machine.shape.threads, machine.shape.blocks
 
 
 @dataclass(slots=True)
 class _Missing:
-    """Which threads loaded something unset, where that came from if it is known, and one of the places."""
+    """Which threads loaded an unset value, its origins if known, and one of the places."""
 
     lanes: NDArray[np.bool_]
     carried: NDArray[np.int32]
@@ -253,7 +253,7 @@ class _Missing:
 def _load_parts(
     machine: Machine, site: Site, form: Form, place: Place, mask: Mask | None
 ) -> tuple[list[Array], _Missing]:
-    """The load thread by thread, for whatever is not regular; what may not be read becomes 0."""
+    """Load thread by thread, for irregular accesses. A thread that may not read gets 0."""
     lanes = machine.shape.lanes
     bytes_of = np.zeros((lanes, form.count * form.size), np.uint8)
     missing = _Missing(np.zeros(lanes, np.bool_), np.zeros(lanes, np.int32))
@@ -290,6 +290,6 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 
 
 def _fit(array: Array, kind: str, width: int) -> Value:
-    """A loaded element in a register that may be wider."""
+    """Return a loaded element for a register that may be wider."""
     value = from_array(np.ascontiguousarray(array))
     return value if value.bits >= width else widened(value, width, signed=kind[0] == "s")

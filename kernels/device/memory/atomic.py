@@ -34,7 +34,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class AtomicForm:
-    """What the opcode of an atomic update says; `returns` whether the old value is wanted."""
+    """The meaning of an atomic's opcode. `returns`: whether the old value is used."""
 
     space: str
     name: str
@@ -46,7 +46,7 @@ class AtomicForm:
 
 
 def atomic_form(opcode: str) -> AtomicForm | None:
-    """Reads the opcode of an atomic update; None where it is not one that is known.
+    """Parse the opcode of an atomic update; return None if it is unknown.
 
     The compiler and its headers write the parts in different orders.
     """
@@ -78,7 +78,7 @@ def atomic_form(opcode: str) -> AtomicForm | None:
 
 
 Running = Callable[..., NDArray[Any]]
-"""What each thread finds, one behind the other, and at the end what stays: start and operands to values."""
+"""From a start value and operands: the value that each thread finds in order, and the final value."""
 
 
 def _increase(old: Array, limit: Array) -> Any:
@@ -90,7 +90,7 @@ def _decrease(old: Array, limit: Array) -> Any:
 
 
 def _add_flushed(old: Array, new: Array) -> Any:
-    """float32 in global memory: the memory's own adder takes and leaves no subnormal numbers, unlike every other."""
+    """Add float32 in global memory. Unlike all other adders, the memory's adder flushes subnormals."""
     return flushed(flushed(old) + flushed(new))
 
 
@@ -111,7 +111,7 @@ def atomic_step(
     sources: tuple[int, ...],
     keep: bool,
 ) -> Step:
-    """An atomic update; `target` gets the old value."""
+    """Return the step of an atomic update. `target` gets the old value."""
     site = Site(pc, line, form.space, form.dtype.itemsize, Kind.UPDATE, form.strength)
     update = _UPDATES[form.name]
 
@@ -151,7 +151,7 @@ def _check_set(machine: Machine, part: Part, site: Site) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What an atomic update does to a value, and where each lane's old one goes."""
+    """The effect of an atomic update on a value, and the target for each lane's old value."""
 
     dtype: np.dtype[Any]
     update: Callable[..., Any]
@@ -163,7 +163,7 @@ class _Effect:
 
 
 def _in_turn(machine: Machine, part: Part, effect: _Effect) -> None:
-    """Threads that meet at one address take turns, in the order of their numbers."""
+    """Update one thread at a time, in the order of their numbers, for threads with the same address."""
     block = part.lanes % machine.shape.blocks
     place = part.offsets * machine.shape.blocks + (block if part.allocation.copies else 0)
     order = np.argsort(place, kind="stable")
@@ -185,7 +185,7 @@ def _in_turn(machine: Machine, part: Part, effect: _Effect) -> None:
 
 
 def _at_once(machine: Machine, part: Part, effect: _Effect) -> None:
-    """All addresses are different."""
+    """Update all at once: all addresses are different."""
     data, _ = read_part(machine, part, effect.dtype.itemsize)
     before = np.ascontiguousarray(data).view(effect.dtype)[:, 0]
     after = effect.update(before, *effect.given(part.lanes)).astype(effect.dtype, copy=False)
@@ -194,7 +194,7 @@ def _at_once(machine: Machine, part: Part, effect: _Effect) -> None:
 
 
 def _in_one_go(machine: Machine, part: Part, effect: _Effect) -> None:
-    """All addresses are the same: each thread finds what those before it have made of it."""
+    """Update a single address for all threads: each thread finds the result of the threads before it."""
     first = Part(part.allocation, part.offsets[:1], part.lanes[:1])
     data, _ = read_part(machine, first, effect.dtype.itemsize)
     start = np.ascontiguousarray(data).view(effect.dtype)[:, 0]
@@ -204,7 +204,7 @@ def _in_one_go(machine: Machine, part: Part, effect: _Effect) -> None:
 
 
 def _running(ufunc: np.ufunc) -> Running:
-    """Running totals in the operands' own type, where numpy would take a wider one."""
+    """Compute running totals in the operands' own type; numpy alone would use a wider type."""
 
     def totals(start: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
         return ufunc.accumulate(np.concatenate((start, new)), dtype=start.dtype)
@@ -213,7 +213,7 @@ def _running(ufunc: np.ufunc) -> Running:
 
 
 def _running_flushed(start: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
-    """Running totals without subnormal numbers; where one comes up, addition by addition."""
+    """Compute running totals without subnormals. If one occurs, add step by step."""
     given = np.concatenate((start, new))
     totals: NDArray[Any] = np.add.accumulate(given)
     both = np.abs(np.concatenate((given, totals)))
@@ -226,7 +226,7 @@ def _running_flushed(start: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
 
 
 def _running_swap(start: NDArray[Any], expected: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
-    """Compare and swap: whoever finds what it expects sets the value for those behind it."""
+    """Compare and swap: the first thread that finds its expected value sets it for the threads after it."""
     found = np.empty(len(new) + 1, start.dtype)
     value, begin = start[0], 0
     while True:

@@ -1,4 +1,4 @@
-"""Asynchronous copies from global to shared memory (cp.async): seen by nobody before they are waited for."""
+"""Asynchronous copies from global to shared memory (cp.async). No thread sees them before a wait."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _issue(
 
 
 def commit_copies(machine: Machine, mask: Mask | None) -> None:
-    """Closes the current group of the given threads."""
+    """Close the current group of the given threads."""
     _groups(machine)[machine.active(mask)] += 1
 
 
 def _wait(machine: Machine, mask: Mask | None, allowed: int | None) -> None:
-    """Ends the copies of the given threads but for the last `allowed` groups; None waits for every copy."""
+    """End the copies of the given threads, except the last `allowed` groups; None waits for every copy."""
     counts = _groups(machine)
     present = np.zeros(machine.shape.lanes, np.bool_)
     present[machine.active(mask)] = True
@@ -63,7 +63,7 @@ def _tell(machine: Machine) -> None:
 
 
 def _under_way(machine: Machine, site: Site, part: Part) -> Access:
-    """Tells the search for data races of a copy that begins."""
+    """Return a starting copy as the search for data races sees it."""
     flight = Flight.begun(len(part.lanes))
     access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, flight=flight)
     note(machine, access)
@@ -71,12 +71,12 @@ def _under_way(machine: Machine, site: Site, part: Part) -> Access:
 
 
 def is_copy(opcode: str) -> bool:
-    """Whether an opcode starts an asynchronous copy of the kind that is known."""
+    """Whether an opcode starts an asynchronous copy that the device can emulate."""
     return bool(_COPY.fullmatch(opcode))
 
 
 def copy_step(pc: int, line: int | None, target: Place, source: Place, size: int, given: int | None) -> Step:
-    """Starts a copy of `size` bytes per thread; register `given` says how many come from memory, the rest are zeros."""
+    """Start a copy of `size` bytes per thread. Register `given` holds the bytes from memory; the rest are zeros."""
     read = Site(pc, line, "global", size, Kind.READ)
     write = Site(pc, line, "shared", size, Kind.COPY)
 
@@ -124,5 +124,5 @@ def _read(
 
 
 def wait_step(allowed: int | None) -> Step:
-    """Waits for copies."""
+    """Wait for copies."""
     return lambda machine, mask: _wait(machine, mask, allowed)

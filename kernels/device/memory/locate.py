@@ -1,7 +1,7 @@
-"""Finds what memory an access means, and whether it may be touched there.
+"""Find the memory of an access, and whether the access is allowed.
 
-Nearly all accesses of all threads fall into one variable, at aligned places; that is seen from the range of the
-addresses alone. The rest is looked at thread by thread.
+Nearly all accesses of all threads are in one variable, at aligned places. The range of the addresses alone shows this.
+Other accesses are checked thread by thread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_SITES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where an instruction touches memory: its number and line, the state space, bytes per thread, and what it does."""
+    """An access of an instruction: number and line, state space, bytes per thread, and kind."""
 
     pc: int
     line: int | None
@@ -43,18 +43,18 @@ class Site:
 
     @property
     def where(self) -> Where:
-        """The same for the search for data races."""
+        """Return the same for the search for data races."""
         return Where(self.pc, self.kind, self.size, self.strength)
 
 
 @dataclass(slots=True)
 class Found:
-    """All threads touch one variable: word `words + shift` each (`words` None: the same word).
+    """All threads access one variable, each at word `words + shift` (`words` None: the same word).
 
-    readers: for each word of the access, what fetches it for all threads
+    readers: for each word of the access, a function that reads it for all threads
     valid: whether all of it is known to be written
-    access: how the search for data races is told of it, where all threads take part
-    known: whether there is nothing left to look at when all threads come here again
+    access: the access for the search for data races, if all threads take part
+    known: whether nothing is left to check when all threads come here again
     """
 
     allocation: Allocation
@@ -69,10 +69,10 @@ class Found:
 def locate(
     machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None
 ) -> Found | None:
-    """The quick answer where all threads access one variable inside its bounds in whole, aligned words.
+    """Locate an access quickly, if all threads use whole, aligned words inside one variable.
 
-    The answer is kept with the lanes: a loop mostly comes back to the same place with the same addresses. Only where
-    threads that take no part have addresses out of bounds are those of the others looked at alone.
+    The result is stored with the lanes, because a loop usually returns with the same addresses. If inactive threads
+    have addresses out of bounds, only the addresses of active threads are checked.
     """
     address = address.integral()
     lanes = address.lanes
@@ -95,7 +95,7 @@ def locate(
 
 
 def active_bounds(lanes: Lanes, mask: Mask) -> tuple[int, int]:
-    """The smallest and the largest element of the threads that take part."""
+    """Return the smallest and the largest element of the active threads."""
 
     def bounds() -> tuple[int, int]:
         active = mask.pick(lanes.array)
@@ -141,7 +141,7 @@ def _locate(
 def split(
     machine: Machine, site: Site, address: Value, displacement: int, mask: Mask | None
 ) -> Iterator[Part]:
-    """The slow answer: each variable that is touched, with its threads. Reports and leaves out what may not be."""
+    """Locate an access slowly: yield each accessed variable with its threads. Report and skip forbidden accesses."""
     lanes = machine.active(mask)
     dense = address.dense(np.dtype(f"i{address.bits // 8}")).astype(np.int64)
     if address.bits == 32:
@@ -233,7 +233,7 @@ def _report_misaligned(
     machine: Machine, site: Site, allocation: Allocation, offsets: NDArray[np.int64], lanes: NDArray[np.intp]
 ) -> None:
     what = f"{_verb(site)} {site.size} bytes at"
-    why = f"an address that is no multiple of {site.size}: a wide access must be aligned to its own size"
+    why = f"which isn't at a multiple of {site.size} bytes; a wide access must be aligned to its size"
     _report_refused(machine, site, allocation, offsets, lanes, (what, why))
 
 
@@ -245,7 +245,10 @@ def _report_refused(
     lanes: NDArray[np.intp],
     words: tuple[str, str],
 ) -> None:
-    """An access inside its variable that the hardware stops; `words` stand before and behind the element's name."""
+    """Report an access inside its variable that the hardware stops.
+
+    words: the text before and after the element's name
+    """
 
     def describe() -> tuple[Example, str]:
         block, thread = machine.geometry.who(int(lanes[0]))

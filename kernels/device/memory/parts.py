@@ -1,4 +1,4 @@
-"""Reads and writes memory for a list of threads, byte by byte: for whatever is not regular."""
+"""Read and write memory for a list of threads, byte by byte, for irregular accesses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernels.device.state.space import WRITTEN
 
 
 def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_] | None]:
-    """The bytes that the listed threads see, and whether all of them were written."""
+    """Return the bytes that the listed threads see, and whether all of them were written."""
     thread, block = np.divmod(part.lanes, machine.shape.blocks)
     first = (part.offsets >> 2).astype(np.intp)
     count = max(1, size // 4)
@@ -30,7 +30,7 @@ def read_part(machine: Machine, part: Part, size: int) -> tuple[NDArray[np.uint8
 
 
 def places(machine: Machine, part: Part) -> NDArray[np.intp]:
-    """Where in the flat memory the first words of the listed threads lie."""
+    """Return the positions of the listed threads' first words in the flat memory."""
     thread, block = np.divmod(part.lanes, machine.shape.blocks)
     return part.allocation.position((part.offsets >> 2).astype(np.intp), thread, block, machine.shape)
 
@@ -38,7 +38,7 @@ def places(machine: Machine, part: Part) -> NDArray[np.intp]:
 def write_part(
     machine: Machine, part: Part, data: NDArray[np.uint8], valid: NDArray[np.bool_] | None = None
 ) -> None:
-    """Sets the bytes of the listed threads; where two write the same place, the last one stays."""
+    """Set the bytes of the listed threads. If two write to the same place, the last one stays."""
     size = data.shape[1]
     thread, block = np.divmod(part.lanes, machine.shape.blocks)
     first = (part.offsets >> 2).astype(np.intp)
@@ -61,7 +61,7 @@ def write_part(
 
 
 def _bits(offsets: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
-    """The bits of the bytes that an access of a size touches in its first word."""
+    """Return the bits of the bytes that an access of `size` bytes uses in its first word."""
     if size >= 4:
         return np.full(offsets.shape, WRITTEN, np.uint8)
     return ((1 << size) - 1 << (offsets & 3)).astype(np.uint8)
@@ -76,13 +76,13 @@ def note_part(
     releases: bool = False,
     failed: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Tells of an access that was made thread by thread."""
+    """Report an access that was made thread by thread to the search for data races."""
     access = Access(site.where, part.allocation, offsets=part.offsets, lanes=part.lanes, failed=failed)
     note(machine, access, acquires=acquires, releases=releases)
 
 
 def note(machine: Machine, access: Access, *, acquires: bool = False, releases: bool = False) -> None:
-    """Tells the search for data races of an access, if its memory is watched."""
+    """Report an access to the search for data races, if its memory is watched."""
     allocation = access.allocation
     if allocation.space == "local":
         return

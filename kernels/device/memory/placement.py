@@ -1,4 +1,4 @@
-"""Lays out a kernel's memory: operands, variables, parameters, and what each block or thread has of its own."""
+"""The layout of a kernel's memory: operands, variables, parameters, and the memory of each block and thread."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MAX_THREAD_BYTES = 512 << 10
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """An operand in global memory: 32-bit floats, `columns` a row where it is a matrix.
+    """An operand in global memory: 32-bit floats, with `columns` per row for a matrix.
 
-    initialised: whether the kernel may read it before it has written it
+    initialised: whether the kernel may read it before writing it
     """
 
     name: str
@@ -38,7 +38,7 @@ class Buffer:
 class Layout:
     """The memory of one launch.
 
-    observe: whether it is followed what has been written; else everything counts as written
+    observe: whether to follow what has been written; if not, everything counts as written
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Layout:
         self._globals = Memory()
         self._placed: dict[str, Allocation] = {}
 
-    # -- what the whole launch shares ----------------------------------------------------------------------------------
+    # -- memory of the whole launch -----------------------------------------------------------------------------------
 
     def place(
         self,
@@ -61,7 +61,7 @@ class Layout:
         state: Mapping[str, bytes],
         followed: frozenset[str],
     ) -> None:
-        """Places operands, module variables and arguments; see `kernels.device.run`.
+        """Place operands, module variables and arguments; see `kernels.device.run`.
 
         followed: variables that are watched from the start, not only once the kernel writes to them
         """
@@ -80,7 +80,7 @@ class Layout:
         return frozenset(self._placed[buffer.name].writers)
 
     def variables(self) -> dict[str, bytes]:
-        """What the module variables that the kernel wrote to hold now."""
+        """Return the contents of the module variables that the kernel wrote to."""
         return {
             name: allocation.words.tobytes()
             for name, allocation in self._globals.by_name.items()
@@ -88,7 +88,7 @@ class Layout:
         }
 
     def missed(self) -> frozenset[str]:
-        """The variables that were read before it was known that the kernel writes to them."""
+        """Return the variables that were read before the device knew that the kernel writes to them."""
         return frozenset(each.name for each in self._globals.by_name.values() if each.missed)
 
     def _place_buffer(self, buffer: Buffer) -> Allocation:
@@ -104,7 +104,9 @@ class Layout:
         return allocation
 
     def _place_variables(self, bound: Mapping[str, Allocation]) -> None:
-        """Module variables in global and constant memory; those that are operands get the operand's memory."""
+        """Place module variables in global and constant memory. A variable that is an operand gets the operand's
+        memory.
+        """
         for name, allocation in bound.items():
             if name not in self._program.variables:
                 raise Malformed(f"the compiled text holds no variable {name[:80]!r}")
@@ -145,10 +147,10 @@ class Layout:
         return allocation
 
     def _place_arguments(self, arguments: Sequence[str | int | float]) -> None:
-        """The kernel's own parameters: constants of the launch."""
+        """Place the kernel's own parameters, which are constants of the launch."""
         parameters = self._program.parameters
         if len(arguments) != len(parameters):
-            raise Malformed("the kernel has another number of parameters than the exercise")
+            raise Malformed("the kernel's number of parameters differs from the exercise's")
         for parameter, argument in zip(parameters, arguments, strict=True):
             allocation = self._globals.place(parameter.name, "const", parameter.size, (), initialised=True)
             allocation.writable = False
@@ -160,10 +162,10 @@ class Layout:
                 data = (argument & ((1 << 8 * parameter.size) - 1)).to_bytes(parameter.size, "little")
             allocation.fill(data[: parameter.size])
 
-    # -- what each block has of its own --------------------------------------------------------------------------------
+    # -- memory of each block -----------------------------------------------------------------------------------------
 
     def columns(self) -> int:
-        """How many blocks run side by side."""
+        """Return how many blocks run side by side."""
         variables = self._program.variables.values()
         shared = self._program.static_shared + self._launch.shared
         local = sum(variable.size for variable in variables if variable.space == "local")
@@ -175,14 +177,14 @@ class Layout:
         return min(columns, self._launch.blocks)
 
     def chunk(self, shape: Shape) -> Memory:
-        """Memory for blocks that run side by side: the launch's, and shared and local memory of their own."""
+        """Return the memory of blocks that run side by side: the launch's, and their own shared and local memory."""
         memory = Memory()
         memory.share(self._globals)
         self._place_per_block(memory, shape)
         return memory
 
     def address(self, memory: Memory, name: str) -> Value:
-        """The address of a variable, as an instruction that names it gets it."""
+        """Return the address of a variable for an instruction that names it."""
         allocation = memory.by_name.get(name)
         variable = self._program.variables.get(name)
         if allocation is None or variable is None:

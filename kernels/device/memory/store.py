@@ -17,7 +17,7 @@ from kernels.device.state.values import INTEGER, Array, narrowed
 
 
 def store_step(form: Form, pc: int, line: int | None, place: Place, sources: tuple[int, ...]) -> Step:
-    """A store of registers."""
+    """Return the step that stores registers."""
     site = Site(pc, line, form.space, form.size * form.count, Kind.WRITE, form.strength)
 
     def store(machine: Machine, mask: Mask | None) -> None:
@@ -60,7 +60,7 @@ def _store_words(
 def _store_parts(
     machine: Machine, site: Site, form: Form, place: Place, sources: tuple[int, ...], mask: Mask | None
 ) -> None:
-    """The store thread by thread, for whatever is not regular."""
+    """Store thread by thread, for irregular accesses."""
     for part in split(machine, site, machine.registers[place.register], place.displacement, mask):
         for number, source in enumerate(sources):
             element = Part(part.allocation, part.offsets + number * form.size, part.lanes)
@@ -71,7 +71,7 @@ def _store_parts(
 
 
 def _store_element(machine: Machine, part: Part, size: int, source: int) -> None:
-    """One element for each of the listed threads. Local memory may hold unset values, and keeps whose they are."""
+    """Store one element for each listed thread. Local memory may hold unset values, and keeps their origins."""
     value = machine.registers[source]
     dense = np.broadcast_to(value.dense(INTEGER[value.bits]), grid_of(machine)).reshape(-1)[part.lanes]
     data = np.ascontiguousarray(dense).reshape(-1, 1).view(np.uint8)[:, :size]

@@ -1,4 +1,4 @@
-"""Memory as one thread sees it, byte by byte: for what a thread prints."""
+"""Memory as one thread sees it, byte by byte, for printf."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PIECES = (64, MAX_STRING)
 
 
 class ThreadView:
-    """What an instruction reads for one thread. What may not be read is reported, and left out."""
+    """The memory that an instruction reads for one thread. Forbidden reads are reported and skipped."""
 
     def __init__(self, machine: Machine, site: Site, lane: int) -> None:
         self._machine = machine
@@ -43,7 +43,9 @@ class ThreadView:
         return read_part(self._machine, part, size)[0].tobytes()
 
     def text(self, address: int) -> str:
-        """The text at an address, up to its end or a limit. Not an access of the kernel's: it can't race."""
+        """Return the text at an address, up to its end or a limit. The kernel doesn't make this access, so it can't
+        race.
+        """
         found = self._find(address, 1)
         if found is None:
             self._report(address, 1)
@@ -68,7 +70,7 @@ class ThreadView:
         return Part(allocation, offset + np.arange(length), np.full(length, self._lane, np.intp))
 
     def _find(self, address: int, size: int) -> tuple[Allocation, int] | None:
-        """The variable at a generic address, and the offset in it."""
+        """Return the variable at a generic address, and the offset in it."""
         window = address >> GENERIC_SHIFT
         space = _SPACES.get(window, "global")
         place = address if space == "global" else address - (window << GENERIC_SHIFT)

@@ -1,1 +1,1 @@
-"""What a chunk of blocks is while it runs: its registers, masks, memory, and what its observers are told."""
+"""The state of a chunk of blocks while it runs: registers, masks, memory and events for observers."""

@@ -1,4 +1,4 @@
-"""What the search for data races is told of an access: which threads touched which bytes, and how."""
+"""Accesses as the search for data races sees them: which threads access which bytes, and how."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Numbers = NDArray[np.int64]
 
 
 class Kind(Enum):
-    """What an access does."""
+    """The kinds of access."""
 
     READ = "reads"
     WRITE = "writes"
@@ -30,7 +30,7 @@ class Kind(Enum):
 
 
 class Strength(IntEnum):
-    """How strong an access is: plain, volatile, or atomic for the threads of a block or of the device."""
+    """The strength of an access: plain, volatile, or atomic for the threads of a block or of the device."""
 
     PLAIN = 0
     VOLATILE = 1
@@ -39,13 +39,13 @@ class Strength(IntEnum):
 
     @property
     def atomic(self) -> bool:
-        """Whether accesses of this strength do not race with each other, their scope permitting."""
+        """Whether accesses of this strength don't race with each other, if their scope permits."""
         return self >= Strength.BLOCK
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """An instruction that touches memory: its number, what it does, and the bytes that each thread touches."""
+    """An instruction that accesses memory: its number, its kind, and the bytes per thread."""
 
     pc: int
     kind: Kind
@@ -55,12 +55,13 @@ class Where:
 
 @dataclass(slots=True, eq=False)
 class Access:
-    """What one instruction touched in one go.
+    """One execution of an instruction that accesses memory.
 
-    words, shift: the word of each thread, `words + shift`; `words` None where it is the same for all
-    offsets, lanes: instead of words, byte offsets and the numbers of the threads they belong to
-    flight: of an asynchronous copy, when each of the listed threads waited for it
-    failed: of a compare-and-swap, the listed threads that wrote nothing
+    words, shift: the word of each thread, `words + shift`; `words` is None if all use the same word
+    offsets: instead of words, byte offsets
+    lanes: the threads of these offsets
+    flight: for an asynchronous copy, when each of the listed threads waited for it
+    failed: for a compare-and-swap, the listed threads that wrote nothing
     """
 
     where: Where
@@ -76,7 +77,7 @@ class Access:
 
     @property
     def strength(self) -> Strength:
-        """How strong it is for all threads that can reach the memory: of shared memory, those of one block."""
+        """Return its strength for all threads that can access the memory: for shared memory, the threads of a block."""
         strength = self.where.strength
         return Strength.DEVICE if strength.atomic and self.allocation.space == "shared" else strength
 
@@ -86,7 +87,7 @@ class Access:
         return same and self.mask is None and self.offsets is None
 
     def key(self) -> tuple[object, ...]:
-        """Equal keys: the same threads touch the same bytes by the same instruction."""
+        """A key, equal for accesses in which the same threads access the same bytes with the same instruction."""
         if self._key is None:
             self._key = self._make_key()
         return self._key
@@ -99,9 +100,9 @@ class Access:
         return (pc, name, words, self.shift, self.mask and self.mask.digest)
 
     def cells(self, shape: Shape, unit: int, *, alike: bool = False) -> tuple[Cells, Numbers]:
-        """Pairs of a cell and a thread's number (lane) that touches it; a cell has `unit` bytes.
+        """Return pairs of a cell and the number (lane) of a thread that accesses it. A cell has `unit` bytes.
 
-        alike: for the first block only, which stands for all
+        alike: for the first block only, which represents all
         """
         columns = 1 if alike else shape.blocks
         pieces = max(1, self.where.size // unit)
@@ -126,7 +127,7 @@ NEVER = np.int64(1) << 38
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """When the threads of an asynchronous copy waited for it: interval, time and event of each; NEVER before that."""
+    """When the threads of an asynchronous copy waited for it: interval, time and event. NEVER: not yet."""
 
     interval: Numbers
     time: Numbers
@@ -134,13 +135,13 @@ class Flight:
 
     @staticmethod
     def begun(threads: int) -> Flight:
-        """A copy that no thread has waited for."""
+        """Return the flight of a copy for which no thread has waited."""
         return Flight(*(np.full(threads, NEVER) for _ in range(3)))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The threads `lanes` touch one variable at byte `offsets`."""
+    """Threads `lanes` that access one variable at byte `offsets`."""
 
     allocation: Allocation
     offsets: NDArray[np.int64]
@@ -151,9 +152,9 @@ class Part:
 class PendingCopy:
     """An asynchronous copy under way.
 
-    groups: for each thread the number of the group that its copy will belong to
-    access: how the search for data races is told of it
-    waits: for each thread whether it has yet to wait
+    groups: for each thread, the number of the group to which its copy will belong
+    access: the access for the search for data races
+    waits: for each thread, whether it still has to wait
     """
 
     part: Part

@@ -1,4 +1,4 @@
-"""Collects what a run shows to be wrong, one finding per kind and pair of lines."""
+"""Collect the mistakes in a run, one finding for each kind and pair of lines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Findings:
         other_line: int | None = None,
         severity: Severity = Severity.ERROR,
     ) -> None:
-        """Counts a finding; `describe` is asked for example and sentence only the first time."""
+        """Count a finding. `describe` returns the example and the sentence; it is called only the first time."""
         key = (kind, line, other_line, severity)
         known = self._found.get(key)
         if known is not None:

@@ -1,4 +1,4 @@
-"""Names of threads and blocks, as the course writes them."""
+"""Names of threads and blocks, in the course's notation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Coordinates = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Names of threads and blocks in one chunk: `numbers` are those of its blocks in the grid."""
+    """Names of threads and blocks in one chunk. `numbers` are its blocks' numbers in the grid."""
 
     launch: Launch
     shape: Shape
@@ -36,15 +36,15 @@ class Geometry:
         return self.block(column), self.thread(thread)
 
     def thread_name(self, thread: Coordinates) -> str:
-        """`(3,1)`: as many coordinates as the block has dimensions, two at least."""
+        """Return `(3,1)`: as many coordinates as the block has dimensions, but at least two."""
         return _name(thread, self.launch.block)
 
     def block_name(self, block: Coordinates) -> str:
-        """`(0,1)`, likewise for the grid."""
+        """Return `(0,1)`, likewise for the grid."""
         return _name(block, self.launch.grid)
 
     def lane_name(self, lane: int) -> str:
-        """`thread (3,1) of block (0,1)`."""
+        """Return `thread (3,1) of block (0,1)`."""
         block, thread = self.who(lane)
         return f"thread {self.thread_name(thread)} of block {self.block_name(block)}"
 

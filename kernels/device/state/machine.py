@@ -1,4 +1,4 @@
-"""The state of a chunk of blocks while it runs: registers, masks, memory, and who is who."""
+"""The state of a chunk of blocks while it runs: registers, masks, memory, and names of threads."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Machine:
     """One chunk of blocks on its way through the program.
 
     registers: the content of each register; constants, symbols and special registers have numbers too
-    epochs: for each block how many barriers it has passed
+    epochs: for each block, how many barriers it has passed
     steps: how many instructions were issued
-    copies: asynchronous copies that some thread has yet to wait for
-    groups: for each thread how many groups of copies it has closed
+    copies: asynchronous copies for which some thread still has to wait
+    groups: for each thread, how many groups of copies it has closed
     backwards: whether atomics of one instruction take effect from the last thread to the first
     """
 
@@ -68,7 +68,7 @@ class Machine:
     # -- masks --------------------------------------------------------------------------------------------------------
 
     def mask(self, array: Array) -> Mask | None:
-        """A mask from an array of truth values; None stands for all threads of the chunk."""
+        """Return a mask from an array of truth values; None means all threads of the chunk."""
         whole = array if array.shape == self._everyone.shape else self._everyone & array
         count = int(np.count_nonzero(whole))
         return None if count == self.shape.lanes else Mask(whole, count)
@@ -82,7 +82,7 @@ class Machine:
     # -- registers ----------------------------------------------------------------------------------------------------
 
     def write(self, number: int, value: Value, mask: Mask | None, *, keep: bool) -> None:
-        """Sets a register; where `keep`, threads outside the mask keep what they had."""
+        """Set a register. With `keep`, threads outside the mask keep their values."""
         if mask is None or not keep:
             self.registers[number] = value
             return
@@ -99,7 +99,7 @@ _EMPTY = Value(None, 0, 32)
 
 
 def special_registers(geometry: Geometry) -> Mapping[str, Value]:
-    """The device's own registers, as far as a kernel's result may depend on them."""
+    """Return the device's special registers on which a kernel's result may depend."""
     launch, shape = geometry.launch, geometry.shape
     threads = np.arange(shape.threads, dtype=np.int32).reshape(-1, 1)
     blocks = geometry.numbers.reshape(1, -1)
@@ -131,7 +131,7 @@ def _axis(numbers: Any, extent: Coordinates, axis: int) -> Array:
 
 
 def address_of(kind: str, start: int) -> int:
-    """The generic address of a place in shared or local memory; global addresses are generic already."""
+    """Return the generic address of a place in shared or local memory. Global addresses are already generic."""
     return start + {"global": 0, "shared": SHARED_BASE, "local": LOCAL_BASE}[kind]
 
 
@@ -139,55 +139,55 @@ Grid = NDArray[np.bool_]
 
 
 class Unwatched:
-    """All that the search for data races is told; each observer listens to what it needs.
+    """All events for the search for data races. An observer overrides the events that it needs.
 
-    This one sees nothing: the others build on it, and it shows what watching costs.
+    This class ignores all events. It is the base of the other observers, and shows what observing costs.
     """
 
     def start(self, machine: Machine) -> None:
         """A chunk of blocks begins."""
 
     def record(self, access: Access) -> None:
-        """Threads touch memory."""
+        """Threads access memory."""
 
     def update(self, access: Access, *, acquires: bool, releases: bool) -> None:  # noqa: ARG002
-        """The same, atomically, thread by thread in the order of their numbers."""
+        """Threads access memory atomically, thread by thread in the order of their numbers."""
         self.record(access)
 
     def copying(self, accesses: list[Access]) -> None:
         """These asynchronous copies are under way."""
 
     def landed(self, access: Access, chosen: Grid) -> None:
-        """The chosen ones of the threads of an asynchronous copy have waited for it."""
+        """The chosen threads of an asynchronous copy have waited for it."""
 
     def barrier(self, blocks: Grid | None) -> None:
         """All threads of the given blocks (None: of all) met at a barrier."""
 
     def met(self, groups: NDArray[np.int64]) -> None:
-        """Threads of one block with the same number, 0 or more, met at a barrier of their own."""
+        """Threads of one block with the same number, 0 or more, met at their own barrier."""
 
     def arrive(self, key: Hashable, mask: Mask | None) -> None:
-        """Threads arrived at an object of their block that others wait for."""
+        """Threads arrived at an object of their block for which other threads wait."""
 
     def wait(self, key: Hashable, mask: Mask | None) -> None:
         """Threads have seen that an object of their block is complete."""
 
     def fence(self, mask: Mask | None, scope: Strength, *, acquires: bool, releases: bool) -> None:
-        """Threads executed a fence, which may have one side only."""
+        """Threads executed a fence, which may only acquire or only release."""
 
     def finish(self) -> None:
-        """The chunk of blocks is at its end."""
+        """The chunk of blocks ended."""
 
     def end(self, findings: Findings) -> None:
-        """The launch is at its end."""
+        """The launch ended."""
 
 
 class TrapError(Exception):
-    """The kernel stopped itself: nothing after that counts."""
+    """The kernel stopped itself: nothing after this counts."""
 
 
 def stop(machine: Machine, line: int | None, lane: int, count: int, why: str) -> NoReturn:
-    """Ends the whole kernel with a runtime error."""
+    """End the whole kernel with a runtime error."""
 
     def describe() -> tuple[Example, str]:
         block, thread = machine.geometry.who(lane)

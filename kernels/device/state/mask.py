@@ -1,4 +1,4 @@
-"""Which threads of a chunk take part in something."""
+"""Masks: which threads of a chunk take part in an instruction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kernels.device.state.values import Array
 
 
 class Mask:
-    """The threads that take part, where not all of the chunk do."""
+    """The threads that take part, if not all of the chunk do."""
 
     __slots__ = ("_columns", "_digest", "_flat", "_rows", "array", "count")
 
@@ -23,7 +23,7 @@ class Mask:
 
     @property
     def flat(self) -> NDArray[np.intp]:
-        """The numbers of the threads, row by row."""
+        """Return the numbers of the threads, row by row."""
         if self._flat is None:
             self._flat = np.flatnonzero(self.array)
         return self._flat
@@ -35,7 +35,7 @@ class Mask:
         return self._digest
 
     def pick(self, array: Array) -> Array:
-        """The elements of the threads that take part, from an array that may have one row or one column only."""
+        """Return the elements of the threads that take part. The array may have a single row or column."""
         picked: Array
         if array.shape == self.array.shape:
             picked = array.reshape(-1)[self.flat]

@@ -1,4 +1,4 @@
-"""Names memory as the student's source does: `Mds[0][3]`, `P[3][17]`."""
+"""Names of memory as in the student's source: `Mds[0][3]`, `P[3][17]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernels.wording import plural
 
 
 def plain_name(symbol: str) -> str:
-    """The source's name of a variable: `Mds` of `_ZZ15MatrixMulKernelPfS_S_iE3Mds`."""
+    """Return a variable's name in the source: `Mds` for `_ZZ15MatrixMulKernelPfS_S_iE3Mds`."""
     match = re.match(r"_ZZ.*?E(\d+)(?=[A-Za-z_])", symbol)
     rest = symbol
     if match is None:
@@ -21,7 +21,7 @@ def plain_name(symbol: str) -> str:
 
 
 def element_name(allocation: Allocation, offset: int) -> str:
-    """The element at a byte offset, with as many indices as the variable is known to have."""
+    """Name the element at a byte offset, with as many indices as the variable is known to have."""
     name = plain_name(allocation.name)
     if name.startswith("__local_depot"):
         return f"a local array (byte {offset})"
@@ -36,7 +36,7 @@ def element_name(allocation: Allocation, offset: int) -> str:
 
 
 def whole_name(allocation: Allocation) -> str:
-    """A variable with its size: `` `Mds`, which has 256 elements ``."""
+    """Name a variable with its size: `` `Mds`, which has 256 elements ``."""
     name = plain_name(allocation.name)
     if name.startswith("__local_depot"):
         return f"the thread's local arrays, {plural(allocation.size, 'byte')}"
@@ -44,7 +44,7 @@ def whole_name(allocation: Allocation) -> str:
 
 
 def _indices(number: int, shape: tuple[int, ...]) -> list[int]:
-    """Row-major indices; past the end the first one runs on, as the student's expression would."""
+    """Return row-major indices. Past the end, the first index keeps growing, like in the student's expression."""
     indices: list[int] = []
     for extent in reversed(shape[1:]):
         number, index = divmod(number, extent)

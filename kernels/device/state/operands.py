@@ -1,4 +1,4 @@
-"""Numbers what instructions read and write: registers, constants, symbols and specials."""
+"""Numbers for everything that instructions read and write: registers, constants, symbols and specials."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _KNOWN = re.compile(
     r"%(tid|ntid|ctaid|nctaid)\.[xyz]|%(laneid|warpid|nwarpid|smid|nsmid|gridid|dynamic_smem_size)|%lanemask_\w\w"
 )
 _ENVIRONMENT = re.compile(r"%envreg\d+")
-"""What the driver tells a kernel beyond its launch, such as where a cooperative grid has its barrier: here, nothing."""
+"""Facts from the driver about the launch, such as the address of a cooperative grid's barrier. Here there are none."""
 
 CLOCK = re.compile(r"%clock(64|_hi)?|%globaltimer(_lo|_hi)?")
 
 
 class Operands:
-    """The numbers of one program's operands, each checked against the width that its instruction needs."""
+    """The numbers of one program's operands. Each is checked for the width that its instruction needs."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -59,14 +59,14 @@ class Operands:
         return self._slots[key]
 
     def source(self, operand: Operand | None, bits: int, *, wider: bool = False) -> int:
-        """The number under which a source operand is found.
+        """Return the number of a source operand.
 
-        bits: the width that it has by the instruction; constants are made in it
-        wider: whether a register may be wider than that
+        bits: its width by the instruction; constants get this width
+        wider: whether a register may be wider
         """
         if isinstance(operand, Register) and is_special(operand.name):
             if bits != special_bits(operand.name) or CLOCK.fullmatch(operand.name):
-                raise Malformed(f"`{operand.name}` does not fit where it stands")
+                raise Malformed(f"`{operand.name}` has the wrong width here")
             if _ENVIRONMENT.fullmatch(operand.name):
                 return self.source(Immediate(0), bits)
             if not _KNOWN.fullmatch(operand.name):
@@ -85,7 +85,7 @@ class Operands:
         raise Malformed("an operand of unexpected form")
 
     def _address(self, symbol: Symbol) -> int:
-        """The number under which the address of a variable is found."""
+        """Return the number for the address of a variable."""
         if symbol.name in self.program.functions:
             return self.source(Immediate(self.program.functions[symbol.name] + symbol.offset), 64)
         if symbol.name not in self.program.variables:
@@ -95,12 +95,12 @@ class Operands:
         return number
 
     def target(self, operand: Operand | None, bits: int, *, wider: bool = False) -> int | None:
-        """The number of a destination, None where the result is not wanted; `bits` and `wider` as for a source."""
+        """Return the number of a destination, or None if the result isn't used. `bits` and `wider` as for a source."""
         if operand is None or (isinstance(operand, Register) and operand.name == "_"):
             return None
         if isinstance(operand, Register) and not is_special(operand.name):
             return self._register(operand.name, bits, wider=wider)
-        raise Malformed("a destination that is no register")
+        raise Malformed("a destination that isn't a register")
 
     def _register(self, name: str, bits: int, *, wider: bool) -> int:
         number = self.program.registers[name]
@@ -110,7 +110,7 @@ class Operands:
         raise Malformed(f"the register {name[:40]!r} has {width} bits where {bits} are needed")
 
     def place(self, operand: Operand) -> Place:
-        """The register and the displacement of an address."""
+        """Return the register and the displacement of an address."""
         if not isinstance(operand, Address):
             raise Malformed("an address is missing")
         if operand.base is None:
@@ -123,7 +123,7 @@ class Operands:
         return 32 if number is None else self.program.widths[number]
 
     def _bits_at(self, number: int) -> int:
-        """The width of a register or constant; of symbols and special registers, 0 for unknown."""
+        """Return the width of a register or constant; 0 if unknown, for symbols and special registers."""
         if number < len(self.program.widths):
             return self.program.widths[number]
         value = self.constants.get(number)
@@ -133,5 +133,5 @@ class Operands:
 
 
 def special_bits(name: str) -> int:
-    """The width of one of the device's own registers."""
+    """Return the width of a special register."""
     return 64 if name in {"%gridid", "%clock64", "%globaltimer"} else 32

@@ -1,4 +1,4 @@
-"""The output of a kernel. Bounded: a kernel that prints without end fills a page, not the disk."""
+"""The output of a kernel. A limit keeps endless printing from filling the disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Printer:
         return self._left <= 0 or self._calls >= _MAX_CALLS
 
     def write(self, text: str) -> None:
-        """Adds text, cut at the limit."""
+        """Add text, cut at the limit."""
         self._calls += 1
         self._pieces.append(text[: self._left])
         self._left -= len(text)

@@ -1,7 +1,7 @@
-"""Memory as the kernel sees it: every variable in an address window of its own, kept as 32-bit words.
+"""Memory as the kernel sees it: each variable has its own address window, stored as 32-bit words.
 
-Windows lie so far apart that an access past the end of one never lands in another: what is outside its window is out
-of bounds, whatever happens to be beside it on real hardware.
+Windows are far apart, so an access past the end of one never hits another. Every access outside its window is out of
+bounds, whatever is next to it on real hardware.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many threads a block has and how many blocks run side by side."""
+    """The threads of a block, and the blocks that run side by side."""
 
     threads: int
     blocks: int
@@ -46,12 +46,13 @@ class Shape:
 class Allocation:
     """One variable's memory.
 
-    copies: how many copies of each word there are: 1 (global), one per block (shared), one per thread (local)
-    valid: for each word and copy a bit for each byte that was written; None where all is initialised
-    writers: the instructions by which the kernel has written to it, as far as it is global memory
-    followed: whether accesses to it are watched for data races; of global memory, what the kernel writes to
-    seen, missed: whether it was read unwatched, and whether the kernel wrote to it after that
-    origins: for local memory, where unset values that were stored in it come from; made when there is one
+    copies: the number of copies of each word: 1 (global), one per block (shared), one per thread (local)
+    valid: for each word and copy, a bit for each written byte; None if everything is initialised
+    writers: the instructions that wrote to it, for global memory
+    followed: whether its accesses are watched for data races (global memory: only if the kernel writes to it)
+    seen: whether it was read unwatched
+    missed: whether the kernel wrote to it after such a read
+    origins: for local memory, the origins of unset values stored in it; made with the first one
     """
 
     __slots__ = ("_own", "_stride", "columns", "copies", "element", "flat", "flat_valid", "followed", "missed", "name",
@@ -82,7 +83,7 @@ class Allocation:
         self.shape: tuple[int, ...] = ()
 
     def keep_origins(self) -> NDArray[np.int32]:
-        """Where unset values in this memory come from, from now on."""
+        """Record from now on where unset values in this memory come from."""
         if self.origins is None:
             self.origins = np.zeros(self.words.shape, np.int32)
         return self.origins
@@ -102,12 +103,12 @@ class Allocation:
     # -- a word for every thread, by lanes of word numbers ------------------------------------------------------------
 
     def flat_index(self, words: Lanes) -> Index:
-        """Where in the flat memory each thread's copy of its word lies."""
+        """Return the position of each thread's word in the flat memory."""
         made: Index = words.derive(("flat", self.space), lambda: words.array * self._stride + self._own)
         return made
 
     def reader(self, words: Lanes, shift: int) -> Callable[[], Array]:
-        """What fetches the words `words + shift` for every thread, again and again."""
+        """Return a function that reads the words `words + shift` of every thread, again and again."""
         fetch: Callable[[], Array] = partial(self.gather, self.words, words, shift)
         if words.bounds[0] < 0 or shift < 0:
             return fetch
@@ -118,14 +119,14 @@ class Allocation:
         return partial(take, self._index(words), None, None, "clip")
 
     def _alike(self, words: Lanes) -> bool:
-        """Whether every block takes the same words of its own copy, so that whole rows can be taken."""
+        """Whether every block uses the same words of its own copy, so that whole rows can be read."""
         return len(self.copies) == 1 and words.array.shape[1] == 1
 
     def _index(self, words: Lanes) -> Index:
         return self.flat_index(words) if self.copies else words.array
 
     def gather(self, source: Array, words: Lanes | None, shift: int) -> Array:
-        """For every thread the element `words + shift` of `source`, which is `words` or `valid` of this memory."""
+        """Return element `words + shift` of `source` (`words` or `valid` of this memory) for every thread."""
         if words is None:
             picked = source[shift]
             return picked.reshape((1, 1)) if not self.copies else np.array(picked, ndmin=2)
@@ -139,9 +140,9 @@ class Allocation:
         return taken
 
     def scatter(self, target: Array, words: Lanes | None, shift: int, new: Any, mask: Mask | None) -> None:
-        """Writes `new` (an array per thread or one number) to the element `words + shift` of `target`."""
+        """Write `new` (an array per thread or one number) to element `words + shift` of `target`."""
         if mask is None and words is None and self.copies:
-            # Where the threads of a block share the word, the last one's value stays.
+            # If the threads of a block share the word, the last one's value stays.
             target[shift] = new if len(self.copies) == 2 or np.ndim(new) == 0 else new[-1]
             return
         if mask is None and words is not None and self._alike(words):
@@ -154,13 +155,13 @@ class Allocation:
             return
         places = mask.pick(index)
         values = new if np.ndim(new) == 0 else mask.pick(new)
-        # All threads write one place: the last one's value stays.
+        # All threads write to one place: the last one's value stays.
         flat[places] = values[-1:] if places.size == 1 and np.ndim(values) else values
 
     # -- single accesses, by lists ------------------------------------------------------------------------------------
 
     def position(self, word: Index, thread: Index, block: Index, grid: Shape) -> Index:
-        """Where in the flat memory the words of the listed threads lie."""
+        """Return the positions of the listed threads' words in the flat memory."""
         if not self.copies:
             return word
         if len(self.copies) == 1:
@@ -179,11 +180,11 @@ class Memory:
     def place(
         self, name: str, space: str, size: int, copies: tuple[int, ...], *, initialised: bool
     ) -> Allocation:
-        """Makes a window for a variable. Constants and parameters count as global or local memory."""
+        """Make a window for a variable. Constants and parameters count as global or local memory."""
         kind = kind_of(space)
         number = self._next[kind]
         self._next[kind] += 1
-        # In the middle, so that what lies shortly before the variable belongs to its window too.
+        # In the middle, so that addresses shortly before the variable belong to its window too.
         start = (number << _SHIFTS[kind]) + (1 << _SHIFTS[kind] - 1)
         allocation = Allocation(name, kind, start, size, copies, initialised=initialised)
         self._windows[kind, number] = allocation
@@ -191,14 +192,14 @@ class Memory:
         return allocation
 
     def share(self, other: Memory) -> None:
-        """Takes over the global windows of another memory."""
+        """Share the global windows of another memory."""
         for (kind, number), allocation in other._windows.items():
             self._windows[kind, number] = allocation
         self.by_name.update(other.by_name)
         self._next.update({kind: number for kind, number in other._next.items() if kind == "global"})
 
     def find(self, space: str, address: int) -> Allocation | None:
-        """The window that an address of a space lies in, which may be past that variable's end."""
+        """Return the window of an address, which may be past its variable's end."""
         return self._windows.get((space, address >> _SHIFTS[space]))
 
 
@@ -207,15 +208,15 @@ _KINDS = {"global": "global", "const": "global", "shared": "shared", "local": "l
 
 
 def kind_of(space: str) -> str:
-    """The kind of memory behind a PTX state space."""
+    """Return the kind of memory of a PTX state space."""
     return _KINDS[space]
 
 
 def window_of(space: str, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The window numbers of many addresses."""
+    """Return the window numbers of many addresses."""
     return addresses >> _SHIFTS[space]
 
 
 def window_at(space: str, address: int) -> int:
-    """The window number of one address."""
+    """Return the window number of one address."""
     return address >> _SHIFTS[space]

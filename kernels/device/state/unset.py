@@ -1,9 +1,9 @@
-"""Follows values that nothing has set, from where they are read to where they do harm.
+"""Follow unset values from the read to the place where they do harm.
 
-Reading an unset cell or register is no mistake in itself: a compiler may load early and throw away. It becomes one
-where the value reaches memory, an address or a branch; the finding then names the place of the read. A register that
-holds such a value has, for each thread, the number of the instruction that read it. While no register has any,
-nothing is followed and nothing is paid.
+Reading an unset cell or register isn't a mistake in itself. A compiler may load early and discard the value. It is a
+mistake once the value reaches memory, an address or a branch. Then the finding names the place of the read. A register
+with such a value has, for each thread, the number of the instruction that read it. While no register has any, nothing
+is followed, at no cost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEMORY, ADDRESS, BRANCH = "reaches memory", "is used as an address", "decides a 
 class UnsetObserver:
     """The unset values of one chunk.
 
-    origins: register number -> for each thread 1 + the number of the reading instruction, or 0
+    origins: register number -> for each thread, 1 + the number of the reading instruction, or 0
     """
 
     def __init__(self, geometry: Geometry, findings: Findings, lines: tuple[int | None, ...]) -> None:
@@ -37,7 +37,7 @@ class UnsetObserver:
         self.origins: dict[int, Origins] = {}
 
     def start(self, register: int) -> None:
-        """A register that the kernel may read before it writes it."""
+        """Mark a register that the kernel may read before it writes it."""
         self.origins[register] = np.array([[_REGISTER]], np.int32)
 
     def from_memory(
@@ -49,7 +49,7 @@ class UnsetObserver:
         element: tuple[Allocation, int, int],
         carried: Origins | None = None,
     ) -> None:
-        """The threads `missing` loaded something that nobody wrote.
+        """Mark what the threads `missing` loaded from memory that no thread wrote.
 
         element: one of them, as variable, byte and thread
         carried: the origins of unset values that were stored there
@@ -67,7 +67,7 @@ class UnsetObserver:
     def note_absent(
         self, pc: int, partners: NDArray[np.int32], present: NDArray[np.bool_], mask: Mask | None
     ) -> None:
-        """A shuffle in which lanes read from `partners`, of which some take no part."""
+        """Note a shuffle in which lanes read from `partners`, some of which take no part."""
         absent = ~present if mask is None else ~present & mask.array
         if pc in self._elements or not absent.any():
             return
@@ -82,21 +82,21 @@ class UnsetObserver:
     def from_shuffle(
         self, register: int, pc: int, came: Origins | None, present: NDArray[np.bool_], mask: Mask | None
     ) -> None:
-        """A shuffle: what came from a thread that takes no part is unset; what came unset stays so."""
+        """Mark the result of a shuffle. A value from a thread that takes no part is unset; unset values stay unset."""
         if came is None and present.all() and register not in self.origins:
             return
         nothing = np.zeros((1, 1), np.int32) if came is None else came
         self._set(register, np.where(present, nothing, np.int32(pc + 1)).astype(np.int32), mask)
 
     def clear(self, register: int, mask: Mask | None) -> None:
-        """The register is set, in the threads of the mask."""
+        """Note that the register is set in the threads of the mask."""
         if register in self.origins:
             self._set(register, None, mask)
 
     def propagate(
         self, sources: tuple[int, ...], results: tuple[int, ...], pc: int, mask: Mask | None, *, copies: bool
     ) -> None:
-        """An instruction made its results of its sources. A plain copy leaves the place of the read open."""
+        """Mark the results of an instruction with unset sources. A plain copy keeps the place of the read."""
         merged: Origins | None = None
         for source in sources:
             origins = self.origins.get(source)
@@ -113,7 +113,7 @@ class UnsetObserver:
     def choose(
         self, result: int, condition: NDArray[np.bool_], ways: tuple[int, int], mask: Mask | None
     ) -> None:
-        """The result is one of two registers, thread by thread; what was not chosen does no harm."""
+        """Mark the result of a selection between two registers, thread by thread. Values not selected do no harm."""
         nothing = np.zeros((1, 1), np.int32)
         chosen, other = (self.origins.get(way, nothing) for way in ways)
         self._set(result, np.where(condition, chosen, other).astype(np.int32), mask)
@@ -129,7 +129,7 @@ class UnsetObserver:
             self.origins[register] = origins
 
     def harmful(self, register: int, mask: Mask | None) -> NDArray[np.bool_] | None:
-        """The threads of the mask in which a register is unset, or None."""
+        """Return the threads of the mask in which a register is unset, or None."""
         origins = self.origins.get(register)
         if origins is None:
             return None
@@ -142,7 +142,7 @@ class UnsetObserver:
         return self._geometry.shape.threads, self._geometry.shape.blocks
 
     def use(self, register: int, pc: int, mask: Mask | None, harm: str) -> None:
-        """The register is used where an unset value does harm."""
+        """Report an unset register whose value does harm."""
         bad = self.harmful(register, mask)
         if bad is None:
             return
@@ -170,7 +170,7 @@ class UnsetObserver:
         self._findings.add(Verdict.UNINITIALIZED_READ, line, int(np.count_nonzero(where)), describe)
 
     def report_memory(self, pc: int, element: tuple[Allocation, int, int], count: int) -> None:
-        """An instruction read unset memory and wrote what it made of it in one go."""
+        """Report an instruction that read unset memory and wrote a result from it at once."""
         allocation, offset, lane = element
 
         def describe() -> tuple[Example, str]:

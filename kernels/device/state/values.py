@@ -1,10 +1,12 @@
-"""What a register holds: one number per thread, kept as small as its pattern allows.
+"""The content of a register: one number per thread, stored as small as its pattern allows.
 
-The threads of a chunk of blocks form a grid: rows are the threads of a block, columns are the blocks. An array of
-shape (T, 1) is the same in every block, (1, B) the same in every thread of a block, and numpy's broadcasting joins
-them. A value is such an array plus one integer that holds for all: a loop counter is an integer alone, and a pointer
-that a loop moves on keeps its array, so nothing is computed per thread, and whatever was found out about the array
-(its range, its alignment) need not be found out again.
+The threads of a chunk of blocks form a grid. Its rows are the threads of a block, its columns are the blocks. An array
+of shape (T, 1) is the same in every block. An array of shape (1, B) is the same in every thread of a block. numpy's
+broadcasting joins them.
+
+A value is such an array plus one integer for all threads. A loop counter is only an integer. A pointer that a loop
+moves keeps its array, so nothing is computed per thread. All facts about the array (its range, its alignment) stay
+known.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _MAX_DERIVED = 64
 
 
 def wrap(number: int, bits: int) -> int:
-    """The number in two's complement of that many bits; a predicate is 0 or 1."""
+    """Return the number in two's complement with `bits` bits. A predicate is 0 or 1."""
     if bits == 1:
         return number & 1
     half = 1 << (bits - 1)
@@ -36,7 +38,7 @@ def wrap(number: int, bits: int) -> int:
 
 
 class Lanes:
-    """An array with one element per thread (or fewer, see above), and what is known of it.
+    """An array with one element per thread (or fewer, see above), and known facts about it.
 
     sites: where these numbers were used as addresses before, and what was found there
     """
@@ -59,7 +61,7 @@ class Lanes:
 
     @property
     def low_bits(self) -> int:
-        """The lowest four bits that any element has set: 0 where all are multiples of 16."""
+        """Return the lowest four bits that any element has set; 0 if all are multiples of 16."""
         if self._low_bits is None:
             self._low_bits = int(np.bitwise_or.reduce(self.array, axis=None)) & 15
         return self._low_bits
@@ -71,7 +73,7 @@ class Lanes:
         return self._digest
 
     def derive(self, key: object, compute: Callable[[], Any]) -> Any:
-        """What `compute` makes of this array, made once and kept under `key`."""
+        """Return what `compute` makes of this array. The result is kept under `key`."""
         if self._derived is None or len(self._derived) >= _MAX_DERIVED:
             self._derived = {}
         elif key in self._derived:
@@ -83,7 +85,7 @@ class Lanes:
 class Value:
     """The content of a register: `lanes` (None: the same in all threads) plus `offset`, modulo 2^bits.
 
-    Floats and predicates are kept by their bits; their offset is 0 unless they are the same in all threads.
+    Floats and predicates are stored as bits. Their offset is 0 unless they are the same in all threads.
     """
 
     __slots__ = ("bits", "lanes", "offset")
@@ -94,7 +96,7 @@ class Value:
         self.bits = bits
 
     def dense(self, dtype: np.dtype[Any]) -> Array:
-        """The content as an array of the given type of the same width."""
+        """Return the content as an array of a type with the same width."""
         integer = INTEGER[self.bits]
         if self.lanes is None:
             array: Array = np.array([[wrap(self.offset, self.bits)]], integer)
@@ -108,7 +110,7 @@ class Value:
         return array if array.dtype == dtype else array.view(dtype)
 
     def integral(self) -> Value:
-        """The same bits with lanes of signed integers, so that they can be counted with."""
+        """Return the same bits with signed integer lanes, for integer arithmetic."""
         lanes = self.lanes
         if lanes is None or lanes.array.dtype.kind == "i":
             return self
@@ -116,15 +118,15 @@ class Value:
         return Value(view, self.offset, self.bits)
 
     def unsigned(self) -> int:
-        """The content as an unsigned number, where it is the same in all threads."""
+        """Return the content as an unsigned number, if it is the same in all threads."""
         return self.offset & ((1 << self.bits) - 1)
 
     def signed(self) -> int:
-        """The content as a signed number, where it is the same in all threads."""
+        """Return the content as a signed number, if it is the same in all threads."""
         return wrap(self.offset, self.bits)
 
     def range(self) -> tuple[int, int]:
-        """Bounds of lanes + offset before any wrap."""
+        """Return bounds of lanes + offset before any wrap."""
         if self.lanes is None:
             return self.offset, self.offset
         low, high = self.lanes.bounds
@@ -132,12 +134,12 @@ class Value:
 
 
 def uniform(number: int, bits: int) -> Value:
-    """A value that is the same in all threads."""
+    """Return a value that is the same in all threads."""
     return Value(None, wrap(number, bits), bits)
 
 
 def from_array(array: Array) -> Value:
-    """A value from an array of any type; one single element becomes a number."""
+    """Return a value from an array of any type. A single element becomes a number."""
     bits = 1 if array.dtype == np.bool_ else array.dtype.itemsize * 8
     if array.size == 1:
         return Value(None, int(array.reshape(1).view(INTEGER[bits])[0]), bits)
@@ -145,7 +147,7 @@ def from_array(array: Array) -> Value:
 
 
 def narrowed(value: Value, bits: int) -> Value:
-    """The lowest `bits` bits of an integer value."""
+    """Return the lowest `bits` bits of an integer value."""
     if value.bits == bits:
         return value
     if value.lanes is None:
@@ -157,7 +159,7 @@ def narrowed(value: Value, bits: int) -> Value:
 
 
 def widened(value: Value, bits: int, *, signed: bool) -> Value:
-    """The integer value in more bits, exactly."""
+    """Return the integer value in more bits, exactly."""
     if value.lanes is None:
         return uniform(value.signed() if signed else value.unsigned(), bits)
     value = value.integral()

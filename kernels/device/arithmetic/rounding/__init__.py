@@ -1,1 +1,1 @@
-"""Roundings that numpy does not have, exact to the bit."""
+"""Roundings that numpy doesn't have, bit-exact."""

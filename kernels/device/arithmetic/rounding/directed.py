@@ -1,6 +1,7 @@
-"""add, sub, mul, div, rcp and sqrt rounded towards zero, down or up (`.rz`, `.rm`, `.rp`).
+"""add, sub, mul, div, rcp and sqrt, rounded towards zero, down or up (`.rz`, `.rm`, `.rp`).
 
-Each takes the nearest result, finds from the exact error on which side of the true value it lies, and steps once.
+Each function computes the nearest result. The exact error shows on which side of the true value it is. If needed, it
+moves one step.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ from kernels.device.arithmetic.rounding.fused import fma64_directed
 
 
 def add32(mode: Mode, a: Array, b: Array) -> Array:
-    """The sum, from its rounding in float64 and the error of that."""
+    """Add: round in float64, then use the exact error of this rounding."""
     wide = a.astype(np.float64), b.astype(np.float64)
     return signed_zero_sum(narrowed(*two_sum(*wide), mode), *wide, mode)
 
 
 def sub32(mode: Mode, a: Array, b: Array) -> Array:
-    """The difference, as a sum."""
+    """Subtract by adding."""
     return add32(mode, a, -b)
 
 
 def mul32(mode: Mode, a: Array, b: Array) -> Array:
-    """The product, exact in float64 before it is rounded."""
+    """Multiply: the product is exact in float64 before it is rounded."""
     return narrowed(a.astype(np.float64) * b, 0.0, mode)
 
 
 def div32(mode: Mode, a: Array, b: Array) -> Array:
-    """The quotient times the divisor is exact in float64, and tells the side."""
+    """Divide: the quotient times the divisor is exact in float64 and shows the side."""
     nearest: Array = a / b
     dividend = np.where(b < 0, -a.astype(np.float64), a)
     back = nearest.astype(np.float64) * np.abs(b)
@@ -49,34 +50,34 @@ def div32(mode: Mode, a: Array, b: Array) -> Array:
 
 
 def rcp32(mode: Mode, a: Array) -> Array:
-    """The reciprocal, as a quotient."""
+    """Take the reciprocal by dividing."""
     return div32(mode, np.ones_like(a), a)
 
 
 def sqrt32(mode: Mode, a: Array) -> Array:
-    """The root; its square is exact in float64, and tells the side."""
+    """Take the root: its square is exact in float64 and shows the side."""
     nearest: Array = np.sqrt(a)
     square = nearest.astype(np.float64) ** 2
     return step(nearest, square > a, square < a, mode)
 
 
 def add64(mode: Mode, a: Array, b: Array) -> Array:
-    """A fused multiply-add by one, which has the same exact sum."""
+    """Add with a fused multiply-add by one, which has the same exact sum."""
     return fma64_directed(mode, a, np.ones_like(a), b)
 
 
 def sub64(mode: Mode, a: Array, b: Array) -> Array:
-    """The difference, as a sum."""
+    """Subtract by adding."""
     return add64(mode, a, -b)
 
 
 def mul64(mode: Mode, a: Array, b: Array) -> Array:
-    """A fused multiply-add onto a zero of the product's own sign, which changes nothing."""
+    """Multiply with a fused multiply-add to a zero of the product's sign, which changes nothing."""
     return fma64_directed(mode, a, b, np.copysign(0.0, a * b))
 
 
 def div64(mode: Mode, a: Array, b: Array) -> Array:
-    """The remainder, exact by the product's error term, tells the side."""
+    """Divide: the remainder, exact through the product's error term, shows the side."""
     nearest: Array = a / b
     back, error = two_product(nearest, b)
     remainder = a - back
@@ -90,12 +91,12 @@ def div64(mode: Mode, a: Array, b: Array) -> Array:
 
 
 def rcp64(mode: Mode, a: Array) -> Array:
-    """The reciprocal, as a quotient."""
+    """Take the reciprocal by dividing."""
     return div64(mode, np.ones_like(a), a)
 
 
 def sqrt64(mode: Mode, a: Array) -> Array:
-    """The root; its square's rounding and error tell the side."""
+    """Take the root: the rounding and the error of its square show the side."""
     nearest: Array = np.sqrt(a)
     square, error = two_product(nearest, nearest)
     remainder = a - square

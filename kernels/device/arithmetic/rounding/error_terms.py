@@ -1,4 +1,4 @@
-"""Exact error terms, and from them the roundings that numpy does not have."""
+"""Exact error terms of sums and products, and the roundings built on them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _SPLITTER = 2.0**27 + 1
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b rounded, and the exact error of that: Knuth's six operations, valid short of overflow."""
+    """Return a + b rounded, and its exact error. Knuth's six operations are valid without overflow."""
     total = a + b
     virtual = total - a
     return total, (a - (total - virtual)) + (b - virtual)
 
 
 def _split(a: Array) -> tuple[Array, Array]:
-    """Veltkamp's split of a float64 into two halves of 26 bits."""
+    """Split a float64 into two halves of 26 bits (Veltkamp)."""
     scaled = a * _SPLITTER
     high = scaled - (scaled - a)
     return high, a - high
 
 
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a * b rounded in float64, and the exact error of that, where `product_is_safe`."""
+    """Return a * b rounded in float64, and its exact error if `product_is_safe`."""
     product = a * b
     a_high, a_low = _split(a)
     b_high, b_low = _split(b)
@@ -36,16 +36,16 @@ def two_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def product_is_safe(a: Array, b: Array, product: Array) -> Array:
-    """Lanes where two_product neither overflows nor loses bits below the smallest subnormal."""
+    """Return the lanes in which two_product neither overflows nor loses bits below the smallest subnormal."""
     size = np.abs(product)
     normal = (size > 2.0**-960) & (size < 2.0**1020)
     return normal & (np.abs(a) < 2.0**990) & (np.abs(b) < 2.0**990)
 
 
 def to_odd(total: Array, error: Array) -> Array:
-    """total + error rounded to odd in float64: exact, or else the neighbour whose last bit is one.
+    """Round total + error to odd in float64: the exact value, or its neighbour whose last bit is one.
 
-    Rounding that to a type with at least two bits fewer gives what rounding the exact sum once gives.
+    Rounding this again to a type with at least two bits fewer equals rounding the exact sum once.
     """
     bits = total.view(np.int64)
     nudge = (error != 0) & ((bits & 1) == 0) & np.isfinite(total)
@@ -54,14 +54,17 @@ def to_odd(total: Array, error: Array) -> Array:
 
 
 def odd_sum(a: Array, b: Array) -> Array:
-    """a + b rounded to odd in float64."""
+    """Return a + b rounded to odd in float64."""
     clear(INEXACT)
     total: Array = a + b
     return to_odd(*two_sum(a, b)) if raised(INEXACT) else total
 
 
 def step(nearest: Array, above: Array, below: Array, mode: Mode) -> Array:
-    """From the nearest value to the one that the mode asks for; above, below: where it lies beside the exact one."""
+    """Move from the nearest value to the value of the rounding mode.
+
+    above, below: whether the nearest value is above or below the exact value
+    """
     down = above & ((nearest > 0) if mode == "rz" else (mode == "rm"))
     up = below & ((nearest < 0) if mode == "rz" else (mode == "rp"))
     infinity = nearest.dtype.type(np.inf)
@@ -70,7 +73,7 @@ def step(nearest: Array, above: Array, below: Array, mode: Mode) -> Array:
 
 
 def narrowed(total: Array, error: Array | float, mode: Mode) -> Array:
-    """total + error, given in float64 with |error| at most half an ulp of total, rounded to float32."""
+    """Round total + error to float32. The float64 error is at most half an ulp of total."""
     nearest = total.astype(np.float32)
     wide = nearest.astype(np.float64)
     same = wide == total
@@ -78,7 +81,7 @@ def narrowed(total: Array, error: Array | float, mode: Mode) -> Array:
 
 
 def signed_zero_sum(result: Array, a: Array, b: Array, mode: Mode) -> Array:
-    """An exact zero sum is negative when rounding down, unless both terms are positive zeros."""
+    """Correct the sign of an exact zero sum: negative when rounding down, unless both terms are positive zeros."""
     if mode != "rm":
         return result
     negative = (result == 0) & (np.signbit(a) | np.signbit(b)) & (a == -b)

@@ -1,4 +1,4 @@
-"""Exact rational arithmetic, lane by lane: the last resort at the far ends of float64, where error terms vanish."""
+"""Exact rational arithmetic, lane by lane: the last resort at the ends of float64, which have no error terms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernels.device.arithmetic.rounding.error_terms import Mode
 
 
 def rounded(value: Fraction, mode: Mode) -> float:
-    """A nonzero rational in float64."""
+    """Round a nonzero rational to float64."""
     try:
         nearest = value.numerator / value.denominator
     except OverflowError:
@@ -24,14 +24,14 @@ def rounded(value: Fraction, mode: Mode) -> float:
 
 
 def compare(nearest: float, value: Fraction) -> int:
-    """1, 0 or -1: where the float lies beside the rational."""
+    """Return 1, 0 or -1: whether the float is above, at or below the rational."""
     if math.isinf(nearest):
         return 1 if nearest > 0 else -1
     return (Fraction(nearest) > value) - (Fraction(nearest) < value)
 
 
 def directed(nearest: float, side: int, mode: Mode) -> float:
-    """One step from the nearest value, if the mode wants the other neighbour."""
+    """Move one step from the nearest value if the mode needs the other neighbour."""
     if side > 0 and (mode == "rm" or (mode == "rz" and nearest > 0)):
         return math.nextafter(nearest, -math.inf)
     if side < 0 and (mode == "rp" or (mode == "rz" and nearest < 0)):
@@ -40,7 +40,7 @@ def directed(nearest: float, side: int, mode: Mode) -> float:
 
 
 def fused(a: float, b: float, c: float, mode: Mode) -> float:
-    """a * b + c of finite floats."""
+    """Return a * b + c of finite floats."""
     value = Fraction(a) * Fraction(b) + Fraction(c)
     if value == 0:
         return -0.0 if mode == "rm" else 0.0
@@ -48,12 +48,12 @@ def fused(a: float, b: float, c: float, mode: Mode) -> float:
 
 
 def quotient(a: float, b: float, mode: Mode) -> float:
-    """a / b of finite floats that are not zero."""
+    """Return a / b of finite nonzero floats."""
     return rounded(Fraction(a) / Fraction(b), mode)
 
 
 def root(a: float, mode: Mode) -> float:
-    """The square root of a positive float."""
+    """Return the square root of a positive float."""
     nearest = math.sqrt(a)
     square = Fraction(nearest) ** 2
     return directed(nearest, (square > Fraction(a)) - (square < Fraction(a)), mode)

@@ -1,10 +1,11 @@
-"""Asks the processor whether floating-point work since a given point was exact.
+"""Asks the processor whether floating-point operations since a given point were exact.
 
-IEEE 754 hardware keeps sticky flags. A product and a sum in float32 that leave "inexact" clear are exact on every
-lane, so rounding twice equals rounding once and the fused result is already there: for the integers that grading
-mostly uses, this is several times cheaper than going through float64. The flag may be set for no reason of ours,
-which only costs time. That no inexact lane leaves it clear is probed at import; where one does, or where the C
-library does not show the flags, every question is answered "perhaps not" and the slower way is taken.
+IEEE 754 hardware keeps sticky flags. If a float32 product and sum leave "inexact" clear, they are exact on every lane.
+Then rounding twice equals rounding once, so the fused result is already there. Grading mainly uses integers, for which
+this is several times cheaper than float64.
+
+Other code may also set the flag, which only costs time. At import, a probe checks that an inexact lane never leaves it
+clear. If it does, or the C library doesn't give access to the flags, the answer is always "perhaps not".
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-# FE_INEXACT and FE_UNDERFLOW of <fenv.h>; a machine that is not listed takes the slower way.
+# FE_INEXACT and FE_UNDERFLOW of <fenv.h>. A machine that isn't listed uses the slower way.
 _FLAGS = {"x86_64": (0x20, 0x10), "aarch64": (0x10, 0x08), "arm64": (0x10, 0x08)}
 
 INEXACT, UNDERFLOW = _FLAGS.get(platform.machine(), (0, 0))
@@ -26,7 +27,7 @@ Flags = Callable[[int], int]
 
 
 def _library() -> tuple[Flags, Flags] | None:
-    """The C library's feclearexcept and fetestexcept, from what the interpreter has loaded already."""
+    """Return the C library's feclearexcept and fetestexcept, which the interpreter has already loaded."""
     try:
         library = ctypes.PyDLL(None)
         clear, test = library.feclearexcept, library.fetestexcept
@@ -39,7 +40,7 @@ def _library() -> tuple[Flags, Flags] | None:
 
 
 def _inexact_works(columns: int, place: int) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Work in which exactly one lane, or one column, raises a flag, and the flag."""
+    """Yield work in which exactly one lane, or one column, raises a flag, with the flag."""
     for dtype in (np.float32, np.float64):
         one = np.ones((2, columns), dtype)
         one[1, place] += np.finfo(dtype).eps
@@ -54,7 +55,7 @@ def _inexact_works(columns: int, place: int) -> Iterator[tuple[int, Callable[[],
 
 
 def _shows(clear: Flags, test: Flags) -> bool:
-    """Whether the flags show a single lane wherever it stands, and stay clear after exact work."""
+    """Whether the flags show a single lane at any position, and stay clear after exact work."""
     ones = np.ones((2, 33), np.float32)
     clear(INEXACT | UNDERFLOW)
     (ones.astype(np.float64) * ones[:, :1] + ones[:1]).astype(np.float32)
@@ -79,5 +80,5 @@ def _choose() -> tuple[Flags, Flags]:
     return (lambda flags: 0), (lambda flags: flags)
 
 
-# clear(flags) lowers them; raised(flags) is zero only if nothing since then raised one of them.
+# clear(flags) lowers them; raised(flags) is zero only if nothing has raised one of them since.
 clear, raised = _choose()

@@ -25,23 +25,23 @@ _SMALLEST_NORMAL = np.float32(2.0**-126)
 
 
 def fma32(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c in float32, to nearest.
+    """Return a * b + c in float32, to nearest.
 
-    Where neither the product nor the sum had to be rounded, the plain operations give it. Otherwise through float64,
-    where the product is exact.
+    If neither the product nor the sum is rounded, plain operations are enough. Otherwise float64 is used, in which the
+    product is exact.
     """
     clear(INEXACT)
     result: Array = a * b
-    # In place where the shapes allow it: a fresh array costs more than the addition.
+    # In place if the shapes allow it: a new array costs more than the addition.
     result = np.add(result, c, out=result) if result.shape == c.shape else result + c
     return _fma32_through64(a, b, c) if raised(INEXACT) else result
 
 
 def _fma32_through64(a: Array, b: Array, c: Array) -> Array:
-    """Rounds twice, then repairs the lanes where that may differ from once.
+    """Round twice, then repair the lanes for which rounding once may give another result.
 
-    It differs only where the float64 sum lies on a float32 midpoint: its low 29 bits are then a one and zeros. Where
-    the result is subnormal fewer bits are kept, so that there any inexact lane counts as doubtful.
+    The results can only differ if the float64 sum is a float32 midpoint. Its low 29 bits are then a one and zeros. A
+    subnormal result keeps fewer bits, so there every inexact lane is repaired.
     """
     product = a.astype(np.float64) * b.astype(np.float64)
     total = product + c.astype(np.float64)
@@ -61,7 +61,7 @@ def _fma32_through64(a: Array, b: Array, c: Array) -> Array:
 
 
 def fma32_directed(mode: Mode, a: Array, b: Array, c: Array) -> Array:
-    """a * b + c in float32, rounded as the mode says."""
+    """Return a * b + c in float32, rounded by the mode."""
     product = a.astype(np.float64) * b
     addend = c.astype(np.float64)
     result = narrowed(*two_sum(product, addend), mode)
@@ -69,26 +69,26 @@ def fma32_directed(mode: Mode, a: Array, b: Array, c: Array) -> Array:
 
 
 def fma64(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c in float64, to nearest."""
+    """Return a * b + c in float64, to nearest."""
     clear(INEXACT)
     plain: Array = a * b + c
     return _fma64("rn", a, b, c, plain) if raised(INEXACT) else plain
 
 
 def fma64_directed(mode: Mode, a: Array, b: Array, c: Array) -> Array:
-    """a * b + c in float64, rounded as the mode says."""
+    """Return a * b + c in float64, rounded by the mode."""
     product = a * b
     result = _fma64(mode, a, b, c, product + c)
-    # Where the product lost bits below the smallest subnormal, a zero sum of what is left of it is not exact.
+    # If the product lost bits below the smallest subnormal, a zero sum isn't exact.
     known = (a == 0) | (b == 0) | product_is_safe(a, b, product)
     exactly = np.where(known, product, np.nan)
     return signed_zero_sum(result, exactly, c, mode)
 
 
 def _fma64(mode: Mode, a: Array, b: Array, c: Array, plain: Array) -> Array:
-    """Boldo and Melquiond's algorithm: a head, and the exact tail rounded to odd, added once.
+    """Use Boldo and Melquiond's algorithm: add a head and the exact tail, rounded to odd, once.
 
-    plain is a * b + c rounded twice: right where an operand is zero or not finite.
+    plain: a * b + c rounded twice, which is correct if an operand is zero or not finite
     """
     product, low = two_product(a, b)
     middle, rest = two_sum(c, low)
@@ -101,6 +101,6 @@ def _fma64(mode: Mode, a: Array, b: Array, c: Array, plain: Array) -> Array:
     safe = product_is_safe(a, b, product) & (np.abs(c) < 2.0**1020)
     finite = np.isfinite(a) & np.isfinite(b)
     trivial = ~(finite & np.isfinite(c)) | (a == 0) | (b == 0)
-    # A product that only overflowed does not count against an infinite addend.
+    # A product that only overflowed doesn't count for an infinite addend.
     result = np.where(trivial, np.where(finite & np.isinf(c), c, plain), result)
     return exact.repair(result, ~(safe | trivial), partial(exact.fused, mode=mode), (a, b, c))
