@@ -1,7 +1,7 @@
-"""Exercises: what one is, and reading and finding them.
+"""Exercises: how to find and read them.
 
-They come with Tilelab, from folders of a teacher's own, or from a path. Everything about exercises that other modules
-need is imported from here.
+They come with Tilelab, from a teacher's own folders, or from a path. Other modules import everything about exercises
+from here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ BUILT_IN = Path(__file__).parent.parent / "exercises"
 
 
 def exercise_folders(extra: Sequence[Path] = ()) -> dict[str, Path]:
-    """Folders by exercise name; a teacher's own folder comes before a built-in one of the same name."""
+    """Return folders by exercise name. A teacher's folder hides a built-in one of the same name."""
     folders: dict[str, Path] = {}
     for parent in (*extra, BUILT_IN):
         if not parent.is_dir():
@@ -62,17 +62,17 @@ def exercise_folders(extra: Sequence[Path] = ()) -> dict[str, Path]:
 
 
 def comes_with_tilelab(exercise: Exercise) -> bool:
-    """Whether an exercise is one of Tilelab's own, however its folder was named."""
+    """Whether an exercise comes with Tilelab, however its folder was named."""
     return exercise.folder is not None and exercise.folder.resolve().parent == BUILT_IN.resolve()
 
 
 def list_exercises(extra: Sequence[Path] = ()) -> tuple[Exercise, ...]:
-    """Every exercise, by name; raise ExerciseError at the first that is malformed."""
+    """Return every exercise, by name. Raise ExerciseError for the first malformed one."""
     return tuple(load_exercise(folder) for _, folder in sorted(exercise_folders(extra).items()))
 
 
 def find_exercise(name_or_path: str, extra: Sequence[Path] = ()) -> Exercise:
-    """The exercise of that name, or in that folder where the text is a path; raise ExerciseError."""
+    """Return the exercise with that name, or in that folder if the text is a path. Raise ExerciseError."""
     if "/" in name_or_path or name_or_path in {".", ".."}:
         return load_exercise(Path(name_or_path).resolve())
     folders = exercise_folders(extra)

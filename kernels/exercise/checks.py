@@ -1,4 +1,4 @@
-"""What holds between the fields of an exercise: names, shapes, cases."""
+"""Checks across the fields of an exercise: names, shapes, cases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kernels.expression import ExpressionError
 from kernels.launch import MOST_THREADS, LaunchError
 
 _LONGEST_SUM = 1 << 23
-"""With more elements than this, each at least 1 and perhaps counted twice, not every sum is exact in float."""
+"""Above this many elements, each at least 1, perhaps counted twice, some sums aren't exact in float."""
 
 _ROLES = {
     Operation.MATMUL: ((2, 1), "a matmul has two inputs (left, then right) and one output"),
@@ -32,7 +32,7 @@ def check_whole(exercise: Exercise, path: Path) -> None:
     if exercise.tile not in exercise.tiles:
         raise ExerciseError(path, "tile.default", "it must be one of `tile.allowed`")
     if not 1 <= min(exercise.tiles) <= max(exercise.tiles) <= exercise.largest_tile:
-        raise ExerciseError(path, "tile.allowed", "tiles lie between 1 and `tile.largest`")
+        raise ExerciseError(path, "tile.allowed", "tiles are between 1 and `tile.largest`")
     if exercise.section is not None and exercise.operation is not Operation.SUM:
         raise ExerciseError(path, "section", "only a sum has sections")
     _check_names(exercise, path)
@@ -87,7 +87,7 @@ def _check_parameters(exercise: Exercise, path: Path) -> None:
 
 
 def _check_inputs(exercise: Exercise, path: Path) -> None:
-    """Only kinds of numbers that expose something with this operation."""
+    """Check that the kinds of input can expose mistakes in this operation."""
     kinds = InputKind.of(exercise.operation)
     for index, rule in enumerate(exercise.case_rules):
         for kind in rule.inputs:
@@ -99,7 +99,7 @@ def _check_inputs(exercise: Exercise, path: Path) -> None:
 
 
 def _own_macros(exercise: Exercise) -> Iterator[Mapping[str, int]]:
-    """The values of the macros to try the cases with: the defaults, all 1, all as large as they may be."""
+    """Yield values of the macros to try with the cases: the defaults, all 1, and the largest."""
     tried = (exercise.macros, dict.fromkeys(exercise.macros, 1), exercise.largest_macros)
     for index, own in enumerate(tried):
         if own not in tried[:index]:
@@ -107,7 +107,7 @@ def _own_macros(exercise: Exercise) -> Iterator[Mapping[str, int]]:
 
 
 def _check_cases(exercise: Exercise, tile: int, own: Mapping[str, int], path: Path) -> None:
-    """Every case must have a shape that fits, some case must run on the CPU device, and compilations are few."""
+    """Check that every case has fitting shapes, a case runs on the CPU device, and compilations are few."""
     given = ", ".join(f"{name} {value}" for name, value in {exercise.tile_name: tile, **own}.items())
     try:
         cases = exercise.cases(tile, own)
@@ -135,7 +135,7 @@ def _check_cases(exercise: Exercise, tile: int, own: Mapping[str, int], path: Pa
 
 
 def _check_largest_block(exercise: Exercise, path: Path) -> None:
-    """The largest tile must fit into a block of one dimension; a submission may spread others as it likes."""
+    """Check that the largest tile fits into a one-dimensional block. A submission may use other shapes."""
     across, *more = exercise.launch.block
     for case in exercise.cases(exercise.largest_tile):
         names = exercise.names(exercise.largest_tile, case.sizes)
@@ -202,7 +202,7 @@ def _by(shape: tuple[int, int]) -> str:
 
 
 def _check_closer_looks(exercise: Exercise, path: Path) -> None:
-    """The sizes of an analysis and of the phases can be launched."""
+    """Check that the sizes of the analysis and of the phases can be launched."""
     for key, rule in (("analysis", exercise.analysis), ("phases", exercise.phases)):
         if rule is None:
             continue

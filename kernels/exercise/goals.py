@@ -1,4 +1,4 @@
-"""What an exercise asks of the counts beside a right result."""
+"""The goals of an exercise: limits on counts, besides a correct result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def goals(
     totals: Totals,
     own: Mapping[str, int] | None = None,
 ) -> tuple[GoalResult, ...]:
-    """Each goal of the exercise beside what was counted at these sizes."""
+    """Return each goal of the exercise with its count at these sizes."""
     names = exercise.names(tile, sizes, own)
     return tuple(_result(goal, names, totals) for goal in exercise.goals)
 

@@ -1,7 +1,7 @@
-"""An exercise: what is to be computed, how a kernel is launched and on which cases it is judged.
+"""An exercise: the task, the launch of a kernel, and the cases that grade it.
 
-An exercise is a folder with `exercise.toml`, `handout.md`, `starter.cu` and `solution.cu`; `docs/exercises.md`
-describes every field. `kernels.exercise` finds and reads them.
+An exercise is a folder with `exercise.toml`, `handout.md`, `starter.cu` and `solution.cu`. `docs/exercises.md`
+describes every field. `kernels.exercise` finds and reads exercises.
 """
 
 from __future__ import annotations
@@ -15,15 +15,13 @@ from kernels.expression import Expression
 from kernels.launch import LaunchRule
 from kernels.verdict import Severity
 
-# Part of every digest. Raise it when the judge changes so that an old verdict or measurement might come out
-# otherwise.
+# Part of every digest. Raise it when the judge changes so that a verdict or measurement may change.
 JUDGE_VERSION = 2
 
-# A source is compiled anew wherever its size macros differ, and each compilation is part of every student's wait.
+# Each combination of size macros needs its own compilation, and every student waits for all of them.
 MOST_COMPILATIONS = 6
 
-# Real values are judged against a componentwise bound, which tells TF32 from float32 only for short dot
-# products.
+# Real values are checked with a componentwise bound, which only separates TF32 from float32 for short dot products.
 LONGEST_REAL_DOT_PRODUCT = 32
 
 
@@ -35,7 +33,7 @@ class Role(StrEnum):
 
 
 class Layout(StrEnum):
-    """In which order a matrix lies in memory."""
+    """The order of a matrix in memory."""
 
     ROW_MAJOR = "row_major"
     COLUMN_MAJOR = "column_major"
@@ -49,16 +47,16 @@ class Binding(StrEnum):
 
 
 class Operation(StrEnum):
-    """What is computed."""
+    """What the kernel computes."""
 
     MATMUL = "matmul"  # the output is the product of the first input and the second
     SUM = "sum"  # each element of the output is the sum of one section of the input
-    TRANSPOSE = "transpose"  # the output is the input, its rows made columns
-    ANALYSIS = "analysis"  # nothing is compared: the kernel has to run without a finding
+    TRANSPOSE = "transpose"  # the output is the transposed input
+    ANALYSIS = "analysis"  # nothing is compared: the kernel must run without a finding
 
 
 class InputKind(StrEnum):
-    """What the inputs of a case look like, and so what the case can expose."""
+    """The pattern of a case's inputs, which decides what the case can expose."""
 
     INTEGERS_LEFT = "integers_left"  # wide integers in the left operand, -1 and 1 in the right
     INTEGERS_RIGHT = "integers_right"
@@ -69,7 +67,7 @@ class InputKind(StrEnum):
 
     @classmethod
     def of(cls, operation: Operation) -> tuple[InputKind, ...]:
-        """The kinds that make sense for an operation, the plainest first."""
+        """Return the kinds that suit an operation, the plainest first."""
         return _KINDS[operation]
 
 
@@ -87,7 +85,7 @@ _KINDS: Mapping[Operation, tuple[InputKind, ...]] = {
 
 
 class Metric(StrEnum):
-    """What a measurement is ranked by."""
+    """The figure that ranks measurements."""
 
     GFLOPS = "gflops"
     GBPS = "gbps"
@@ -98,7 +96,7 @@ class Metric(StrEnum):
 class Operand:
     """One array that the kernel reads or writes, `rows` by `cols`.
 
-    vector: whether it is a row of elements with one index; `cols` is 1 then
+    vector: whether it has one index; `cols` is then 1
     symbol: the name of the kernel's parameter or of the file's global that holds it
     """
 
@@ -113,13 +111,13 @@ class Operand:
 
     @property
     def declaration(self) -> str:
-        """What a file has to declare where it holds this operand as a global."""
+        """The declaration that a file needs if this operand is a global."""
         extents = (self.rows,) if self.vector else (self.rows, self.cols)
         ordered = extents if self.layout is Layout.ROW_MAJOR else extents[::-1]
         return f"__device__ float {self.symbol}{''.join(f'[{extent.text}]' for extent in ordered)};"
 
     def shape(self, names: Mapping[str, int]) -> tuple[int, int]:
-        """Rows and columns, for these sizes, macros and tile."""
+        """Return rows and columns for these sizes, macros and tile."""
         return self.rows.evaluate(names), self.cols.evaluate(names)
 
 
@@ -132,7 +130,7 @@ class Constant:
 
     @property
     def declaration(self) -> str:
-        """What a file has to declare."""
+        """The declaration that a file needs."""
         return f"__constant__ int {self.symbol};"
 
 
@@ -148,7 +146,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class CaseRule:
-    """Sizes as expressions of the tile and the macros, and the kinds of input to try at them."""
+    """Sizes as expressions of the tile and the macros, and the kinds of input to try with them."""
 
     sizes: Mapping[str, Expression]
     inputs: tuple[InputKind, ...]
@@ -156,7 +154,7 @@ class CaseRule:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of a kernel; `on_cpu` is False where the sizes are too large for the CPU device."""
+    """One run of a kernel. `on_cpu` is False if the sizes are too large for the CPU device."""
 
     name: str
     sizes: Mapping[str, int]
@@ -166,7 +164,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRule:
-    """Where a kernel is looked at closely: its sizes, and the tile, None for the one of the job."""
+    """The sizes and the tile of an analysis. The tile is None for the job's tile."""
 
     sizes: Mapping[str, int]
     tile: int | None
@@ -174,7 +172,7 @@ class AnalysisRule:
 
 @dataclass(frozen=True, slots=True)
 class GoalRule:
-    """What is asked of the counts beside a right result: that a counter stays at or below a number.
+    """A goal: a counter stays at or below a number.
 
     counter: one of kernels.counters.COUNTERS
     """
@@ -186,20 +184,20 @@ class GoalRule:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A whole exercise, as its `exercise.toml` describes it.
+    """A whole exercise, from its `exercise.toml`.
 
-    folder: where its other files lie; None for one that came as a text
-    size_macros: macros that a submission is compiled with, as expressions of the sizes of the case
-    macros: macros that a submission is given unless it declares them itself, as it is given the tile
-    largest_macros: the largest value of each that a submission may declare for itself
-    constants: module variables that a submission has and that are set before each launch
-    section: elements that one sum is made of, for the operation SUM; None where they are shared out equally
-    tiles: the values that `--tile` may take; `tile` is the default
-    largest_tile: the largest tile that a submission may declare for itself
-    largest_on_cpu: a case with a larger size than this is left to a GPU
-    analysis: where accesses are counted; None for the largest case that the CPU device runs
-    phases: the small run that the table of phases is made from, if there is to be one
-    digest: changes whenever something changes that a verdict or a measurement depends on
+    folder: the folder of its other files; None if it came as a text
+    size_macros: macros with which a submission is compiled, as expressions of the case's sizes
+    macros: macros that a submission gets unless it declares them itself; the tile works alike
+    largest_macros: the largest value of each that a submission may declare
+    constants: module variables of a submission that are set before each launch
+    section: elements per sum, for the operation SUM; None if they are shared equally
+    tiles: the values that `--tile` may have; `tile` is the default
+    largest_tile: the largest tile that a submission may declare
+    largest_on_cpu: a case with a larger size only runs on a GPU
+    analysis: the sizes at which accesses are counted; None for the largest case on the CPU device
+    phases: the small run for the table of phases, if the exercise has one
+    digest: changes with everything that a verdict or a measurement depends on
     """
 
     name: str
@@ -233,7 +231,7 @@ class Exercise:
 
     @property
     def root(self) -> Path:
-        """Its folder; raises ValueError for one that came as a text."""
+        """Its folder. Raises ValueError for an exercise that came as a text."""
         if self.folder is None:
             raise ValueError(f"{self.name}: this exercise came as a text, so it has no files")
         return self.folder
@@ -257,17 +255,17 @@ class Exercise:
 
     @property
     def outputs(self) -> tuple[Operand, ...]:
-        """The operands that are written; exactly one where something is compared."""
+        """The operands that are written; exactly one if a result is compared."""
         return tuple(operand for operand in self.operands if operand.role is Role.OUTPUT)
 
     @property
     def output(self) -> Operand:
-        """The operand that is written, where there is one."""
+        """The operand that is written, if there is one."""
         return self.outputs[0]
 
     @property
     def plain_inputs(self) -> InputKind:
-        """The kind of input for a run that is not there to expose anything."""
+        """The kind of input for a run that needn't expose anything."""
         return InputKind.of(self.operation)[0]
 
     def operand(self, name: str) -> Operand:
@@ -276,32 +274,32 @@ class Exercise:
     def names(
         self, tile: int, sizes: Mapping[str, int], own: Mapping[str, int] | None = None
     ) -> dict[str, int]:
-        """What the names in expressions stand for; sizes win over macros, and the tile over both.
+        """Return the values of names in expressions. Sizes win over macros, and the tile over both.
 
         own: values that a submission gives to macros itself
         """
         return {**self.macros, **(own or {}), **self.defines(sizes), **sizes, self.tile_name: tile}
 
     def dot_product_length(self, names: Mapping[str, int]) -> int:
-        """How many products are summed for one element of a matmul's output."""
+        """Return how many products are summed for one element of a matmul's output."""
         return self.inputs[0].cols.evaluate(names)
 
     def section_length(self, names: Mapping[str, int]) -> int:
-        """How many elements of a SUM's input are summed for one element of its output; the last may have fewer."""
+        """Return how many elements of a SUM's input give one element of its output; the last may have fewer."""
         if self.section is not None:
             return self.section.evaluate(names)
         (rows, columns), (sums, more) = self.inputs[0].shape(names), self.output.shape(names)
         return -(-rows * columns // (sums * more))
 
     def defines(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """The macros that carry sizes into the source; empty where sizes are parameters."""
+        """Return the macros that carry sizes into the source; none if sizes are parameters."""
         return {name: expression.evaluate(sizes) for name, expression in self.size_macros.items()}
 
     def cases(self, tile: int, own: Mapping[str, int] | None = None) -> tuple[Case, ...]:
-        """The cases for a kernel with that tile and those macros of its own, then the ranking size.
+        """Return the cases for a kernel with that tile and its own macros, then the ranking size.
 
-        Sizes are built around the tile. A rule whose size comes out below 1 gives no case (tile - 1 at tile 1), a
-        dot product that is too long for real values gives none of that kind, and equal cases are given once.
+        Sizes depend on the tile. A rule gives no case if a size is below 1, such as tile - 1 at tile 1. A dot product
+        that is too long for real values gives no case of that kind. Equal cases are returned once.
         """
         cases = dict.fromkeys(_Key(tuple(sizes.items()), kind) for sizes, kind in self._ruled(tile, own))
         cases[_Key(tuple(self.ranking.items()), self.plain_inputs)] = None
@@ -317,7 +315,7 @@ class Exercise:
         return dict(largest)
 
     def _ruled(self, tile: int, own: Mapping[str, int] | None) -> Iterator[tuple[dict[str, int], InputKind]]:
-        """Sizes and kind of each case that the rules give, repeats included."""
+        """Yield sizes and kind of each case that the rules give, including repeats."""
         given = {**self.macros, **(own or {}), self.tile_name: tile}
         for rule in self.case_rules:
             sizes = {name: value.evaluate(given) for name, value in rule.sizes.items()}
@@ -342,7 +340,7 @@ def _total(sizes: Mapping[str, int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """What makes two cases the same."""
+    """The properties that make two cases the same."""
 
     sizes: tuple[tuple[str, int], ...]
     inputs: InputKind

@@ -1,4 +1,4 @@
-"""Reads an exercise from its folder or a text: every field typed, unknown ones refused; errors say field and reason."""
+"""Read an exercise from its folder or a text. Fields are typed, unknown ones refused; errors name field and reason."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OUTSIDE_DIGEST = {"title", "analysis", "phases", "goals"}
 
 
 def load_exercise(folder: Path) -> Exercise:
-    """Read the exercise in a folder; raise ExerciseError naming the file, the field and the reason."""
+    """Read the exercise in a folder. Raise ExerciseError with the file, the field and the reason."""
     path = folder / DEFINITION
     if not _NAME.fullmatch(folder.name):
         raise ExerciseError(folder, "", f"a folder's name is the exercise's: {_NAME_RULE}")
@@ -54,10 +54,10 @@ def load_exercise(folder: Path) -> Exercise:
 
 
 def read_exercise(name: str, definition: str, digest: str = "") -> Exercise:
-    """The exercise of that definition, the text of an `exercise.toml`; it has no folder.
+    """Read an exercise from the text of an `exercise.toml`. It has no folder.
 
-    digest: what whoever sent the text takes it for; "" for nothing
-    raise (ExerciseError): naming the field and the reason; also where the digest comes out otherwise here
+    digest: the sender's digest, or ""
+    raise (ExerciseError): names the field and the reason; also for another digest
     """
     path = Path(name) / DEFINITION
     if not _NAME.fullmatch(name):
@@ -67,8 +67,8 @@ def read_exercise(name: str, definition: str, digest: str = "") -> Exercise:
         raise ExerciseError(
             path,
             "",
-            f"its digest is {digest[:12]} where it comes from, and {exercise.digest[:12]} here: the judges are of "
-            f"different versions (here {JUDGE_VERSION}), or the text was changed",
+            f"its digest is {digest[:12]} at the sender, but {exercise.digest[:12]} here. The judges have "
+            f"different versions (here {JUDGE_VERSION}), or the text has changed",
         )
     return exercise
 
@@ -84,7 +84,7 @@ def _whole(name: str, text: str, path: Path, folder: Path | None) -> Exercise:
 
 
 def _digest(data: Mapping[str, object]) -> str:
-    """A hash of what verdicts and measurements depend on: all fields but those that only describe."""
+    """Hash everything on which verdicts and measurements depend: all fields that don't only describe."""
     fields = {key: value for key, value in data.items() if key not in _OUTSIDE_DIGEST}
     text = json.dumps({"judge": JUDGE_VERSION, "exercise": fields}, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -185,7 +185,7 @@ def _case_rule(table: Table, sizes: tuple[str, ...], names: tuple[str, ...]) -> 
 
 
 def _macros(table: Table, taken: set[str]) -> tuple[dict[str, int], dict[str, int]]:
-    """The default and the largest value of each macro."""
+    """Return the default and the largest value of each macro."""
     defaults, largest = {}, {}
     for name in table.fields():
         if name in taken:
@@ -218,7 +218,7 @@ def _goal(table: Table, names: tuple[str, ...]) -> GoalRule:
         counter=table.name("counter"),
         at_most=table.number_or_expression("at_most", names),
     )
-    # the counters come with the counting device, which takes its time to load: only where there is a goal
+    # Import counters only if there is a goal: they come with the counting device, which loads slowly.
     from kernels.counters import COUNTERS
 
     if goal.counter not in COUNTERS:

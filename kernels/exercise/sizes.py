@@ -1,4 +1,4 @@
-"""For which sizes an exercise is made: its cases say so, by what all of their sizes are multiples of."""
+"""The sizes for which an exercise is made: multiples of what all sizes of its cases have in common."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kernels.exercise.model import Exercise
 
 
 def steps(exercise: Exercise, tile: int, own: Mapping[str, int] | None = None) -> dict[str, int]:
-    """For each size, the largest number that it is a multiple of in every case but the ranking's."""
+    """Return, for each size, its largest common divisor in all cases except the ranking size."""
     cases = exercise.cases(tile, own)[:-1]
     return {name: math.gcd(*(case.sizes[name] for case in cases)) or 1 for name in exercise.sizes}
 
@@ -17,7 +17,7 @@ def steps(exercise: Exercise, tile: int, own: Mapping[str, int] | None = None) -
 def misfit(
     exercise: Exercise, sizes: Mapping[str, int], tile: int, own: Mapping[str, int] | None = None
 ) -> str:
-    """Why the exercise is not made for these sizes, and which are next; "" where it is."""
+    """Return why the exercise isn't made for these sizes, and the nearest that fit; "" if it is."""
     for name, step in steps(exercise, tile, own).items():
         size = sizes[name]
         if size % step:
@@ -31,9 +31,9 @@ def misfit(
 
 
 def unranked(exercise: Exercise, tile: int, own: Mapping[str, int] | None = None) -> str:
-    """Why a kernel with that tile need not be right at the ranking size; "" where it has to be.
+    """Return why a kernel with that tile may be incorrect at the ranking size; "" if it must be correct.
 
-    Where the exercise's own tile does not fit that size either, it is meant for every kernel.
+    If even the exercise's own tile doesn't fit that size, every kernel must be correct there.
     """
     if misfit(exercise, exercise.ranking, exercise.tile):
         return ""
@@ -41,8 +41,8 @@ def unranked(exercise: Exercise, tile: int, own: Mapping[str, int] | None = None
         size = exercise.ranking[name]
         if size % step:
             return (
-                f"This kernel gets no speed: where speeds are compared, {name} is {size}, and with its tile of {tile}"
-                f" it is made for multiples of {step}. Choose a tile that divides {size}."
+                f"This kernel gets no speed. Speeds are compared at {name} = {size}, but with a tile of {tile}"
+                f" it only works at multiples of {step}. Choose a tile that divides {size}."
             )
     return ""
 
@@ -50,6 +50,6 @@ def unranked(exercise: Exercise, tile: int, own: Mapping[str, int] | None = None
 def fitted(
     exercise: Exercise, sizes: Mapping[str, int], tile: int, own: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """The sizes, each brought down to one that the exercise is made for."""
+    """Return the sizes, each reduced to one for which the exercise is made."""
     made_for = steps(exercise, tile, own)
     return {name: max(made_for[name], size - size % made_for[name]) for name, size in sizes.items()}

@@ -1,4 +1,4 @@
-"""A TOML table read field by field: each getter checks the type, `finish` refuses what nobody asked for."""
+"""Read a TOML table field by field. Each getter checks the type, and `finish` refuses unread fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class ExerciseError(ValueError):
-    """An exercise that cannot be used: which file, which field, and why."""
+    """An exercise that can't be used: the file, the field and the reason."""
 
     def __init__(self, path: Path, field: str, reason: str) -> None:
         super().__init__(f"{path}: {f'{field}: ' if field else ''}{reason}")
@@ -29,7 +29,7 @@ class ExerciseError(ValueError):
 
 
 class Table:
-    """One table of an exercise's file. `where` is its dotted place, for messages."""
+    """One table of an exercise's file. `where` is its dotted path, for messages."""
 
     def __init__(self, path: Path, where: str, data: Mapping[str, object]) -> None:
         self._path = path
@@ -41,7 +41,7 @@ class Table:
         return ExerciseError(self._path, f"{self._where}{key}", reason)
 
     def finish(self) -> None:
-        """Refuse fields that no getter asked for."""
+        """Refuse fields that no getter has read."""
         unknown = sorted(self._data.keys() - self._asked)
         if unknown:
             known = ", ".join(sorted(self._asked))
@@ -55,7 +55,7 @@ class Table:
         return value
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A string, not blank."""
+        """Return a string that isn't blank."""
         value = self._get(key, default)
         if not isinstance(value, str) or (key in self._data and not value.strip()):
             raise self.error(key, "expected a string that is not blank")
@@ -81,7 +81,7 @@ class Table:
         return value
 
     def integer(self, key: str) -> int:
-        """A whole number from 1 up."""
+        """Return a whole number from 1 up."""
         return self._positive(key, self._get(key))
 
     def integer_or_none(self, key: str) -> int | None:
@@ -92,11 +92,11 @@ class Table:
         return key in self._data
 
     def integers(self, key: str) -> tuple[int, ...]:
-        """A list of whole numbers from 1 up, at least one."""
+        """Return a list of whole numbers from 1 up, at least one."""
         return tuple(self._positive(key, item) for item in self._list(key))
 
     def number_or_expression(self, key: str, names: Sequence[str]) -> float | Expression:
-        """A number of any kind from 0 up, or an expression in a string."""
+        """Return a number from 0 up, or an expression in a string."""
         value = self._get(key)
         if isinstance(value, str):
             return self._expression(key, value, names)
@@ -110,15 +110,15 @@ class Table:
         return values
 
     def choice(self, key: str, kind: type[Choice], default: Choice | None = None) -> Choice:
-        """One of an enumeration's values."""
+        """Return one value of an enumeration."""
         return self._choice(key, kind, self._get(key, default))
 
     def choices(self, key: str, kind: type[Choice]) -> tuple[Choice, ...]:
-        """A list of an enumeration's values, at least one."""
+        """Return a list of an enumeration's values, at least one."""
         return tuple(self._choice(key, kind, item) for item in self._list(key))
 
     def table(self, key: str, *, optional: bool = False) -> Table:
-        """A table inside this one; an empty one where it is optional and not there."""
+        """Return a table inside this one; an empty one if it is optional and missing."""
         return self._table(key, self._get(key, {} if optional else None))
 
     def tables(self, key: str, *, may_be_empty: bool = False) -> list[Table]:
@@ -126,23 +126,23 @@ class Table:
         return [self._table(f"{key}[{index}]", item) for index, item in enumerate(value)]
 
     def expression(self, key: str, names: Sequence[str], default: str | None = None) -> Expression:
-        """An expression (or a plain number) that uses only these names."""
+        """Return an expression (or a plain number) that uses only these names."""
         return self._expression(key, self._get(key, default), names)
 
     def expressions(self, key: str, names: Sequence[str], *, optional: bool = False) -> dict[str, Expression]:
-        """A table of expressions, each under an identifier."""
+        """Return a table of expressions, each under an identifier."""
         table = self._table(key, self._get(key, {} if optional else None))
         return {field: table.expression(field, names) for field in table.fields()}
 
     def fields(self) -> list[str]:
-        """The fields of a table that names them freely: identifiers all."""
+        """Return the fields of a table with free names, which must be identifiers."""
         for field in self._data:
             if not _IDENTIFIER.fullmatch(field):
                 raise self.error(field, "expected a C identifier")
         return list(self._data)
 
     def dimensions(self, key: str, names: Sequence[str]) -> Triple:
-        """One to three expressions in parentheses, as in a launch comment."""
+        """Return one to three expressions in parentheses, as in a launch comment."""
         try:
             triple = parse_dimensions(self.text(key))
         except ExpressionError as error:

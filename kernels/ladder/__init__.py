@@ -1,4 +1,4 @@
-"""Reference kernels from the slowest to the fastest, and where a speed stands among them."""
+"""The reference ladder: kernels from the slowest to the fastest, and the place of a speed among them."""
 
 from __future__ import annotations
 

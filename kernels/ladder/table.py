@@ -1,4 +1,4 @@
-"""An exercise's ladder: right kernels from slow to fast with their measured speeds, and where a speed stands on it."""
+"""An exercise's reference ladder: correct kernels with their measured speeds, and the place of a speed among them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ _CLASS = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _FIGURES = ("gflops", "cublas_share")
 
 LEVEL = 0.01
-"""Speeds that differ by no more than this share are taken for the same: else a rung's own kernel, a hair slower this
-time, would be told that rung's idea as the next one."""
+"""Speeds that differ by at most this share count as the same. Otherwise a rung's own kernel, slightly slower this time,
+would get that rung's idea as the next one.
+"""
 
 
 class LadderError(ValueError):
-    """A ladder that cannot be used; the text says which entry and why."""
+    """A ladder that can't be used. The text names the entry and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a rung reached on one class of devices, by size; cublas_share is 1.0 where it is as fast as cuBLAS."""
+    """A rung's speeds on one device class, by size. A cublas_share of 1.0 is as fast as cuBLAS."""
 
     gflops: Mapping[int, float]
     cublas_share: Mapping[int, float]
 
     def at(self, size: int) -> float:
-        """GFLOPS at a size: between measured sizes on a line over the size's logarithm, beyond them the nearest."""
+        """Return GFLOPS at a size, interpolated over the size's logarithm; outside the measured sizes, the nearest."""
         known = sorted(self.gflops)
         if size <= known[0]:
             return self.gflops[known[0]]
@@ -52,8 +53,8 @@ class Rung:
     """One kernel of a ladder.
 
     number: from 1, as in the file's name
-    idea: what is new in it, as the end of "next idea: ..."
-    figures: by device class, such as "h200"; empty where it was not measured yet
+    idea: its new idea, which completes "next idea: ..."
+    figures: by device class, such as "h200"; empty if it was never measured
     """
 
     number: int
@@ -75,7 +76,7 @@ class Ladder:
     rungs: tuple[Rung, ...]
 
     def rung(self, number: int) -> Rung:
-        """The rung of that number; raises LadderError with the numbers there are."""
+        """Return the rung with that number. Raise LadderError with the existing numbers."""
         for rung in self.rungs:
             if rung.number == number:
                 return rung
@@ -84,7 +85,7 @@ class Ladder:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A rung with what it reaches at the size that is asked about."""
+    """A rung with its speed at the requested size."""
 
     rung: Rung
     gflops: float
@@ -92,10 +93,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a speed stands.
+    """The place of a speed on the ladder.
 
-    below: the fastest measured rung that is not faster or as good as level, None below the whole ladder
-    above: the slowest measured rung that is faster, whose idea is the next one; None at the top
+    below: the fastest measured rung that is slower or level; None below the whole ladder
+    above: the slowest measured rung that is faster, whose idea is next; None at the top
     """
 
     device_class: str
@@ -106,12 +107,12 @@ class Place:
 
     @property
     def level(self) -> bool:
-        """Whether the speed is that of the rung below, as well as speeds repeat."""
+        """Whether the speed equals the speed of the rung below, as far as speeds repeat."""
         return self.below is not None and abs(self.gflops - self.below.gflops) <= LEVEL * self.below.gflops
 
 
 def read_ladder(exercise: Exercise) -> Ladder | None:
-    """The ladder in an exercise's folder, None where it has none; raises LadderError where it cannot be used."""
+    """Return the ladder in an exercise's folder, or None. Raise LadderError if it can't be used."""
     if exercise.folder is None:
         return None
     path = exercise.folder / TABLE
@@ -121,7 +122,7 @@ def read_ladder(exercise: Exercise) -> Ladder | None:
 
 
 def parse_ladder(text: str, exercise: str, folder: Path) -> Ladder:
-    """The ladder of a table; raises LadderError for the first entry that cannot be used."""
+    """Parse the table of a ladder. Raise LadderError for the first entry that can't be used."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -136,7 +137,7 @@ def parse_ladder(text: str, exercise: str, folder: Path) -> Ladder:
 
 
 def place(ladder: Ladder, device_class: str, gflops: float, size: int) -> Place | None:
-    """Where a speed at a size stands among the rungs measured on that class of devices; None where none was."""
+    """Return the place of a speed among the rungs measured on that device class; None without any."""
     steps = [
         Step(rung, rung.figures[device_class].at(size))
         for rung in ladder.rungs
@@ -144,7 +145,7 @@ def place(ladder: Ladder, device_class: str, gflops: float, size: int) -> Place 
     ]
     if not steps:
         return None
-    # at another size than the ranking's, neighbours on the ladder may have changed places
+    # at another size than the ranking size, the order of neighbours on the ladder may differ
     steps.sort(key=lambda step: step.gflops)
     number = sum((1 - LEVEL) * step.gflops <= gflops for step in steps)
     reached, beyond = steps[:number], steps[number:]
@@ -184,14 +185,12 @@ def _text(key: str, name: str, entry: Mapping[str, Any]) -> str:
 
 def _figures(key: str, device_class: str, entry: Any) -> Figures:
     if not _CLASS.fullmatch(device_class) or not isinstance(entry, dict):
-        raise LadderError(
-            f"{key}: beside title and idea, a rung has tables of device classes, such as [{key}]"
-        )
+        raise LadderError(f"{key}: a rung has title, idea and tables of device classes, such as [{key}]")
     if set(entry) != set(_FIGURES):
         raise LadderError(f"{key}: a device's table has {' and '.join(_FIGURES)}, and nothing else")
     figures = Figures(*(_by_size(f"{key}.{name}", entry[name]) for name in _FIGURES))
     if figures.gflops.keys() != figures.cublas_share.keys():
-        raise LadderError(f"{key}: {' and '.join(_FIGURES)} are of the same sizes")
+        raise LadderError(f"{key}: {' and '.join(_FIGURES)} must have the same sizes")
     return figures
 
 

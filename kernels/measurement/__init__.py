@@ -1,4 +1,4 @@
-"""What is measured on a GPU."""
+"""Measurements on a GPU."""
 
 from __future__ import annotations
 

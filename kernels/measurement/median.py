@@ -1,6 +1,7 @@
-"""The median of repeats, and between which two of them the true one lies.
+"""The median of repeats, and the interval that holds the true median.
 
-The interval is by order statistics: it assumes nothing about how times are spread, only that repeats are independent.
+The interval is from order statistics. It assumes nothing about the distribution of times, only that repeats are
+independent.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 
 FEWEST = 6
-"""Repeats from which on there is such an interval: of 5, even the whole range misses the median too often."""
+"""The fewest repeats with such an interval. With 5, even the whole range misses the median too often."""
 
 TOLERANCE = 0.005
-"""How far from the median either end may be, as a part of it, for a measurement to count as settled."""
+"""The largest distance of either end from the median, as a share, for a settled measurement."""
 
 _ONE_IN = 20
 
@@ -24,7 +25,7 @@ _ONE_IN = 20
 class Middle:
     """The median of some values.
 
-    low, high: the ends of its 95 % interval; the whole range where there are too few values for one
+    low, high: the ends of its 95 % interval; the whole range if there are too few values
     certain: whether there are enough values
     """
 
@@ -42,10 +43,10 @@ class Middle:
 
 @cache
 def ranks(count: int) -> tuple[int, int] | None:
-    """Which of so many values in order, counted from 1, bound the median in 95 of 100 cases; None for too few.
+    """Return the ranks of the values that bound the median in 95 of 100 cases; None for too few.
 
-    The closest pair, as far from one end as from the other, for which that holds: the true median is below the value
-    of rank k with the probability that of `count` throws of a coin fewer than k are heads.
+    The result is the closest symmetric pair. Ranks count from 1. The true
+    median is below the value of rank k as often as fewer than k of `count` coin tosses are heads.
     """
     fewer, rank = 0, 0
     while 2 * _ONE_IN * (fewer + math.comb(count, rank)) <= 2**count:
@@ -55,7 +56,7 @@ def ranks(count: int) -> tuple[int, int] | None:
 
 
 def middle(values: Sequence[float]) -> Middle:
-    """The median of at least one value, and its interval."""
+    """Return the median of at least one value, and its interval."""
     ordered = sorted(values)
     found = ranks(len(ordered))
     first, last = found or (1, len(ordered))

@@ -1,4 +1,4 @@
-"""What was measured on a GPU: the speed at one size, and all that a ranking keeps of it."""
+"""The result of a measurement on a GPU: the speed at one size, and everything that a ranking stores."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kernels.launch import Launch
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """The state of a GPU at one moment, as its management library tells it; 0 where it does not.
+    """The state of a GPU at one moment, from its management library; 0 for unknown figures.
 
-    max_sm_mhz: the highest clock that the multiprocessors can have
-    held_down: why the clock is lower than that, in words; empty where nothing holds it down
+    max_sm_mhz: the highest clock of the multiprocessors
+    held_down: the reasons for a lower clock, in words; empty without any
     """
 
     sm_mhz: int = 0
@@ -25,12 +25,12 @@ class Clocks:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a measurement was made with.
+    """The environment of a measurement.
 
-    device_class: where measurements may be compared, such as "h200"
+    device_class: measurements with the same class can be compared, such as "h200"
     cc: compute capability, such as "9.0"
     compiler: the version of NVRTC
-    host_memory: whether kernels on this device can reach the ordinary memory of the process that launches them
+    host_memory: whether kernels on this device can access the ordinary memory of their host process
     """
 
     device: str
@@ -50,14 +50,13 @@ class Speed:
     """The speed of a kernel at one size.
 
     gflops: of a matrix product, 2 x rows x inner x columns / time; None for anything else
-    gbps: bytes of all operands, each once, over the time; None for an exercise that compares nothing
-    cublas_share: cuBLAS's time, measured in between, over the kernel's; None where there was none
-    ms_median: of one launch, by the device's events, with cold caches
-    ci: the 95 % interval of that median, in ms; of fewer than 6 repeats, which are too few for one, the whole range
+    gbps: bytes of all operands, each once, over the time; None for an exercise without comparison
+    cublas_share: cuBLAS's time, measured in between, over the kernel's; None without it
+    ms_median: of one launch, from the device's events, with cold caches
+    ci: the 95 % interval of that median, in ms; with fewer than 6 repeats, the whole range
     spread: the shortest and the longest repeat, in ms
-    repeats: launches that were timed, each with inputs of its own and its output verified
-    settled: whether the interval is within 0.5 % of the median on both sides; else the time for repeats was over, or
-        there had been as many as are made at the most
+    repeats: timed launches, each with its own inputs and verified output
+    settled: whether the interval is within 0.5 % of the median; otherwise repeats reached their limit
     """
 
     sizes: Mapping[str, int]
@@ -75,14 +74,14 @@ class Speed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement(Speed):
-    """The speed at the ranking size, and what stands beside it. The CPU device never makes one.
+    """The speed at the ranking size, and related results. The CPU device never makes one.
 
-    metric: what the exercise ranks by: "gflops", "gbps" or "time"
-    curve: the speed at other sizes, the smallest first; the ranking size is among them
+    metric: the figure that ranks the exercise: "gflops", "gbps" or "time"
+    curve: the speed at several sizes including the ranking size, the smallest first
     left_out: sizes that were not measured, each with its reason
-    ranked: whether the result can stand on a leaderboard; `remarks` say why not
-    busy_ms: how long the device was at work for this job, judging included
-    ptx_digest: SHA-256 of the PTX that was checked on the CPU device; the measured cubin was compiled with it
+    ranked: whether the result can be on a leaderboard; if not, `remarks` say why
+    busy_ms: how long the device was busy with this job, including judging
+    ptx_digest: SHA-256 of the PTX that the CPU device checked; the measured cubin was compiled with it
     launch: at the ranking size
     """
 

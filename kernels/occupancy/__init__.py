@@ -1,4 +1,4 @@
-"""How many blocks and warps a multiprocessor holds, and what limits it."""
+"""How many blocks and warps a multiprocessor holds, and what limits their number."""
 
 from __future__ import annotations
 

@@ -9,18 +9,18 @@ from math import isqrt
 from kernels.occupancy.calculation import WARP, Limits, Occupancy, blocks_per_multiprocessor, occupancy
 
 SharedRule = Callable[[int], int]
-"""The bytes of dynamic shared memory that a block of so many threads asks for."""
+"""Returns the bytes of dynamic shared memory of a block, from its number of threads."""
 
 LARGEST = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What `cudaOccupancyMaxPotentialBlockSizeVariableSMem` answers, and what the lab makes of it.
+    """The answer of `cudaOccupancyMaxPotentialBlockSizeVariableSMem`, and the lab's block size from it.
 
-    threads: of a block, 0 where no block size can be launched
-    blocks_per_sm: at that size; times the multiprocessors of a device, the least grid that fills it
-    square: the greatest power of 4 that is not above `threads`, so that a block is a square of a power of two
+    threads: per block; 0 if no block size can be launched
+    blocks_per_sm: at that size; times the device's multiprocessors, this is the smallest grid that fills it
+    square: the largest power of 4 up to `threads`, so that the block is a square
     side: its square root, the lab's BLOCK_SIZE
     """
 
@@ -33,7 +33,7 @@ class Suggestion:
 def curve(
     limits: Limits, registers: int, shared_static: int, shared: SharedRule = lambda _: 0, *, barriers: int = 1
 ) -> tuple[Occupancy, ...]:
-    """Occupancy at every whole number of warps up to the largest block."""
+    """Return the occupancy at every whole number of warps up to the largest block."""
     return tuple(
         occupancy(limits, threads, registers, shared_static, shared(threads), barriers=barriers)
         for threads in range(WARP, LARGEST + 1, WARP)
@@ -49,12 +49,12 @@ def suggest(
     barriers: int = 1,
     most_threads: int = LARGEST,
 ) -> Suggestion:
-    """The block size with the most threads at once on a multiprocessor; of equals, the largest.
+    """Return the block size with the most threads at once on a multiprocessor; if several tie, the largest.
 
-    Candidates are `most_threads` itself and the whole numbers of warps below it, from the largest down, until one
-    fills the multiprocessor.
+    The candidates are `most_threads` and the whole numbers of warps below it, from the largest down. The search ends
+    when a candidate fills the multiprocessor.
 
-    most_threads: the largest block that the kernel was compiled for
+    most_threads: the largest block for which the kernel was compiled
     """
     best = Suggestion(0, 0, 0, 0)
     top = min(most_threads, LARGEST)
@@ -72,5 +72,5 @@ def suggest(
 
 
 def power_of_four(threads: int) -> int:
-    """The lab's 4^floor(ln T / ln 4), without logarithms: ln 64 / ln 4 may come out just below 3."""
+    """Compute the lab's 4^floor(ln T / ln 4) without logarithms: ln 64 / ln 4 may be below 3."""
     return 1 << ((threads.bit_length() - 1) // 2 * 2) if threads > 0 else 0

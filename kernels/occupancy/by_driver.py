@@ -1,6 +1,6 @@
-"""What the driver says of a launch: how many blocks of it one multiprocessor holds at once, beside the table's answer.
+"""The driver's answer to how many blocks a multiprocessor holds, compared with the table's answer.
 
-The table (kernels.occupancy) needs no GPU; the driver knows the device. Where the two part, the report says so.
+The table (kernels.occupancy) needs no GPU. The driver knows the device. If they differ, the report says so.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kernels.wording import plural
 class MeasuredOccupancy:
     """The driver's answer for the measured launch.
 
-    shared_bytes: of a block, static and dynamic
-    local_bytes: of a thread
-    max_warps: what a multiprocessor holds; 0 where the table does not know the device
-    limit: what stops one more block, by the table; "" where the table says otherwise than the driver
-    note: where the two part, a sentence; "" where they agree
+    shared_bytes: per block, static and dynamic
+    local_bytes: per thread
+    max_warps: the warps that a multiprocessor can hold; 0 if the table doesn't have the device
+    limit: the resource that allows no more blocks, by the table; "" if the table and the driver differ
+    note: a sentence on how they differ; "" if they agree
     """
 
     threads: int
@@ -34,7 +34,7 @@ class MeasuredOccupancy:
 
     @property
     def share(self) -> float:
-        """Of the warps that a multiprocessor can hold; 0 where that is not known."""
+        """The share of the warps that a multiprocessor can hold; 0 if unknown."""
         return self.warps_per_sm / self.max_warps if self.max_warps else 0.0
 
 
@@ -49,7 +49,7 @@ def by_driver(
     local_bytes: int = 0,
     barriers: int = 1,
 ) -> MeasuredOccupancy:
-    """The driver's answer, with what the table says limits it; all figures are the driver's own."""
+    """Return the driver's answer, with the limit by the table. All figures are the driver's."""
     table = None
     if cc in LIMITS:
         table = occupancy(LIMITS[cc], threads, registers, shared_static, shared_dynamic, barriers=barriers)
@@ -68,13 +68,13 @@ def by_driver(
 
 
 def driver_differs(threads: int, blocks_per_sm: int, table: Occupancy) -> str | None:
-    """A sentence where the driver holds another number of blocks than the table; None where both agree.
+    """Return a sentence if the driver and the table differ; None if they agree.
 
-    A table's answer for blocks of another size says nothing about this launch, and is passed over.
+    A table's answer for another block size is ignored, because it says nothing about this launch.
     """
     if table.threads != threads or table.blocks_per_sm == blocks_per_sm:
         return None
     return (
-        f"The driver holds {plural(blocks_per_sm, 'block')} of {plural(threads, 'thread')} on a multiprocessor, "
-        f"the table for compute capability {table.cc} says {table.blocks_per_sm:,}: one of them is mistaken."
+        f"The driver fits {plural(blocks_per_sm, 'block')} of {plural(threads, 'thread')} on a multiprocessor, "
+        f"but the table for compute capability {table.cc} says {table.blocks_per_sm:,}. One of them is incorrect."
     )

@@ -1,7 +1,7 @@
-"""Theoretical occupancy: how many blocks of a kernel one multiprocessor holds at once, and what stops one more.
+"""Theoretical occupancy: how many blocks of a kernel one multiprocessor holds at once, and what limits it.
 
-The limits are those of the CUDA Programming Guide's tables. Shared memory counts at the largest carve-out that a
-multiprocessor has, as the driver does it where nobody asks for another: what a kernel does not use stays with L1.
+The limits are from the tables of the CUDA Programming Guide. Shared memory is assumed at a multiprocessor's largest
+carve-out, as the driver does by default. L1 gets the rest.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from enum import StrEnum
 
 WARP = 32
 STATIC_SHARED = 48 * 1024
-"""Bytes of shared memory a block has without an opt-in by the host code."""
+"""Bytes of shared memory per block without an opt-in by the host code."""
 
 _MOST_THREADS = 1024
 _MOST_REGISTERS = 255
 _MOST_BARRIERS = 16
-_REGISTER_UNIT = 256  # registers of a warp come in pieces of this size
+_REGISTER_UNIT = 256  # the registers of a warp are allocated in units of this size
 _PARTITIONS = 4
 _KB = 1024
 
 
 class Resource(StrEnum):
-    """What a multiprocessor can run out of."""
+    """The resources of a multiprocessor that can limit occupancy."""
 
     WARPS = "warps"
     BLOCKS = "blocks"
@@ -33,7 +33,7 @@ class Resource(StrEnum):
 
 
 class UnknownCapability(ValueError):
-    """A compute capability that is not in the table; the text lists those that are."""
+    """A compute capability that isn't in the table. The text lists all that are."""
 
     def __init__(self, cc: str) -> None:
         super().__init__(f"compute capability {cc!r} is not known; known are {', '.join(LIMITS)}")
@@ -41,13 +41,13 @@ class UnknownCapability(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one multiprocessor of a compute capability holds.
+    """The limits of one multiprocessor of a compute capability.
 
-    shared: bytes for all blocks; block_shared: for one block, the opt-in made
-    reserved: bytes of shared memory that the system keeps of every block
-    shared_unit: bytes that a block's shared memory is rounded up to
-    partitions: the parts that registers are divided among; a warp's are all in one part
-    barriers: for all blocks; None where blocks do not share them
+    shared: bytes for all blocks; block_shared: for one block, with opt-in
+    reserved: bytes of shared memory that the system uses in every block
+    shared_unit: a block's shared memory is rounded up to a multiple of these bytes
+    partitions: the parts of the register file; all registers of a warp are in one part
+    barriers: for all blocks; None if blocks don't share them
     """
 
     cc: str
@@ -70,16 +70,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """Theoretical occupancy on one compute capability, and what limits it.
+    """Theoretical occupancy on one compute capability, and its limit.
 
     share: of the warps that a multiprocessor can hold
-    limit: the first of `limiting`; where nothing can be launched, the resource that a block has too little of
-    limiting: every resource that allows no more blocks than there are
-    limits: resource -> the blocks that it alone would allow; without those that set no limit
-    shared_bytes: of a block, static and dynamic
-    simple_share: by blocks and threads of a multiprocessor alone, without registers and shared memory
-    formula_share: by the lab's formula as it is written; None where the number of multiprocessors is not known
-    refused: why a block cannot be launched at all, a sentence; "" where it can
+    limit: the first of `limiting`; if nothing can be launched, the resource of which a block needs too much
+    limiting: every resource that allows no more blocks
+    limits: resource -> the blocks that it alone allows; only resources that set a limit
+    shared_bytes: per block, static and dynamic
+    simple_share: from the limits on blocks and threads alone, without registers and shared memory
+    formula_share: from the lab's formula, unchanged; None if the number of multiprocessors is unknown
+    refused: a sentence on why a block can't be launched at all; "" if it can
     """
 
     blocks_per_sm: int
@@ -146,7 +146,7 @@ LIMITS: Mapping[str, Limits] = {
 
 
 def limits_of(cc: str) -> Limits:
-    """The limits of a compute capability such as "8.6"; raises UnknownCapability."""
+    """Return the limits of a compute capability such as "8.6". Raise UnknownCapability."""
     if cc not in LIMITS:
         raise UnknownCapability(cc)
     return LIMITS[cc]
@@ -162,11 +162,11 @@ def occupancy(
     barriers: int = 1,
     multiprocessors: int | None = None,
 ) -> Occupancy:
-    """The blocks that one multiprocessor holds at once.
+    """Return the blocks that one multiprocessor holds at once.
 
-    threads: of a block; registers: of a thread; shared_static, shared_dynamic: bytes of a block
-    barriers: of a block, as the compiler reports them
-    multiprocessors: of the device, which the lab's formula asks for
+    threads: per block; registers: per thread; shared_static, shared_dynamic: bytes per block
+    barriers: per block, as the compiler reports them
+    multiprocessors: of the device, for the lab's formula
     """
     shared = shared_static + shared_dynamic
     warps = -(-threads // WARP)
@@ -206,7 +206,7 @@ def blocks_per_multiprocessor(
     *,
     barriers: int = 1,
 ) -> int:
-    """The blocks of `occupancy` alone; 0 where a block cannot be launched."""
+    """Return only the number of blocks; 0 if a block can't be launched."""
     if _refused(limits, threads, registers, shared_static, shared_dynamic, barriers) is not None:
         return 0
     shared = shared_static + shared_dynamic
@@ -216,7 +216,10 @@ def blocks_per_multiprocessor(
 def taken(
     limits: Limits, threads: int, registers: int, shared: int, *, barriers: int = 1
 ) -> dict[Resource, tuple[int, int]]:
-    """What one block takes of each resource, and what a multiprocessor has; without those that set no limit."""
+    """Return how much of each resource a block uses, and how much a multiprocessor has.
+
+    Resources that set no limit are left out.
+    """
     warps = -(-threads // WARP)
     found = {Resource.WARPS: (warps, limits.warps), Resource.BLOCKS: (1, limits.blocks)}
     if registers:
@@ -229,23 +232,23 @@ def taken(
 
 
 def formula_share(limits: Limits, threads: int, multiprocessors: int) -> float:
-    """The lab's formula as its text writes it.
+    """Return the lab's formula exactly as printed.
 
-    It divides the threads of one multiprocessor by those of the whole device, and takes it that as many blocks fit as
-    the hardware can ever hold, whatever their threads, registers and shared memory.
+    It divides the threads of one multiprocessor by the threads of the whole device. It also assumes the most blocks
+    that the hardware can ever hold, whatever they use.
     """
     return limits.blocks * threads / (limits.threads * multiprocessors)
 
 
 def simple_share(limits: Limits, threads: int) -> float:
-    """The lab's formula put right for one multiprocessor: as many blocks as its block and thread limits allow."""
+    """Return the lab's formula corrected for one multiprocessor: with all blocks that its two limits allow."""
     return min(limits.blocks, limits.threads // threads) * threads / limits.threads if threads > 0 else 0.0
 
 
 def _refused(
     limits: Limits, threads: int, registers: int, static: int, dynamic: int, barriers: int
 ) -> tuple[Resource, str] | None:
-    """Why a block fits on no multiprocessor, however empty: the resource and a sentence."""
+    """Return why a block fits on no multiprocessor, even an empty one: the resource and a sentence."""
     if not 1 <= threads <= _MOST_THREADS:
         return Resource.WARPS, f"A block has 1 to {_MOST_THREADS} threads, not {threads}."
     if not 0 <= registers <= _MOST_REGISTERS:
@@ -255,7 +258,7 @@ def _refused(
     if static > STATIC_SHARED:
         return (
             Resource.SHARED,
-            f"Arrays of fixed size may take {STATIC_SHARED:,} bytes of shared memory, not {static:,}.",
+            f"Arrays of fixed size may use {STATIC_SHARED:,} bytes of shared memory, not {static:,}.",
         )
     if static + dynamic > limits.block_shared:
         return (
@@ -267,20 +270,20 @@ def _refused(
 
 def _registers_refused(limits: Limits, threads: int, registers: int) -> tuple[Resource, str] | None:
     warps = -(-threads // WARP)
-    # also compute capability 6.0 launches nothing that would not fit a register file in four parts
+    # even compute capability 6.0 launches only blocks that fit a register file in four parts
     rounded = _warp_registers(registers) * _up(warps, _PARTITIONS)
     fits = registers == 0 or _register_blocks(limits.registers, _PARTITIONS, warps, registers) > 0
     if fits and rounded <= limits.block_registers:
         return None
     message = (
-        f"A block of {threads} threads with {registers} registers each needs {rounded:,} registers"
-        f" as they are given out; it can have {limits.block_registers:,}."
+        f"A block of {threads} threads needs {rounded:,} registers ({registers} per thread, rounded up);"
+        f" it can have {limits.block_registers:,}."
     )
     return Resource.REGISTERS, message
 
 
 def _allowed(limits: Limits, warps: int, registers: int, shared: int, barriers: int) -> dict[Resource, int]:
-    """For every resource that sets a limit, the blocks that it alone allows."""
+    """Return, for every resource that sets a limit, the blocks that it alone allows."""
     allowed = {Resource.WARPS: limits.warps // warps, Resource.BLOCKS: limits.blocks}
     if registers:
         allowed[Resource.REGISTERS] = _register_blocks(limits.registers, limits.partitions, warps, registers)
@@ -292,7 +295,7 @@ def _allowed(limits: Limits, warps: int, registers: int, shared: int, barriers: 
 
 
 def _register_blocks(total: int, partitions: int, warps: int, registers: int) -> int:
-    """Blocks by registers: whole warps go into the parts of the register file, whole blocks are made of them."""
+    """Return the blocks that registers allow. Whole warps fill the parts of the register file."""
     return total // partitions // _warp_registers(registers) * partitions // warps
 
 

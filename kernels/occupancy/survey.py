@@ -1,4 +1,4 @@
-"""Everything that `tilelab occupancy` tells of one kernel: its own block, all other block sizes, the suggested one."""
+"""The answer of `tilelab occupancy`: the kernel's own block, all other block sizes, the suggested size."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MOST_BYTES = 2**40
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A kernel as its occupancy depends on it.
+    """A kernel's figures that decide its occupancy.
 
-    threads: of a block; registers: of a thread; static, dynamic: bytes of shared memory of a block
+    threads: per block; registers: per thread; static, dynamic: bytes of shared memory per block
     """
 
     threads: int
@@ -33,9 +33,9 @@ class Figures:
 class Survey:
     """The answer.
 
-    multiprocessors: of the device; None where only its compute capability is known
-    rule: the dynamic shared memory by block size, as it was given; "" where it is the same for all
-    at_square: occupancy at the lab's block size; None where the search found none
+    multiprocessors: of the device; None if only its compute capability is known
+    rule: the dynamic shared memory by block size, as typed; "" if it is the same for all
+    at_square: occupancy at the lab's block size; None if the search found none
     """
 
     cc: str
@@ -50,7 +50,7 @@ class Survey:
 
 
 def command(figures: Figures, cc: str) -> str:
-    """What to type for these figures on a compute capability."""
+    """Return the command for these figures on a compute capability."""
     words = [f"tilelab occupancy --threads {figures.threads} --registers {figures.registers}"]
     words += [f"--shared {figures.static}"] if figures.static else []
     words += [f"--dynamic {figures.dynamic}"] if figures.dynamic else []
@@ -59,9 +59,11 @@ def command(figures: Figures, cc: str) -> str:
 
 
 def shared_rule(text: str) -> SharedRule:
-    """Bytes by block size from an expression of T (threads) and B (the side of a square block, rounded down).
+    """Return a rule for bytes by block size, from an expression of T and B.
 
-    raise (ExpressionError): where it cannot be read, or has no sensible value for some size of block
+    T is the number of threads, and B is the side of a square block, rounded down.
+
+    raise (ExpressionError): the expression is invalid, or has no sensible value for some block size
     """
     expression = Expression.parse(text)
 
@@ -85,7 +87,7 @@ def survey(
     device: str = "",
     multiprocessors: int | None = None,
 ) -> Survey:
-    """What holds for a kernel; without a rule, blocks of every size ask for the same shared memory."""
+    """Survey a kernel. Without a rule, blocks of every size need the same shared memory."""
     by_size = rule or (lambda _: figures.dynamic)
     suggestion = suggest(limits, figures.registers, figures.static, by_size, barriers=figures.barriers)
 
@@ -114,7 +116,7 @@ def survey(
 
 
 def to_json(found: Survey) -> Mapping[str, Any]:
-    """The survey as one JSON object; of the curve only what differs from point to point."""
+    """Return the survey as one JSON object. Points of the curve only hold what differs between them."""
     plain: dict[str, Any] = to_plain(found)
     kept = ("threads", "shared_bytes", "blocks_per_sm", "warps_per_sm", "share", "limiting")
     return plain | {"curve": [{key: point[key] for key in kept} for point in plain["curve"]]}

@@ -1,8 +1,8 @@
-"""The phases of a tiled kernel, made from a run of it: who loads what, and what is added up before the next load.
+"""The phases of a tiled kernel, from a run of it: which threads load what, and what they sum.
 
-The text that the course prints for its own kernel comes from the student's: `phase_table` follows a small launch, and
-groups what happens between barriers. A phase is a load and the computation with what was loaded; where a kernel loads
-for the next phase while it computes, an element counts to the phase that uses it.
+The course prints such a table for its own kernel, and this module makes it for the student's kernel. `phase_table`
+follows a small launch and groups everything between barriers. A phase is a load and the computation with the loaded
+elements. A kernel may load for the next phase while it computes. Then an element counts for the phase that uses it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ _FIRST_TERMS = 4
 _MOST_RECORDS = 1_500
 _MOST_CELLS = 1_024
 _AHEAD = (
-    "Elements for the next phase are fetched while one is computed; they stand in the phase that uses them."
+    "The kernel loads elements for the next phase while it computes. "
+    "The table lists them in the phase that uses them."
 )
 _NO_FETCHES = (
-    "No thread brings anything into shared memory: all operands come from global memory, in one phase."
+    "No thread loads anything into shared memory: all operands come from global memory, in one phase."
 )
 
 
@@ -43,10 +44,11 @@ def phase_table(
     symbols: Mapping[str, str] | None = None,
     state: Mapping[str, bytes] | None = None,
 ) -> PhaseTable | None:
-    """The phases of one small case of the plan, from a run of the kernel; never raises for the kernel's sake.
+    """Return the phases of one small case of the plan, from a run of the kernel. A bad kernel raises nothing.
 
-    case: of no more threads than `kernels.device.tracing` follows, else there is only a note; None without a launch
-    symbols, state: which matrices module variables are, and what the others hold, as `kernels.device.run` takes them
+    case: if it has more threads than `kernels.device.tracing` follows, there is only a note; None without a launch
+    symbols: which matrices are module variables, as in `kernels.device.run`
+    state: the contents of other module variables
     """
     if case.launch is None:
         return None
@@ -62,14 +64,14 @@ def phase_table(
             state=state,
         )
     except (Unsupported, Malformed):
-        followed = Trace(case.launch, note="the kernel does something here that cannot be followed")
+        followed = Trace(case.launch, note="the kernel does something here that can't be followed")
     return table_of(followed, case.matrices, sizes=case.sizes, tile=plan.tile)
 
 
 def table_of(
     followed: Trace, matrices: Sequence[MatrixPlan], *, sizes: Mapping[str, int], tile: int
 ) -> PhaseTable:
-    """The table of a trace; the matrices say how their elements are called."""
+    """Return the table of a trace. The matrices give the names of their elements."""
     names = _Names({matrix.name: matrix for matrix in matrices})
     notes = [followed.note] if followed.note else []
     phases: dict[int, list[BlockPhase]] = defaultdict(list)
@@ -106,7 +108,7 @@ def _sentence(note: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """How elements are called: by row and column of their matrix, and by their place in memory."""
+    """The names of elements: by row and column of their matrix, and by their position in memory."""
 
     matrices: Mapping[str, MatrixPlan]
 
@@ -123,20 +125,20 @@ class _Names:
         return f"{name}[{row}][{column}]"
 
     def order(self, factor: Factor) -> int:
-        """Left operands stand left, whatever the compiler made of it."""
+        """Return the sort order of a factor: left operands first, whatever the compiler made of them."""
         names = list(self.matrices)
         known = factor.element is not None and factor.element.name in names
         return names.index(factor.element.name) if known and factor.element else len(names)
 
     def of_factor(self, factor: Factor) -> str:
-        """The element behind a factor; its cell where that is not known."""
+        """Return the element behind a factor, or its cell if the element is unknown."""
         if factor.element is not None:
             return self.element(factor.element.name, factor.element.index)
         return PADDING if factor.is_padding else factor.cell
 
 
 def _cell_extents(followed: Trace) -> dict[str, tuple[int, int]]:
-    """Rows and columns of the shared arrays. Of three extents, each first index has a picture of its own."""
+    """Return rows and columns of the shared arrays. With three indices, each first index is a picture of its own."""
     found: dict[str, tuple[int, int]] = {}
     for name, shape in followed.arrays.items():
         if len(shape) < 2:
@@ -155,7 +157,7 @@ def _cell_extents(followed: Trace) -> dict[str, tuple[int, int]]:
 
 @dataclass(slots=True)
 class _Work:
-    """What one block did. terms: by accumulator, whose target is in `targets`."""
+    """The work of one block. terms: by accumulator, whose target is in `targets`."""
 
     fetches: list[TracedFetch] = field(default_factory=list)
     terms: list[tuple[int, Term]] = field(default_factory=list)
@@ -163,7 +165,7 @@ class _Work:
 
 
 def _by_block(followed: Trace) -> list[tuple[Coordinates, _Work]]:
-    """The work of each block, the blocks row by row."""
+    """Return the work of each block, row by row."""
     found: dict[Coordinates, _Work] = defaultdict(_Work)
     used: set[int] = set()
     for number, total in enumerate(followed.sums):
@@ -182,7 +184,7 @@ def _by_block(followed: Trace) -> list[tuple[Coordinates, _Work]]:
 
 
 def _is_product(term: Term) -> bool:
-    """Whether something may come of a term: threads outside the matrix only add up zeros."""
+    """Whether a term can matter: threads outside the matrix only add zeros."""
     return len(term.factors) > 1 and all(factor.element is not None for factor in term.factors)
 
 
@@ -209,10 +211,10 @@ def _block_phases(block: Coordinates, work: _Work, names: _Names) -> dict[int, B
 
 
 def _phase_of_interval(work: _Work) -> dict[int, int]:
-    """The phase of each interval between barriers in which something is added up.
+    """Return the phase of each interval between barriers that has sums.
 
-    A new one begins where cells are used for the first time, and something was fetched since the phase before began
-    to compute, or those cells were filled at another time, or belong to other tiles.
+    A phase begins with the first use of cells in three cases. Something was fetched since the last phase began to
+    compute. Or these cells were filled at another time. Or they belong to other tiles.
     """
     versions: dict[int, set[int]] = defaultdict(set)
     for _, term in work.terms:
@@ -236,7 +238,7 @@ def _phase_of_interval(work: _Work) -> dict[int, int]:
 
 
 def _phase_of_fetch(work: _Work, intervals: Mapping[int, int]) -> dict[int, int]:
-    """The phase that first uses what was fetched; of what nobody uses, that of what was fetched with it."""
+    """Return the phase that first uses each fetch. An unused fetch gets the phase of the fetches made with it."""
     found: dict[int, int] = {}
     for _, term in sorted(work.terms, key=lambda item: item[1].number):
         for factor in term.factors:
@@ -292,7 +294,7 @@ def _accumulation(thread: Coordinates, target: str, terms: list[Term], names: _N
 
 
 def _added(terms: Sequence[Term], name: Callable[[Factor], str]) -> str:
-    """`Mds[0][0]*Nds[0][0] + Mds[0][1]*Nds[1][0]`; of many terms the first."""
+    """Return `Mds[0][0]*Nds[0][0] + Mds[0][1]*Nds[1][0]`; only the first of many terms."""
     shown = terms if len(terms) <= _MOST_TERMS else terms[:_FIRST_TERMS]
     text = "".join(f" {'-' if term.negative else '+'} {'*'.join(map(name, term.factors))}" for term in shown)
     text = text.removeprefix(" + ") if not shown[0].negative else "-" + text.removeprefix(" - ")

@@ -1,4 +1,4 @@
-"""Views of a table of phases as plain rows of text: who loads and adds up what, and what each block loads."""
+"""A table of phases as plain rows of text, by thread and by block."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kernels.evidence import Accumulation, BlockPhase, Fetch, PhaseTable
 
 PADDING = "0"
-"""What stands for a zero beyond the edge of a matrix."""
+"""The sign for a zero past the edge of a matrix."""
 
 
 def cell_place(name: str) -> tuple[str, int, int]:
-    """The array, row and column of an element or cell: `Mds`, 1, 0 of `Mds[1][0]`; row 0 where there is one index."""
+    """Split an element's or cell's name: `Mds`, 1, 0 for `Mds[1][0]`. With a single index, the row is 0."""
     first, *indices = name.split("[")
     numbers = [index.rstrip("]") for index in indices]
     if not numbers or not all(number.lstrip("-").isdigit() for number in numbers[-2:]):
@@ -25,7 +25,7 @@ Row = tuple[str, ...]
 
 
 def course_place(place: Coordinates, extent: Coordinates) -> str:
-    """A thread or block as the course writes it, row first: `1,0` is y 1, x 0; the x alone where there is no y."""
+    """Write a thread or block as the course does, row first: `1,0` is y 1, x 0. Without a y, only x."""
     x, y, z = place
     if extent[2] > 1:
         return f"{z},{y},{x}"
@@ -33,13 +33,13 @@ def course_place(place: Coordinates, extent: Coordinates) -> str:
 
 
 def axes(extent: Coordinates, letter: str) -> str:
-    """What the numbers of `course_place` are: `ty,tx`."""
+    """Return the names of the numbers of `course_place`: `ty,tx`."""
     names = "zyx" if extent[2] > 1 else "yx" if extent[1] > 1 else "x"
     return ",".join(letter + name for name in names)
 
 
 def block_phase(table: PhaseTable, phase: int, block: Coordinates) -> BlockPhase | None:
-    """What a block does in a phase, if anything; `block` is x, y, z."""
+    """Return what a block does in a phase, if anything; `block` is x, y, z."""
     for entry in table.phases:
         if entry.number == phase:
             return next((each for each in entry.blocks if each.block == block), None)
@@ -47,29 +47,29 @@ def block_phase(table: PhaseTable, phase: int, block: Coordinates) -> BlockPhase
 
 
 def block_places(table: PhaseTable) -> tuple[Coordinates, ...]:
-    """The blocks that do something, row by row."""
+    """Return the blocks that do something, row by row."""
     found = {entry.block for phase in table.phases for entry in phase.blocks}
     return tuple(sorted(found, key=lambda block: block[::-1]))
 
 
 def fetched_operands(table: PhaseTable) -> tuple[str, ...]:
-    """The operands that are brought into shared memory, in the order in which the kernel takes them."""
+    """Return the operands that are loaded into shared memory, in the order in which the kernel uses them."""
     found = {_operand(fetch) for fetch in _fetches(table)} - {""}
     return (*(name for name in table.matrices if name in found), *sorted(found - table.matrices.keys()))
 
 
 def fetch_text(fetch: Fetch) -> str:
-    """`M[1][0] -> Mds[1][0]`."""
+    """Return `M[1][0] -> Mds[1][0]`."""
     return f"{fetch.element} -> {fetch.cell}"
 
 
 def sum_text(one: Accumulation, *, several: bool) -> str:
-    """`PValue += Mds[0][0]*Nds[0][0] + ...`; of a thread with several sums, by the element that each ends in."""
+    """Return `PValue += Mds[0][0]*Nds[0][0] + ...`. If a thread has several sums, name each by its output element."""
     return f"{one.target if several else 'PValue'} += {one.cells or one.elements}"
 
 
 def with_several_sums(table: PhaseTable, block: Coordinates) -> frozenset[Coordinates]:
-    """The threads of a block that keep more than one sum."""
+    """Return the threads of a block that keep more than one sum."""
     targets: dict[Coordinates, set[str]] = {}
     for phase in table.phases:
         entry = block_phase(table, phase.number, block)
@@ -79,26 +79,26 @@ def with_several_sums(table: PhaseTable, block: Coordinates) -> frozenset[Coordi
 
 
 def shared_arrays(table: PhaseTable) -> tuple[str, ...]:
-    """The shared arrays among `table.matrices`."""
+    """Return the shared arrays in `table.matrices`."""
     bases = {_array(fetch) for fetch in _fetches(table)}
     return tuple(name for name in table.matrices if name.split("[", 1)[0] in bases)
 
 
 def operands(table: PhaseTable) -> tuple[str, ...]:
-    """The operands among `table.matrices`: left, right, output as a rule."""
+    """Return the operands in `table.matrices`: usually left, right, output."""
     shared = shared_arrays(table)
     return tuple(name for name in table.matrices if name not in shared)
 
 
 def thread_header(table: PhaseTable) -> Row:
-    """The columns of `thread_rows`: the thread, then for each phase what it brings of each operand, and its sum."""
+    """Return the columns of `thread_rows`: the thread, then for each phase its loads of each operand, and its sum."""
     columns = [*fetched_operands(table), "sum"]
     phases = [f"phase {phase.number}: {column}" for phase in table.phases for column in columns]
     return (f"thread ({axes(table.launch.block, 't')})", *phases)
 
 
 def thread_rows(table: PhaseTable, block: Coordinates) -> tuple[Row, ...]:
-    """The execution phases of one block, a row for each thread; several entries of a column are joined by "; "."""
+    """Return the execution phases of one block, a row for each thread. "; " separates several entries of a column."""
     operand_of, several = _padding_operands(table), with_several_sums(table, block)
     entries = [block_phase(table, phase.number, block) for phase in table.phases]
     rows = []
@@ -127,7 +127,7 @@ def _load_columns(
 
 
 def block_header(table: PhaseTable) -> Row:
-    """The columns of `block_rows`."""
+    """Return the columns of `block_rows`."""
     return (
         "Tiles loaded by",
         *(f"Block {course_place(each, table.launch.grid)}" for each in block_places(table)),
@@ -135,7 +135,10 @@ def block_header(table: PhaseTable) -> Row:
 
 
 def block_rows(table: PhaseTable, operand: str) -> tuple[Row, ...]:
-    """The elements of an operand that each block loads in each phase: by row and column, then by place in memory."""
+    """Return the elements of an operand that each block loads in each phase.
+
+    Each is given by row and column, and by position in memory.
+    """
     rows = []
     for phase in table.phases:
         entries = {entry.block: entry.fetches for entry in phase.blocks}
@@ -157,7 +160,7 @@ def block_rows(table: PhaseTable, operand: str) -> tuple[Row, ...]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Each element once: several threads may bring the same one."""
+    """Return each element once, because several threads may load the same one."""
     return ", ".join(dict.fromkeys(names))
 
 
@@ -168,7 +171,7 @@ def _fetches(table: PhaseTable) -> Iterator[Fetch]:
 
 
 def _threads(entries: Sequence[BlockPhase | None]) -> list[Coordinates]:
-    """The threads that do something, row by row."""
+    """Return the threads that do something, row by row."""
     found: set[Coordinates] = set()
     for entry in filter(None, entries):
         found.update(fetch.thread for fetch in entry.fetches)
@@ -177,12 +180,12 @@ def _threads(entries: Sequence[BlockPhase | None]) -> list[Coordinates]:
 
 
 def _operand(fetch: Fetch) -> str:
-    """The operand that a fetch brings an element of; "" for a padding zero."""
+    """Return the operand of a fetched element; "" for a padding zero."""
     return "" if fetch.element == PADDING else fetch.element.split("[", 1)[0]
 
 
 def _padding_operands(table: PhaseTable) -> dict[tuple[str, int | None], str]:
-    """Which operand a padding zero stands for: that which goes into the same array, by the same line if possible."""
+    """Return the operand of each padding zero: an operand stored to the same array, preferably in the same line."""
     found: dict[tuple[str, int | None], str] = {}
     for fetch in _fetches(table):
         if name := _operand(fetch):

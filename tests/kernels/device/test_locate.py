@@ -220,7 +220,7 @@ def test_a_wide_access_must_be_aligned(device):
     finding = next(each for each in device.run(text).findings if each.line == line(text, "read"))
 
     assert (finding.kind, finding.line, finding.count) == (Verdict.RUNTIME_ERROR, line(text, "read"), 4)
-    assert "no multiple of 16" in finding.message
+    assert "multiple of 16 bytes" in finding.message
 
 
 def test_a_wide_access_that_is_partly_outside(device):
