@@ -1,4 +1,4 @@
-"""`make bench`: the CPU device and a whole grading, each figure beside something measured in the same run.
+"""`make bench`: the CPU device and a whole grade, each figure compared with one from the same run.
 
 python -m bench [--quick] [--json]
 """
@@ -23,7 +23,7 @@ WIDTHS = (64, 128, 256, 512)
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """One launch of the tiled kernel in Numba's CUDA simulator, in processor time and by the clock."""
+    """One launch of the tiled kernel in Numba's CUDA simulator: processor time and elapsed time."""
 
     width: int
     seconds: float
@@ -31,7 +31,7 @@ class Simulated:
 
 
 def main() -> None:
-    """Measures, then prints."""
+    """Measure, then print."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
         "--quick", action="store_true", help="fewer rounds, widths up to 256, the simulator at 64"
@@ -57,7 +57,7 @@ def _progress(text: str) -> None:
 
 
 def _simulate(width: int) -> Simulated:
-    """Last, because it takes longest: about a minute at 128."""
+    """Time the simulator. It runs last because it takes longest: about a minute at 128."""
     _progress(f"Numba's CUDA simulator, tiled, N={width}")
     done = subprocess.run(
         (sys.executable, "-m", "bench.numba_tiled", str(width)),
@@ -71,7 +71,7 @@ def _simulate(width: int) -> Simulated:
 
 
 def _times_faster(measured: list[Rate], simulated: Simulated) -> tuple[float, float]:
-    """How many times faster the device is, with all checks, than the simulator, which has none: both times."""
+    """Return how many times faster the device with all checks is than the simulator: elapsed and processor time."""
     subject = Subject("tiled", simulated.width, True)
     rate = next(rate for rate in measured if rate.subject == subject)
     return simulated.seconds / rate.seconds, simulated.waited / rate.waited
@@ -139,24 +139,26 @@ def _tables(measured: list[Rate], counted: tuple[Cost, ...], graded: Grading, si
         ],
     )
     profile = table(
-        ("where a grading's time goes", "s", "share"),
+        ("part of a grade", "s", "share"),
         [(name, f"{s:.3f}", f"{s / graded.total:.0%}") for name, s in graded.profile.items()],
     )
     return f"""\
-The CPU device: thread-instructions per second of processor time on one core, tile 16, median of interleaved launches.
-"of numpy" is the share of what numpy's float32 multiply-add reached between them: {ceiling}.
+The CPU device: thread-instructions per second of processor time.
+One core, tile 16, median of interleaved launches.
+
+"of numpy" compares with numpy's float32 multiply-add: {ceiling}.
 
 {device}
 
-Counting accesses, branches and instructions beside that:
+The cost of also counting accesses, branches and instructions:
 
 {counting}
 
-Numba's CUDA simulator, tiled, N={simulated.width}: {simulated.waited:.1f} s by the clock, {simulated.seconds:.1f} s \
-of processor time; the device with all checks is {clock:,.0f} and {processor:,.0f} times faster.
+Numba's CUDA simulator, tiled, N={simulated.width}: {simulated.waited:.1f} s elapsed, {simulated.seconds:.1f} s \
+of processor time. The device with all checks is {clock:,.0f} and {processor:,.0f} times faster.
 
-tilelab grade of the solution of tiled, process start to verdict: {graded.total:.2f} s, \
-{graded.total / graded.numpy:.1f} times what Python needs to import numpy.
+Grade of the solution of tiled, process start to verdict: {graded.total:.2f} s. This is \
+{graded.total / graded.numpy:.1f} times as long as Python takes to import numpy.
 
 {profile}"""
 

@@ -1,4 +1,4 @@
-"""What counting costs: the tiled kernel run plainly and counted, by turns, without and with the other checks."""
+"""The cost of counting: the tiled kernel with and without counting, with and without the other checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Cost:
 
 
 def costs(rounds: int, progress: Callable[[str], None]) -> tuple[Cost, Cost]:
-    """Without checks and with them."""
+    """Return the costs without checks and with them."""
     progress(f"counting: {KERNEL}, N={WIDTH}")
     bench = Bench()
     return _cost(bench, rounds, observe=False), _cost(bench, rounds, observe=True)

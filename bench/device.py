@@ -1,4 +1,4 @@
-"""How many thread-instructions per second the CPU device executes, beside numpy's own float32 multiply-add."""
+"""The thread-instructions per second of the CPU device, compared with numpy's own float32 multiply-add."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one subject reached.
+    """The speed of one subject.
 
     instructions: executed by all threads together
-    seconds, waited: the medians, in processor time and by the clock
-    numpy_rate: multiply-adds per second that numpy reached in the same rounds
+    seconds, waited: the medians of processor time and of elapsed time
+    numpy_rate: multiply-adds per second of numpy in the same rounds
     """
 
     subject: Subject
@@ -61,7 +61,7 @@ class Rate:
 
 
 class MultiplyAdd:
-    """numpy's float32 `a * b + c` on as many elements as the device runs threads side by side, in the cache."""
+    """numpy's float32 `a * b + c`, in the cache, on as many elements as the device has threads side by side."""
 
     def __init__(self) -> None:
         generator = np.random.default_rng(1)
@@ -70,7 +70,7 @@ class MultiplyAdd:
         self._samples: list[float] = []
 
     def sample(self) -> None:
-        """Measures once more."""
+        """Measure once more."""
         calls = 2_000
         self._sum[:] = 0
         begin = time.process_time()
@@ -86,15 +86,15 @@ class MultiplyAdd:
 
 
 class Bench:
-    """Runs subjects on inputs whose product is exact, and makes sure that it is right."""
+    """Runs subjects on inputs with an exact product, and checks the product."""
 
     def __init__(self) -> None:
         self._compiled: dict[str, Compilation] = {}
 
     def time_once(self, subject: Subject) -> tuple[float, float, int]:
-        """Seconds of processor time and by the clock, and the instructions, of one launch.
+        """Return processor seconds, elapsed seconds and instructions of one launch.
 
-        The program is read anew for each launch: what the checks remember of earlier ones must not help.
+        The program is parsed again for each launch, so that checks can't profit from earlier launches.
         """
         made = self._compilation(subject.kernel)
         program = device.load_program(made.ptx, made.entry)
@@ -108,7 +108,7 @@ class Bench:
             device.Buffer("P", np.full(width * width, np.nan, np.float32), initialised=False, columns=width),
         )
         launch = Launch((blocks, blocks, 1), (TILE, TILE, 1), 0)
-        gc.collect()  # what earlier launches left behind is not this one's to clear away
+        gc.collect()  # this launch needn't clean up after earlier ones
         begin, since = time.process_time(), time.perf_counter()
         execution = device.run(
             program,
@@ -123,7 +123,7 @@ class Bench:
         if execution.findings or not np.array_equal(
             execution.values["P"].reshape(width, width), left @ right
         ):
-            raise SystemExit(f"the device got {subject} wrong: {execution.findings}")
+            raise SystemExit(f"the device's result of {subject} is incorrect: {execution.findings}")
         return seconds, waited, execution.instructions
 
     def _compilation(self, kernel: str) -> Compilation:
@@ -137,14 +137,14 @@ class Bench:
 
 
 def _inputs(width: int) -> tuple[Matrix, Matrix]:
-    """Integers so small that every order of summing gives the same float32."""
+    """Return integers so small that every order of summing gives the same float32."""
     generator = np.random.default_rng(width)
     left, right = generator.integers(-3, 4, (2, width, width)).astype(np.float32)
     return left, right
 
 
 def rates(subjects: list[Subject], rounds: int, progress: Callable[[str], None]) -> Iterator[Rate]:
-    """All subjects by turns, numpy before each, round by round: what slows the machine down slows down all."""
+    """Yield the rates of all subjects, round by round, with numpy before each: a slow machine slows down all."""
     bench, numpy = Bench(), MultiplyAdd()
     samples: dict[Subject, list[tuple[float, float]]] = {subject: [] for subject in subjects}
     counts: dict[Subject, int] = {}
@@ -156,7 +156,7 @@ def rates(subjects: list[Subject], rounds: int, progress: Callable[[str], None])
             while left > 0:
                 seconds, waited, counts[subject] = bench.time_once(subject)
                 left -= seconds
-                if number:  # the first round is there to warm up
+                if number:  # the first round is a warm-up
                     samples[subject].append((seconds, waited))
     for subject in subjects:
         seconds, waited = map(statistics.median, zip(*samples[subject], strict=True))

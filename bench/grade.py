@@ -1,4 +1,4 @@
-"""How long a whole `tilelab grade` takes, from the start of the process to the verdict, and where the time goes."""
+"""The time of a whole `tilelab grade`, from the start of the process to the verdict, and its parts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Grading:
     """Medians in seconds.
 
     total: from the start of the process to its end
-    steps: what the report says of its own steps
-    python, numpy, load: interpreters beside it that do nothing, import numpy, and import what the command itself needs
+    steps: from the report
+    python, numpy, load: an interpreter that does nothing, imports numpy, or imports the command
     """
 
     total: float
@@ -35,7 +35,7 @@ class Grading:
 
     @property
     def profile(self) -> dict[str, float]:
-        """Where the time goes. The sandboxed processes start while the command itself still loads."""
+        """The time of each part. The sandboxed processes start while the command itself still loads."""
         rest = self.total - self.load - sum(self.steps.values())
         return {
             "start Python": self.python,
@@ -46,7 +46,7 @@ class Grading:
 
 
 def grading(rounds: int, progress: Callable[[str], None]) -> Grading:
-    """The solution of the exercise `tiled`, graded again and again, an idle interpreter beside each."""
+    """Grade the solution of `tiled` repeatedly, and time an idle interpreter next to each grade."""
     solution = find_exercise("tiled").solution
     command = (
         str(Path(sys.executable).with_name("tilelab")),
@@ -67,7 +67,7 @@ def grading(rounds: int, progress: Callable[[str], None]) -> Grading:
         report = json.loads(output)
         if report["verdict"] != "accepted":
             raise SystemExit(f"the solution of tiled was graded {report['verdict']}: {report['message']}")
-        if number:  # the first round fills the caches of the file system
+        if number:  # the first round fills the file system's caches
             pythons.append(python)
             numpys.append(numpy)
             loads.append(load)

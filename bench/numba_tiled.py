@@ -1,8 +1,8 @@
-"""The tiled product in Numba's CUDA simulator; run as a program of its own, because a setting chooses the simulator.
+"""The tiled product in Numba's CUDA simulator, as a separate program because an environment variable selects it.
 
-    NUMBA_ENABLE_CUDASIM=1 python -m bench.numba_tiled WIDTH
+NUMBA_ENABLE_CUDASIM=1 python -m bench.numba_tiled WIDTH
 
-Prints the seconds that one launch took, in processor time and by the clock.
+It prints the seconds of one launch: processor time and elapsed time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TILE = 16
 
 
 def tiled(M: Any, N: Any, P: Any, width: int) -> None:
-    """The same kernel as the solution of the exercise `tiled`, line by line."""
+    """The solution of the exercise `tiled`, line by line."""
     Mds = cuda.shared.array((TILE, TILE), float32)
     Nds = cuda.shared.array((TILE, TILE), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -39,7 +39,7 @@ def tiled(M: Any, N: Any, P: Any, width: int) -> None:
 
 
 def main(width: int) -> None:
-    """One launch, its product compared."""
+    """Launch once and compare the product."""
     generator = np.random.default_rng(width)
     left, right = generator.integers(-3, 4, (2, width, width)).astype(np.float32)
     result = np.full((width, width), np.nan, np.float32)
@@ -49,7 +49,7 @@ def main(width: int) -> None:
     kernel[(blocks, blocks), (TILE, TILE)](left, right, result, width)
     seconds, waited = time.process_time() - begin, time.perf_counter() - since
     if not np.array_equal(result, left @ right):
-        raise SystemExit("the simulator's product is wrong")
+        raise SystemExit("the simulator's product is incorrect")
     print(seconds, waited)
 
 

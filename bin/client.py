@@ -1,6 +1,6 @@
-"""Builds the portal's scripts from server/web/client, or checks their types: `python -m bin.client build|types`.
+"""Build the portal's scripts from server/web/client, or check their types: `python -m bin.client build|types`.
 
-The scripts are committed, so that a portal runs where no Node.js is; a test compares them with what is built here.
+The scripts are committed, so a portal also runs without Node.js. A test compares them with a new build.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LICENSES = "LICENSES.txt"
 
 
 def build(target: Path) -> None:
-    """Write the scripts, and the licenses of what they are made of, into an empty folder."""
+    """Write the scripts, and the licenses of their parts, into an empty folder."""
     tools = packages(CLIENT) / ".bin"
     made_of = target / "made-of.json"
     run(
@@ -36,17 +36,17 @@ def build(target: Path) -> None:
 
 
 def check_types() -> None:
-    """Raises NoNode with what the compiler found."""
+    """Raise NoNode with the compiler's errors."""
     run([str(packages(CLIENT) / ".bin" / "tsc"), "--noEmit", "--project", "."], CLIENT)
 
 
 def _licenses(inputs: dict[str, object]) -> str:
-    """The scripts hold parts of these packages, whose licenses ask to be told of with every copy."""
+    """Return the licenses of the packages in the scripts, which each copy must include."""
     names = sorted({_package(path) for path in inputs if path.startswith("node_modules/")})
     texts = [
         f"{name}\n\n{(CLIENT / 'node_modules' / name / 'LICENSE').read_text().strip()}\n" for name in names
     ]
-    return f"\n{'-' * 80}\n\n".join(["The scripts beside this file hold parts of these packages.\n", *texts])
+    return f"\n{'-' * 80}\n\n".join(["The scripts in this folder hold parts of these packages.\n", *texts])
 
 
 def _package(path: str) -> str:
@@ -55,7 +55,7 @@ def _package(path: str) -> str:
 
 
 def _replace(target: Path) -> None:
-    """Build, and only where that worked put it in place of what was there."""
+    """Build, and replace the old scripts only if the build succeeds."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "made"
         made.mkdir()
@@ -65,7 +65,7 @@ def _replace(target: Path) -> None:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     try:
         match sys.argv[1:]:
             case ["build"]:

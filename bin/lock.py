@@ -1,7 +1,7 @@
-"""Write the hashed lock files: one folder for each Python version, one file for each set of packages.
+"""Write the hashed lock files: a folder for each Python version, a file for each set of packages.
 
-Run by `make lock`, which takes the newest release of everything that pyproject.toml allows. The files name no index:
-whoever installs from them uses the index that their own pip is set up for, and the hashes hold whatever it serves.
+`make lock` runs this. It takes the newest release of everything that pyproject.toml allows. The files name no index, so
+pip uses its configured one. The hashes protect against changed files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEADER = "# Written by `make lock` from pyproject.toml for Python {version}; do 
 
 
 def main() -> None:
-    """Lock every set for every supported version; what "run" pins holds in every set that it shares packages with."""
+    """Lock every set for every supported version. Versions pinned in "run" also hold in the other sets."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         pyproject = tomllib.load(file)
     for version in supported_versions(pyproject):
@@ -38,13 +38,13 @@ def main() -> None:
 
 
 def supported_versions(pyproject: dict[str, Any]) -> list[str]:
-    """The Python versions that the project's classifiers name."""
+    """Return the Python versions in the project's classifiers."""
     pattern = re.compile(r"Programming Language :: Python :: (3\.\d+)")
     return [m[1] for line in pyproject["project"]["classifiers"] if (m := pattern.fullmatch(line))]
 
 
 def requirement_sets(pyproject: dict[str, Any]) -> dict[str, list[str]]:
-    """What each lock file is resolved from. The build backend is locked too: it runs code at install time."""
+    """Return the requirements of each lock file. The build backend is locked too: it runs code at install time."""
     groups = pyproject["dependency-groups"]
     worker = [*pyproject["project"]["dependencies"], *pyproject["build-system"]["requires"]]
     run = worker + pyproject["project"]["optional-dependencies"]["server"]
@@ -61,7 +61,7 @@ def requirement_sets(pyproject: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def resolve(requirements: list[str], version: str, constraints: Path | None) -> str:
-    """The newest releases that fit, for all platforms at once, with their hashes."""
+    """Return the newest releases that fit, for all platforms at once, with their hashes."""
     command = [
         sys.executable, "-m", "uv", "pip", "compile", "-", "--quiet", "--upgrade", "--universal",
         "--python-version", version, "--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url",

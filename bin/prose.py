@@ -1,7 +1,7 @@
-"""Checks what people read against the style in prose.toml: `python -m bin.prose [--brief] [--keep] [PATH...]`.
+"""Check texts for people against the style in prose.toml: `python -m bin.prose [--brief] [--keep] [PATH...]`.
 
-Each rule is counted by area. A count may fall and never grow: prose-counts.toml keeps the last ones, and a rule that it
-doesn't name has none. With paths, every finding in them is listed with what to write instead.
+Each rule is counted by area. A count may fall but never grow. prose-counts.toml holds the last counts; a missing rule
+has none. With paths, every finding in them is listed with a suggestion.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Finding:
 
 
 def check(texts: Sequence[Sentence]) -> list[Finding]:
-    """What the style has against these sentences."""
+    """Return the findings in these sentences."""
     joined = "\n".join(one.text.lower() for one in texts)
     found = [
         Finding(rule["name"], rule["write"], texts[joined.count("\n", 0, match.start())])
@@ -62,19 +62,19 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """The words and numbers of a sentence."""
+    """Return the words and numbers of a sentence."""
     return re.findall(r"[A-Za-z0-9][\w'.,/%-]*", text)
 
 
 def files(paths: Iterable[str]) -> list[str]:
-    """The tracked files under these paths, named from the root; all of them for no path."""
+    """Return the tracked files under these paths, relative to the root; all files without paths."""
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *paths]
     listed = subprocess.run(listing, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 def read(names: Iterable[str]) -> tuple[list[Sentence], list[Finding]]:
-    """Every sentence of these files, and every finding."""
+    """Return every sentence of these files, and every finding."""
     texts: list[Sentence] = []
     found: list[Finding] = []
     for name in names:
@@ -89,7 +89,7 @@ def read(names: Iterable[str]) -> tuple[list[Sentence], list[Finding]]:
 
 
 def counts(found: Iterable[Finding]) -> dict[str, Counter[str]]:
-    """How often each rule is broken in each area."""
+    """Return how often each rule is broken in each area."""
     table = {
         name: Counter[str]() for name in (*(rule["name"] for rule in STYLE["banned"]), NAMED, LONG, NAME)
     }
@@ -99,7 +99,7 @@ def counts(found: Iterable[Finding]) -> dict[str, Counter[str]]:
 
 
 def grown(now: dict[str, Counter[str]], kept: dict[str, dict[str, int]]) -> list[tuple[str, str]]:
-    """Rule and area of each count that is larger than the one that is kept."""
+    """Return rule and area of each count that is larger than the kept one."""
     return [
         (rule, area)
         for rule, areas in now.items()
@@ -109,12 +109,12 @@ def grown(now: dict[str, Counter[str]], kept: dict[str, dict[str, int]]) -> list
 
 
 def kept_counts() -> dict[str, dict[str, int]]:
-    """The counts that were kept last."""
+    """Return the last counts."""
     return tomllib.loads(KEPT.read_text()) if KEPT.exists() else {}
 
 
 def reading_ease(texts: Sequence[Sentence]) -> tuple[float, float]:
-    """Flesch's reading ease (60 and more is plain English) and the mean number of words in a sentence."""
+    """Return Flesch's reading ease (60 and more is plain English) and the mean words per sentence."""
     whole = [found for one in texts if len(found := words_of(one.text)) > 3]
     words = sum(map(len, whole)) or 1
     syllables = sum(_syllables(word.lower()) for sentence in whole for word in sentence)
@@ -151,7 +151,7 @@ def _print_findings(found: Iterable[Finding]) -> None:
 
 
 def lowered(now: dict[str, Counter[str]], kept: dict[str, dict[str, int]]) -> str:
-    """The counts to keep from now on: the smaller of both; what there is now of a rule that is new."""
+    """Return the counts to keep: the smaller of old and new; for a new rule, the new count."""
     lines = [
         "# Written by `python -m bin.prose --keep`: how often texts still break each rule of prose.toml, by area."
     ]
@@ -163,7 +163,7 @@ def lowered(now: dict[str, Counter[str]], kept: dict[str, dict[str, int]]) -> st
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command line."""
+    """Run the command line."""
     options = {one for one in arguments if one.startswith("--")}
     paths = [one for one in arguments if one not in options]
     if options - {"--brief", "--keep"}:

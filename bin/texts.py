@@ -1,6 +1,6 @@
-"""Finds what people read in the tree: pages, messages, help, docstrings, comments, one sentence at a time.
+"""Find all texts for people in the tree, by sentence: pages, messages, help, docstrings, comments.
 
-Code, names in backquotes, and values that a program puts in become `X`, so that rules see the words alone.
+Code, names in backquotes, and inserted values become `X`, so that rules only see words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PYTHON = ("kernels", "worker", "server", "migrations", "bin", "bench")
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, heading, label or cell; `line` is where the text that holds it begins."""
+    """A sentence, heading, label or cell. `line` is where its text begins."""
 
     path: str
     line: int
@@ -31,7 +31,7 @@ class Sentence:
 
 
 def sentences(path: str, source: str) -> Iterator[Sentence]:
-    """All that a file of the tree gives people to read; `path` is from the root and says what kind of file it is."""
+    """Yield all texts for people in a file. `path` is relative to the root and decides the kind of file."""
     for area, line, text in _texts(path, source):
         for sentence in _split(text):
             yield Sentence(path, line, area, sentence)
@@ -56,7 +56,7 @@ def _texts(path: str, source: str) -> Iterator[tuple[str, int, str]]:
 
 
 def _split(text: str) -> list[str]:
-    """The sentences of a text, each on one line."""
+    """Return the sentences of a text, each on one line."""
     text = re.sub(r"`[^`]*`|\{[^{}]*\}|%\(\w+\)s|%[sd]", "X", text)
     text = " ".join(unescape(text).replace("’", "'").split())
     return [
@@ -88,7 +88,7 @@ _SPOKEN = re.compile(r"\b(?:title|alt|placeholder|content|aria-label|data-[a-z-]
 
 
 def _template(source: str) -> Iterator[tuple[int, str]]:
-    """What stands between the tags, in attributes that are shown or read out, and in strings given to macros."""
+    """Yield the text between tags, in attributes that people see or hear, and in strings for macros."""
 
     def keep_lines(match: re.Match[str], instead: str) -> str:
         return instead + "\n" * match[0].count("\n")
@@ -181,7 +181,7 @@ _CODE = re.compile(
 
 
 def _string(node: ast.AST, done: set[int]) -> Iterator[tuple[int, str]]:
-    """A string of several words that isn't code; `done` holds the nodes that were read with another."""
+    """Yield a string of several words that isn't code. `done` holds nodes that were read with another."""
     if id(node) in done or not isinstance(node, ast.Constant | ast.JoinedStr):
         return
     if isinstance(node, ast.JoinedStr):

@@ -1,1 +1,1 @@
-"""Changes of the tables, one file for each, run by server.database.schema."""
+"""Changes of the database tables, one file each. server.database.schema runs them."""

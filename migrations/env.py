@@ -1,4 +1,4 @@
-"""What Alembic runs: inside server.database.schema.upgrade with its connection, else with that of DATABASE_URL."""
+"""Alembic's environment, with the connection of server.database.schema.upgrade, or with DATABASE_URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.settings import read_database_url
 
 
 def main() -> None:
-    """Run what was asked for, in one transaction."""
+    """Run the requested migrations in one transaction."""
     given: Connection | None = context.config.attributes.get("connection")
     if given is not None:
         _run(given)
@@ -32,7 +32,7 @@ def _run(connection: Connection) -> None:
 
 
 def _written(kind: str, item: Any, known: AutogenContext) -> str | Literal[False]:
-    """A type of ours in words that a migration can keep whatever becomes of ours."""
+    """Write our own column types as standard ones, so that a migration doesn't depend on our code."""
     if kind == "type" and isinstance(item, UtcTime):
         return "sa.DateTime(timezone=True)"
     if kind == "type" and isinstance(item, JSON):

@@ -15,10 +15,10 @@ down_revision = ${repr(down_revision)}
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     ${upgrades if upgrades else "pass"}
 
 
 def downgrade() -> None:
-    """Go back to the one before."""
+    """Go back to the version before."""
     ${downgrades if downgrades else "pass"}

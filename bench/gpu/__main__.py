@@ -1,7 +1,7 @@
-"""`make bench-gpu`: what a GPU's measurements are worth, section by section; the tables go to docs/gpu-measurements.md.
+"""`make bench-gpu`: the quality of a GPU's measurements, section by section. The tables go to docs/gpu-measurements.md.
 
-Each section runs in a process of its own and is ended at its limit: what it found by then is kept, and the others go
-on. Where there is no GPU, one line says that nothing was run.
+Each section runs in its own process, which is ended at its time limit. Its results so far are kept, and the other
+sections continue. Without a GPU, it prints one line and runs nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ folder `build/bench-gpu` has the data of each table, as JSON.
 
 
 def main() -> int:
-    """Exit code 0: done, or nothing to run on; 1: a section failed."""
+    """Run the sections. Return 0 if all ran, or if there is nothing to run on; 1 if a section failed."""
     asked = _arguments()
     asked.results.mkdir(parents=True, exist_ok=True)
     if asked.section == "page":
@@ -79,8 +79,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--gpus", default="0", help="their numbers, such as 0,1; cpu only tries the script out"
     )
-    parser.add_argument("--pages", type=Path, default=ROOT / "docs", help="where the page is written")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where the figures are kept")
+    parser.add_argument("--pages", type=Path, default=ROOT / "docs", help="folder of the page")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the figures")
     parser.add_argument("--seconds", type=float, help="the limit of each section, in place of its own")
     parser.add_argument("--ranking", type=int, default=48, help="the size to rank at with the CPU device")
     parser.add_argument(
@@ -91,7 +91,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _run_apart(name: str, asked: argparse.Namespace) -> bool:
-    """One section in a process of its own, whose children end with it."""
+    """Run one section in its own process. Its children end with it."""
     limit = asked.seconds or SECTIONS[name].seconds
     command = [sys.executable, "-m", "bench.gpu", name, "--here", "--gpus", asked.gpus]
     command += ["--results", str(asked.results), "--ranking", str(asked.ranking)]
@@ -112,7 +112,7 @@ def _run_apart(name: str, asked: argparse.Namespace) -> bool:
 
 
 def _run_here(asked: argparse.Namespace) -> int:
-    """A section in this process."""
+    """Run a section in this process."""
     settings = dict(setting.split("=", 1) for setting in asked.set)
     cache = asked.results / "cache"
     cache.mkdir(exist_ok=True)
@@ -137,7 +137,7 @@ def _run_here(asked: argparse.Namespace) -> int:
 
 
 def write_page(results: Path, pages: Path, sections: Mapping[str, Section]) -> Path:
-    """Put together what is there; a section that was never run is left out."""
+    """Write the page from the existing results. Sections that never ran are left out."""
     parts = [_HEAD]
     for name, section in sections.items():
         kept = (

@@ -1,4 +1,4 @@
-"""The corpus judged by the GPU alone, beside the verdict that the CPU device gives: what a GPU cannot see."""
+"""The corpus, judged by the GPU alone, compared with the CPU device's verdicts: what a GPU cannot see."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ the tests enforce. A grade needs both devices: either one can fail a kernel."""
 
 
 def run(section: Run) -> None:
-    """All of it, in the order of the corpus."""
+    """Judge the whole corpus, in its order."""
     subjects = corpus()[: section.options.get("corpus")]
     data: Data = {"kernels": len(subjects), "rows": []}
 

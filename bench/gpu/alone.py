@@ -19,10 +19,10 @@ from worker.supervision.cores import cores
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one kernel.
+    """The result of one kernel.
 
-    reached: whether it was run on the GPU at all
-    seconds: that it had the GPU
+    reached: whether it ran on the GPU at all
+    seconds: the time that it used the GPU
     """
 
     subject: Subject
@@ -38,7 +38,7 @@ def judge_alone(
     spares: Spares,
     told: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
-    """In the order in which they came."""
+    """Judge kernels by the GPU alone, in their order."""
     gpu = threading.Lock()
 
     def one(subject: Subject) -> Outcome:

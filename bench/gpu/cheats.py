@@ -1,4 +1,4 @@
-"""Kernels that try to look right, or to harm: through a whole grade, and before the GPU's judge alone."""
+"""Kernels that try to look correct, or to do harm, in a whole grade and on the GPU alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ like a submission, and by the GPU alone, without the CPU device's check."""
 
 
 def run(section: Run) -> None:
-    """The whole grade first."""
+    """Run the whole grades first."""
     chosen = cheats()[: section.options.get("cheats")]
     rows: dict[str, Data] = {
         each.subject.name: {"kind": each.kind, "honesty": each.honesty} for each in chosen

@@ -1,4 +1,4 @@
-"""The device's events beside Nsight Compute's own clock, for the same kernels."""
+"""The device's events compared with Nsight Compute's own clock, for the same kernels."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _write(folder: Path, number: int, subject: Subject, made: object) -> None:
 def _profiled(
     folder: Path, number: int, subject: Subject, arch: str, width: int, launches: int
 ) -> list[float]:
-    """Milliseconds of each launch; the first few warm up."""
+    """Return the milliseconds of each launch. The first few are warm-ups."""
     program = [sys.executable, "-m", "bench.gpu.launch", str(folder / str(number)), subject.exercise]
     program += [str(subject.tile or 0), str(width), str(launches + _WARM_UP)]
     watch = ["ncu", "--clock-control", "none", "--metrics", METRIC, "--csv", "--page", "raw"]
@@ -95,7 +95,9 @@ def _profiled(
 
 
 def read_times(text: str) -> list[float]:
-    """Milliseconds of each launch, from `ncu --csv --page raw`: a line of names, one of units, then one a launch."""
+    """Return the milliseconds of each launch, from `ncu --csv --page raw`: a line of names, of units, and of each
+    launch.
+    """
     lines = text.splitlines()
     start = next((number for number, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:

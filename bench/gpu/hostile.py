@@ -1,4 +1,4 @@
-"""After hundreds of hostile kernels on one worker: the next right kernel measures as before, and nothing is left."""
+"""The state of a worker after hundreds of hostile kernels: its measurements, processes and memory."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _attack(machine: Machine, batch: list[Subject], spares: Spares, data: Data) 
 
 
 def _left(machine: Machine) -> dict[str, int]:
-    """Processes of ours, temporary folders, and what the GPU holds."""
+    """Return our own processes, temporary folders, and the memory in use on the GPU."""
     left = {
         "processes started here": len(_descendants(os.getpid())),
         "temporary folders": len(list(Path(tempfile.gettempdir()).glob("tilelab-*"))),
@@ -80,7 +80,7 @@ def _left(machine: Machine) -> dict[str, int]:
 
 
 def _settled(machine: Machine, before: dict[str, int]) -> dict[str, int]:
-    """The driver takes a moment to take memory back."""
+    """Wait a moment until the driver has released memory."""
     for _ in range(20):
         left = _left(machine)
         if all(left.get(name, 0) <= count for name, count in before.items()):

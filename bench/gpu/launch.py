@@ -1,6 +1,6 @@
-"""Launches one compiled kernel a number of times, for a profiler that watches this process.
+"""Launch one compiled kernel several times, for a profiler that watches this process.
 
-python -m bench.gpu.launch STEM EXERCISE TILE WIDTH LAUNCHES, where TILE 0 is the exercise's own
+python -m bench.gpu.launch STEM EXERCISE TILE WIDTH LAUNCHES; TILE 0 is the exercise's own
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.gpu.driver import GPU
 
 
 def main(stem: str, exercise_name: str, tile: str, width: str, launches: str) -> None:
-    """All launches in one context, with the same inputs."""
+    """Make all launches in one context, with the same inputs."""
     exercise, files = find_exercise(exercise_name, ()), Path(stem)
     source = read_source(files.with_suffix(".cu").read_bytes(), exercise)
     assert isinstance(source, Source)

@@ -1,4 +1,4 @@
-"""The machine that is measured: its GPU, what jobs for it look like, and the ways to have one judged there."""
+"""The machine for measurements: its GPU, the jobs for it, and the ways to run them."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ Measure = Callable[[MeasureRequest], MeasureResponse]
 T = TypeVar("T")
 
 CPU = "cpu"
-"""Stands for the CPU device behind the GPU's interface: to try the script out, never to publish what comes of it."""
+"""The CPU device behind the GPU's interface. It is for trying the script; never publish its results."""
 
 
 class NotRun(RuntimeError):
-    """Something cannot be measured on this machine; the text says what is missing."""
+    """A measurement that this machine can't make. The text names what is missing."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What is measured, and with what.
+    """The devices and settings of measurements.
 
-    gpus: the numbers of the GPUs to use; None stands for the CPU device
-    ranking: a size to rank at in place of the exercise's own, with the CPU device
+    gpus: the numbers of the GPUs to use; None uses the CPU device
+    ranking: a smaller ranking size, for the CPU device
     """
 
     gpus: tuple[int | None, ...]
@@ -68,11 +68,11 @@ class Machine:
         return preparation(self.arch, self.cache)
 
     def spares(self, ahead: int = 2, gpu: int = 0) -> Spares:
-        """Runners for one of the GPUs; the caller closes them."""
+        """Return runners for one of the GPUs. The caller closes them."""
         return Spares(self.gpus[gpu], self.prepare, ahead)
 
     def place(self, gpu: int = 0) -> GpuWorkplace:
-        """Where a slot would measure with one of the GPUs, warm; the caller closes it."""
+        """Return a warm workplace of a slot with one of the GPUs. The caller closes it."""
         found = GpuWorkplace(self.gpus[gpu], self.device_class, self.arch, self.cache)
         found.warm()
         return found
@@ -96,7 +96,7 @@ class Machine:
         )
 
     def work(self, subject: Subject, *, evidence: bool = False) -> CheckWork:
-        """One submission as a slot takes it."""
+        """Return the work of one submission for a slot."""
         text = text_of(self.exercise(subject.exercise))
         if self.ranking is not None:
             text = replace(text, definition=_ranked_at(text.definition, self.ranking), digest="")
@@ -111,7 +111,7 @@ class Machine:
         )
 
     def made_on(self, day: str) -> str:
-        """A sentence for a page."""
+        """Return a sentence about the machine for a page."""
         return (
             f"Made on {day} with one {self.name}, driver {self.driver}, kernels compiled for {self.arch} by NVRTC"
             f" {self.compiler}, {len(os.sched_getaffinity(0))} processor cores."
@@ -119,16 +119,16 @@ class Machine:
 
 
 def _ranked_at(definition: str, size: int) -> str:
-    """A definition with all sizes of its ranking set to one number."""
+    """Return a definition with all ranking sizes set to one number."""
     head, mark, rest = definition.partition("[ranking]\n")
     sizes, gap, rest = rest.partition("\n\n")
     return head + mark + re.sub(r"= .*", f"= {size}", sizes) + gap + rest
 
 
 def find_machine(device: str, cache: Path, ranking: int) -> Machine:
-    """The machine with the GPUs `device`, such as "0" or "0,1"; raises NoGPU.
+    """Return the machine with the GPUs `device`, such as "0" or "0,1". Raise NoGPU.
 
-    ranking: of the CPU device, which can do no more
+    ranking: the size for the CPU device, which can't do more
     """
     if device == CPU:
         return Machine((None,), "CPU device", CPU, "none", "sm_90", cache, ranking)
@@ -141,7 +141,7 @@ def find_machine(device: str, cache: Path, ranking: int) -> Machine:
 
 @dataclass(slots=True)
 class Known:
-    """What compiling and checking made of a submission, to be used again."""
+    """The compiled and checked parts of a submission, for reuse."""
 
     compiled: list[Compilation | tuple[Finding, ...]] = field(default_factory=list)
     evaluated: list[Evaluated | tuple[Finding, ...]] = field(default_factory=list)
@@ -149,7 +149,7 @@ class Known:
 
 
 class Recording(SandboxedStages):
-    """The usual processes; what they answer is kept."""
+    """The usual processes. Their answers are kept."""
 
     def __init__(self, measure: Measure) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class Recording(SandboxedStages):
 
 
 class Unchecked(SandboxedStages):
-    """Compiles as usual, and takes every kernel for one that the CPU device found right: the GPU judges alone."""
+    """Compiles as usual, but accepts every kernel without the CPU device's check: the GPU judges alone."""
 
     def __init__(self, measure: Measure) -> None:
         super().__init__(runs=False)
@@ -194,7 +194,7 @@ class Unchecked(SandboxedStages):
 
 
 class Again:
-    """A submission that was compiled and checked already: only its measuring is done anew."""
+    """A submission that was already compiled and checked. Only its measurement is repeated."""
 
     def __init__(self, known: Known, measure: Measure) -> None:
         self._compiled, self._evaluated = list(known.compiled), list(known.evaluated)
@@ -215,25 +215,23 @@ class Again:
         return self._measure(request)
 
     def start_disassembly(self, cubin: bytes) -> None:
-        """Nobody asks for it."""
+        """Do nothing: the disassembly isn't needed."""
 
     def disassembly(self) -> Disassembly:
         return Disassembly(None, "not asked for")
 
     def start_compiling(self, request: CompileRequest) -> None:
-        """There is nothing to compile."""
+        """Do nothing: the kernel is already compiled."""
 
     def analyse(self, request: AnalysisRequest) -> AnalysisResponse:  # noqa: ARG002 - never answered
-        raise RuntimeError(
-            "counts are asked for where a submission is graded whole, not where it is measured again"
-        )
+        raise RuntimeError("only a whole grade has counts, not a repeated measurement")
 
     def isolation(self) -> tuple[str, ...]:
         return ()
 
 
 def measured_by(spares: Spares) -> Measure:
-    """Each request in the next runner."""
+    """Measure each request in the next runner."""
 
     def measure(request: MeasureRequest) -> MeasureResponse:
         runner = spares.take()
@@ -246,7 +244,7 @@ def measured_by(spares: Spares) -> Measure:
 
 
 def measured_quietly(machine: Machine) -> Measure:
-    """Each request in a runner of its own, beside which none is started."""
+    """Measure each request in its own runner, while no other starts."""
 
     def measure(request: MeasureRequest) -> MeasureResponse:
         with Runner(machine.gpus[0], machine.prepare) as runner:
@@ -257,18 +255,18 @@ def measured_quietly(machine: Machine) -> Measure:
 
 
 def grade_first(machine: Machine, subject: Subject, measure: Measure) -> tuple[Report, Known]:
-    """A whole grade, and what can be used again of it."""
+    """Grade a submission as a whole. Also return its reusable parts."""
     with Recording(measure) as stages:
         return grade(machine.job(subject), stages), stages.known
 
 
 def grade_again(machine: Machine, subject: Subject, known: Known, measure: Measure) -> Report:
-    """The same submission measured once more, in a new process and with new inputs."""
+    """Measure the same submission again, in a new process with new inputs."""
     return grade(machine.job(subject), Again(known, measure))
 
 
 def speed_at(measurement: Measurement, width: int) -> tuple[float, float | None] | None:
-    """Milliseconds and GFLOPS at one size of the curve, the ranking size included; None where it was left out."""
+    """Return milliseconds and GFLOPS at one size, including the ranking size; None if it was left out."""
     for speed in (measurement, *measurement.curve):
         if set(speed.sizes.values()) == {width}:
             return speed.ms_median, speed.gflops

@@ -1,4 +1,4 @@
-"""Known kernels beside what another program measured of them on the same kind of GPU."""
+"""Known kernels compared with another program's measurements on the same kind of GPU."""
 
 from __future__ import annotations
 

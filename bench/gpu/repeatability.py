@@ -1,4 +1,4 @@
-"""The same kernels graded again and again: how far the figures are apart, and whether the order ever changes."""
+"""The same kernels graded repeatedly: how much the figures differ, and whether their order changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ deviation of the {rounds} medians divided by their mean."""
 
 
 def run(section: Run) -> None:
-    """Rounds on a quiet machine, then on a busy one."""
+    """Measure rounds on a quiet machine, then on a busy one."""
     rounds, machine = section.options.get("rounds", ROUNDS), section.machine
     data: Data = {"rounds": rounds, "quiet": {}, "busy": {}}
     known = _check(section, measured_quietly(machine))
@@ -83,7 +83,7 @@ def _cv(values: list[float]) -> float:
 
 
 def _orders(times: Times, width: int) -> int:
-    """In how many different orders the kernels finished, over all rounds."""
+    """Return in how many different orders the kernels finished, over all rounds."""
     columns = [each[width] for each in times.values() if width in each]
     rounds = min(map(len, columns), default=0)
     orders = {
@@ -93,7 +93,7 @@ def _orders(times: Times, width: int) -> int:
 
 
 def _swaps(times: Times, width: int) -> list[str]:
-    """Pairs of kernels that are not always in the same order."""
+    """Return pairs of kernels that aren't always in the same order."""
     known = [(name, each[width]) for name, each in times.items() if width in each]
     return [
         f"{one} and {other}"

@@ -1,4 +1,4 @@
-"""How long one ranked grade takes: with everything warm, as in a worker, and as a command of its own."""
+"""The time of one ranked grade: warm as in a worker, and cold as a separate command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ medians of {rounds} grades, in seconds.
 
 
 def run(section: Run) -> None:
-    """Warm without and with evidence, then cold."""
+    """Time warm grades without and with evidence, then cold ones."""
     rounds = section.options.get("rounds", ROUNDS)
     rows: list[Data] = []
     data: Data = {"rounds": rounds, "rows": rows, "asked for": MOST}
@@ -70,7 +70,7 @@ def _warm(section: Run, subject: Subject, spares: Spares, evidence: bool) -> Dat
     job = section.machine.job(subject, evidence=evidence)
     with Recording(measured_by(spares)) as stages:
         stages.wait_ready()
-        time.sleep(1.2)  # the spare that replaces the one before is warm, too
+        time.sleep(1.2)  # until the new spare runner is warm, too
         began = time.perf_counter()
         report = grade(job, stages)
         total = time.perf_counter() - began

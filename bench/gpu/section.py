@@ -1,4 +1,4 @@
-"""One part of the page: what it measures with, how it keeps what it found so far, and how long it may take."""
+"""One section of the page: its machine, its results so far, and its time limit."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Data = dict[str, Any]
 class Run:
     """A section under way.
 
-    options: numbers by which it can be made shorter
-    lock: for threads that add to what is kept
+    options: numbers that can shorten it
+    lock: for threads that add results
     """
 
     name: str
@@ -36,7 +36,7 @@ class Run:
         print(f"{self.name}: {time.monotonic() - self.began:6.1f} s: {text}", file=sys.stderr, flush=True)
 
     def keep(self, text: Sequence[str], data: Data, *, done: bool = True) -> None:
-        """Write what is known so far, so that a section which is stopped loses nothing of it.
+        """Write the results so far, so that a stopped section loses none.
 
         text: lines of Markdown
         """
@@ -56,7 +56,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What is run; `seconds` are its limit, and what it kept by then counts."""
+    """A section. `seconds` is its limit; results before it count."""
 
     title: str
     seconds: float
@@ -64,11 +64,11 @@ class Section:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """A Markdown table: the first column to the left, the others to the right."""
+    """Return a Markdown table: the first column aligned left, the others right."""
     marks = ["---", *["---:"] * (len(head) - 1)]
     return [f"| {' | '.join(map(str, line))} |" for line in (head, marks, *rows)]
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share of 1, signed where it is a difference by the caller's choice."""
+    """Return a share as a percentage."""
     return f"{100 * share:.{digits}f} %"

@@ -1,4 +1,4 @@
-"""The kernels that are measured: rows of the reference, the ladder, and a backlog like a course's."""
+"""The kernels to measure: rows of the reference, the ladder, and a backlog like a course's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CORPUS = HERE.parent.parent / "tests" / "corpus"
 class Subject:
     """One source file.
 
-    expected: its verdict; "" where nobody says
+    expected: its verdict; "" if unknown
     """
 
     name: str
@@ -33,20 +33,20 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One row of the reference; `gflops` by Width."""
+    """One row of the reference. `gflops` by Width."""
 
     subject: Subject
     gflops: Mapping[int, float] = field(default_factory=dict)
 
 
 def references() -> list[Reference]:
-    """The rows, in order."""
+    """Return the rows, in order."""
     rows = tomllib.loads((HERE / "reference.toml").read_text(encoding="utf-8"))["row"]
     return [Reference(_subject(row), {int(n): speed for n, speed in row["gflops"].items()}) for row in rows]
 
 
 def cublas_reference() -> dict[int, float]:
-    """GFLOPS of cuBLAS by Width."""
+    """Return GFLOPS of cuBLAS by Width."""
     whole = tomllib.loads((HERE / "reference.toml").read_text(encoding="utf-8"))
     return {int(n): speed for n, speed in whole["cublas"]["gflops"].items()}
 
@@ -64,17 +64,18 @@ def _subject(row: Mapping[str, str]) -> Subject:
 
 
 def ladder() -> list[Subject]:
-    """The rungs, the lowest first."""
+    """Return the rungs, the lowest first."""
     return [Subject(name, source) for name, source in known_kernels().items()]
 
 
 @dataclass(frozen=True, slots=True)
 class Cheat:
-    """A kernel that tries to be accepted, or to harm.
+    """A kernel that tries to be accepted, or to do harm.
 
     kind: what it tries
-    honesty: "cheat" for one that must not be accepted; "trick" for a right one
-    gpu, grade: the verdicts that the GPU alone and a whole grade may give
+    honesty: "cheat" if it must not be accepted; "trick" if it is correct
+    gpu: the verdicts that the GPU may give
+    grade: the verdicts that a grade may give
     """
 
     subject: Subject
@@ -85,7 +86,7 @@ class Cheat:
 
 
 def cheats() -> list[Cheat]:
-    """Those of `tests/cheats`, the ones that must not be accepted first."""
+    """Return the kernels of `tests/cheats`; cheats come before tricks."""
     from tests.cheats.cases import Honesty
     from tests.cheats.cases import cheats as listed
 
@@ -102,7 +103,7 @@ def cheats() -> list[Cheat]:
 
 
 def corpus() -> list[Subject]:
-    """Every kernel of `tests/corpus`, with the verdict that it must have and its exercise's own tile."""
+    """Return every kernel of `tests/corpus`, with its required verdict and its exercise's own tile."""
     found = []
     for kind in ("wrong", "right"):
         for entry in tomllib.loads((CORPUS / f"{kind}.toml").read_text(encoding="utf-8"))["kernel"]:
@@ -121,11 +122,11 @@ MIXTURE: Mapping[str, float] = {
     "wrong, found on the CPU": 0.10,
     "wrong, found on the GPU": 0.10,
 }
-"""What a backlog is made of."""
+"""The mixture of a backlog."""
 
 
 def backlog(number: int, seed: int = 4) -> list[Subject]:
-    """That many submissions in a mixed order, no two with the same text."""
+    """Return that many submissions in a mixed order, no two with the same text."""
     numbers = random.Random(seed)
     kinds = [kind for kind, share in MIXTURE.items() for _ in range(round(share * number))]
     kinds += ["tiled"] * (number - len(kinds))
@@ -135,13 +136,13 @@ def backlog(number: int, seed: int = 4) -> list[Subject]:
 
 
 def _signed(subject: Subject, place: int) -> Subject:
-    """Each student has a name."""
+    """Add a student's name."""
     line = f"// submitted by student {place:03d}\n".encode()
     return Subject(subject.name, line + subject.source, subject.exercise, subject.tile, subject.expected)
 
 
 def _endless(kind: str) -> Iterator[Subject]:
-    """Sources of one kind in turn, each time with other names for what is named."""
+    """Yield sources of one kind in turn, with different names each time."""
     turn = 0
     while True:
         for subject in _KINDS[kind]():
@@ -195,7 +196,7 @@ def _conflicts() -> list[Subject]:
 
 
 def _wrong_on_cpu() -> list[Subject]:
-    """What students do: a barrier is lost, no zeros beyond the edge, a name that does not exist, no check at all."""
+    """Return typical mistakes: a missing barrier, no zeros past the edge, an unknown name, no bounds check."""
     text = _of("tiled")
     head, tail = text.rsplit("__syncthreads();", 1)
     return [
@@ -207,7 +208,7 @@ def _wrong_on_cpu() -> list[Subject]:
 
 
 def _wrong_on_gpu() -> list[Subject]:
-    """Right at every size that the CPU device runs."""
+    """Return kernels that are correct at every size on the CPU device, but not on the GPU."""
     text = _of("tiled")
     phases = "int phases = (Width + TILE_WIDTH - 1) / TILE_WIDTH;"
     row = "int Row = blockIdx.y * TILE_WIDTH + ty;"

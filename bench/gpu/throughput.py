@@ -1,4 +1,4 @@
-"""A backlog like a course's: verdicts a minute, what the GPU did meanwhile, and what held it up."""
+"""A backlog like a course's: verdicts per minute, the GPU's load meanwhile, and the bottleneck."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ processes, at the workplaces of a worker's slots. A workplace keeps the processe
 
 
 def run(section: Run) -> None:
-    """Without evidence, then with it, on all GPUs of the machine."""
+    """Run without evidence, then with it, on all GPUs of the machine."""
     number = section.options.get("submissions", SUBMISSIONS)
     subjects, data = backlog(number), Data(number=number)
     data["one GPU"] = _with_one(section)
@@ -100,7 +100,7 @@ def _text(data: Data) -> list[str]:
 
 
 def _with_one(section: Run) -> Data:
-    """What was kept of the same with one GPU; nothing where this is that."""
+    """Return the results of the same run with one GPU; empty if this is that run."""
     kept = section.file.with_name(f"{section.name}.json")
     if len(section.machine.gpus) == 1 or not kept.exists():
         return {}

@@ -1,4 +1,4 @@
-"""`make bench-portal`: what the portal bears, each figure beside something measured in the same run.
+"""`make bench-portal`: the portal's limits, each figure compared with one from the same run.
 
 python -m bench.portal [SECTION ...] [--quick] [--json FILE]
 """
@@ -14,16 +14,16 @@ from pathlib import Path
 
 SECTIONS = {
     "submits": "Submissions accepted a second",
-    "pages": "Pages by how much was handed in",
+    "pages": "Pages by number of submissions",
     "streams": "Open streams of events",
-    "crowds": "Pages beside clients that try to shut others out",
+    "crowds": "Pages during attacks by other clients",
     "restarts": "Live pages while the server and the broker are killed",
     "weight": "The first view of each page",
 }
 
 
 def main() -> int:
-    """Measures, then prints."""
+    """Measure, then print."""
     parser = argparse.ArgumentParser(prog="python -m bench.portal", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--quick", action="store_true", help="smaller numbers, to try it out")

@@ -9,6 +9,6 @@ app = Flask("bare")
 
 @app.post("/api/v1/submissions")
 def hand_in() -> tuple[Response, int]:
-    """Reads JSON, answers JSON."""
+    """Read JSON and answer JSON."""
     found = request.get_json()
     return jsonify({"id": "0", "url": "/0", "position": len(found)}), 202

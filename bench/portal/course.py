@@ -1,4 +1,4 @@
-"""Submissions that wait, and what workers would make of them, written as the recorder writes it."""
+"""Waiting submissions and their results, written in the same way as the recorder does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.submissions.source import read_source
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One submission of each person, in the queue. ids: their public names; numbers: theirs in the database."""
+    """One queued submission of each person. ids: public names; numbers: in the database."""
 
     ground: Ground
     ids: tuple[str, ...]
@@ -26,7 +26,7 @@ class Waiting:
 
     @classmethod
     def of_all(cls, ground: Ground) -> Waiting:
-        """Everybody hands in."""
+        """Create a submission of every person."""
         assignment = next(iter(ground.assignments.values()))
         made = [
             accept(
@@ -41,8 +41,8 @@ class Waiting:
         self._write(_BEGIN, numbers)
 
     def finish(self, numbers: Sequence[int]) -> None:
-        """They are graded."""
-        report = Report(Verdict.ACCEPTED, "It is right.", "tiled", "cpu", "sm_90", 16)
+        """Record results for these submissions."""
+        report = Report(Verdict.ACCEPTED, "It is correct.", "tiled", "cpu", "sm_90", 16)
         self._write([_STEP_OVER, _RESULT, _JOB_OVER, _JUDGED], numbers, report=pack(report))
 
     def _write(self, statements: Sequence[str], numbers: Sequence[int], **more: object) -> None:

@@ -1,6 +1,6 @@
-"""What 50 students who read pages feel of clients that try to shut them out, beside quiet spans of the same run.
+"""How long pages take for 50 students during attacks, compared with quiet spans of the same run.
 
-The clients run in a process of lowest priority: what they compute themselves is not the server's.
+The attacking clients run at lowest priority, so that their own work doesn't slow down the server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from server.submissions.service import SubmissionInput, accept
 from server.submissions.source import read_source
 
 MOST = 2.0
-"""Times that a page may take beside such clients."""
+"""The most that a page may slow down during an attack."""
 
 _STUDENTS = 50
 _PAUSE_SECONDS = 6.0
@@ -40,7 +40,7 @@ _PAGES = ("/", f"/courses/{COURSE}/", f"/courses/{COURSE}/tiled-own/")
 
 @dataclass(slots=True)
 class Span:
-    """What students got meanwhile. times: in seconds; refused: answers other than the page, by status; 0 for none."""
+    """The students' results during a span. times: in seconds; refused: other answers by status; 0 for no answer."""
 
     times: list[float] = field(default_factory=list)
     refused: dict[int, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Span:
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text."""
+    """Return the figures, and the same as text."""
     rounds = 1 if quick else _ROUNDS
     allow_files()
     with Ground(folder, students=_STUDENTS + 1) as ground:
@@ -74,7 +74,7 @@ def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
 
 
 def _beside(name: str, target: Target, cookies: list[str], rounds: int) -> dict[str, Any]:
-    """Quiet spans and spans with such clients by turns: whatever else the machine does falls on both."""
+    """Alternate quiet spans and attacks, so that other load on the machine falls on both."""
     quiet, crowded = Span(), Span()
     for _ in range(rounds):
         asyncio.run(_read(target.port, cookies, _SPAN_SECONDS, quiet))
@@ -97,7 +97,7 @@ def _clients(name: str, target: Target) -> Iterator[None]:
 
 
 def _crafted(ground: Ground) -> str:
-    """The address that compares two sources of the last person, whose lines all have some words in common."""
+    """Return the address that compares two sources of the last person. All their lines share some words."""
     chance, assignment = random.Random(1), next(iter(ground.assignments.values()))
     words = [first + second for first in string.ascii_letters for second in "abcde"]
     names = []
@@ -109,7 +109,7 @@ def _crafted(ground: Ground) -> str:
 
 
 async def _read(port: int, cookies: list[str], seconds: float, span: Span) -> None:
-    """All of them read pages for so long."""
+    """Let all students read pages for `seconds`."""
     until = time.monotonic() + seconds
     await asyncio.gather(*(_student(port, cookie, until, span) for cookie in cookies))
 
@@ -129,7 +129,7 @@ async def _student(port: int, cookie: str, until: float, span: Span) -> None:
 
 
 async def _page(port: int, cookie: str, path: str) -> int:
-    """The status of the answer, once all of it is here."""
+    """Return the status of the answer, once it is complete."""
     reader, writer = await asyncio.open_connection(HOST, port)
     try:
         head = (
@@ -154,6 +154,6 @@ def _text(figures: dict[str, Any]) -> str:
             ", ".join(f"{count} x {status or 'no answer'}" for status, count in refused) or "none",
         ))  # fmt: skip
     head = (
-        "50 students beside", "pages", "quiet p50, ms", "p50", "quiet p95", "p95", "p95 by quiet", "goal", "refused",
+        "50 students during", "pages", "quiet p50, ms", "p50", "quiet p95", "p95", "p95 by quiet", "goal", "refused",
     )  # fmt: skip
     return table(head, rows)

@@ -1,4 +1,4 @@
-"""The portal as it runs on a machine of two cores, and people who are signed in."""
+"""The portal as it runs on a machine with two cores, and signed-in people."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STARTS_SECONDS = 120
 
 @dataclass(slots=True)
 class Web:
-    """`tilelab serve web` on a port of its own, over one database of a ground. name: of the part."""
+    """`tilelab serve web` on its own port, with one database of a ground. name: of the part."""
 
     ground: Ground
     database_url: str
@@ -49,26 +49,26 @@ class Web:
 
     @property
     def processes(self) -> list[int]:
-        """Those that answer, and what looks after them."""
+        """Return the processes that answer, and their supervisor."""
         root = self.ground.parts[self.name].pid
         found = [root, *children_of(root)]
         return found + [deeper for pid in found[1:] for deeper in children_of(pid)]
 
     def megabytes(self) -> float:
-        """Of memory that is theirs, what they share counted once."""
+        """Return the memory of its processes; shared memory counts once."""
         return sum(_proportional(pid) for pid in self.processes) / 1024
 
 
 @dataclass(slots=True)
 class Browser:
-    """A connection that stays open, with somebody's cookie."""
+    """An open connection with a person's cookie."""
 
     port: int
     cookie: str = ""
     _connection: HTTPConnection | None = None
 
     def get(self, path: str) -> tuple[float, bytes]:
-        """Seconds until all of a page was there, and the page; raises RuntimeError for any other answer."""
+        """Return the seconds until a page was complete, and the page. Raise RuntimeError for any other answer."""
         headers = {"Cookie": f"{COOKIE}={self.cookie}"} if self.cookie else {}
         began = time.perf_counter()
         connection = self._connection or HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -77,7 +77,7 @@ class Browser:
             connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
         except (HTTPException, ConnectionError):
-            # the server closes what was idle for long
+            # the server closes connections that were idle for long
             connection.close()
             connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
@@ -89,7 +89,7 @@ class Browser:
 
 
 def answers(port: int, path: str) -> bool:
-    """Whether that address answers well."""
+    """Whether that address answers with success."""
     connection = HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("GET", path)
@@ -101,7 +101,7 @@ def answers(port: int, path: str) -> bool:
 
 
 def sign_in(made: Sessions, people: Sequence[int]) -> list[str]:
-    """Cookies, one for each."""
+    """Return cookies, one for each person."""
     now = datetime.now(UTC)
     cookies = [secrets.token_urlsafe(32) for _ in people]
     rows = [
@@ -117,7 +117,7 @@ def sign_in(made: Sessions, people: Sequence[int]) -> list[str]:
 
 
 def tokens(made: Sessions, people: Sequence[int]) -> list[str]:
-    """Of the API, one for each."""
+    """Return API tokens, one for each person."""
     found = [f"tl_{secrets.token_urlsafe(32)}" for _ in people]
     rows = [
         {"person_id": person, "name": "bench", "digest": digest_of(token), "created_at": datetime.now(UTC)}
@@ -129,13 +129,13 @@ def tokens(made: Sessions, people: Sequence[int]) -> list[str]:
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The value that so large a part of them does not exceed."""
+    """Return the value that `part` of the values don't exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
 
 
 def _proportional(pid: int) -> float:
-    """KiB of a process."""
+    """Return the memory of a process in KiB; shared memory counts in part."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

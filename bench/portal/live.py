@@ -1,4 +1,4 @@
-"""A live page without its browser: it listens, asks where it cannot, and tries again, as live.ts does."""
+"""A live page without its browser: it listens, polls if it can't listen, and reconnects, like live.ts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ _FAILED = (OSError, EOFError, ValueError, TimeoutError)
 
 
 class Closed(Exception):
-    """The server answered with an error: a browser does not try such a stream again by itself."""
+    """The server answered with an error. A browser doesn't reconnect such a stream by itself."""
 
 
 @dataclass(slots=True)
 class LivePage:
     """One person's page of one submission.
 
-    opened: when the stream's first event came; ended: when the last state was known; both of time.monotonic
-    events, streams, polls: how many there were
+    opened: time.monotonic of the stream's first event
+    ended: time.monotonic of the last state
+    events, streams, polls: counts
     """
 
     port: int
@@ -41,19 +42,19 @@ class LivePage:
     _retry: float = 3.0
 
     async def run(self) -> None:
-        """Until the state is final."""
+        """Run until the state is final."""
         wait = _FIRST_WAIT
         while not self._over():
             try:
                 await self._listen()
-                pause = self._retry  # it ended in order, and a browser comes back by itself
+                pause = self._retry  # it ended regularly, so a browser reconnects by itself
             except Closed:
                 pause = None
             except _FAILED:
                 pause = self._retry
             if self._over():
                 return
-            # beside the browser's own new try the page asks for the state, and what comes first counts
+            # While the browser reconnects, the page also polls the state. The first answer counts.
             await asyncio.sleep(min(_or_never(pause), wait * random.uniform(0.5, 1.5)))
             wait = await self._ask(wait)
 
@@ -104,7 +105,7 @@ class LivePage:
     async def _request(
         self, what: str, *, close: bool = False
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Up to the end of the answer's head. Raises Closed for an answer that is no good one."""
+        """Send a request and read the head of its answer. Raise Closed for an error."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2**20)
         lines = [
             f"GET /submissions/{self.submission}/{what} HTTP/1.{0 if close else 1}",
@@ -124,7 +125,7 @@ class LivePage:
 
 
 def _check(head: bytes) -> None:
-    """Raise Closed for the head of an answer that is no good one."""
+    """Raise Closed if the head of an answer isn't a success."""
     if head.split(b" ", 2)[1] != b"200":
         raise Closed(head[:60])
 

@@ -1,4 +1,4 @@
-"""How long pages take where little and where very much was handed in, by the same people; on PostgreSQL."""
+"""The time of pages with few and with very many submissions by the same people, on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bench.table import table
 from server.accounts.models import Person
 
 MOST = 1.3
-"""Times that a page may take where there is so much more."""
+"""The most that a page may slow down with so many more submissions."""
 
 _PEOPLE = 1_000
 DEVICE_CLASS = "h200"
@@ -36,9 +36,9 @@ _SOLUTION = ROOT / "kernels" / "exercises" / "tiled" / "solution.cu"
 
 @dataclass(slots=True)
 class Side:
-    """A portal over a database with so many submissions.
+    """A portal with a database of a number of submissions.
 
-    shown: numbers of submissions that have a whole report; times: in seconds, by page
+    shown: numbers of submissions with a whole report; times: in seconds, by page
     """
 
     number: int
@@ -50,12 +50,12 @@ class Side:
     times: dict[str, list[float]] = field(default_factory=dict)
 
     def browser_of(self, submission: int) -> Browser:
-        """Of who handed it in."""
+        """Return the browser of the person who made a submission."""
         return Browser(self.web.port, self.cookies[submission % _PEOPLE])
 
 
 Page = Callable[[Side, int], tuple[Browser, str]]
-"""Whose browser, and the address. The number is another with each look, the same on all sides."""
+"""Returns the browser and the address. The number differs with each look, but is the same on all sides."""
 
 WORK = f"/courses/{COURSE}/{ASSIGNMENT}"
 
@@ -88,7 +88,7 @@ _GOALS = {"result", "leaderboard"}
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text."""
+    """Return the figures, and the same as text."""
     sizes, looks = ((1_000, 20_000), 20) if quick else ((1_000, 1_000_000), 300)
     report = real_report()
     with Ground(folder, students=1) as ground:
@@ -110,12 +110,12 @@ def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
 
 
 def public_id(submission: int) -> str:
-    """As bench.queue.rows makes it."""
+    """Return the public id as bench.queue.rows makes it."""
     return hashlib.md5(f"s{submission}".encode(), usedforsecurity=False).hexdigest()[:16]
 
 
 def real_report() -> bytes:
-    """Of the exercise's own solution, graded now, as it is kept."""
+    """Return the stored report of the exercise's own solution, graded now."""
     command = [
         sys.executable,
         "-m",
@@ -131,7 +131,7 @@ def real_report() -> bytes:
 
 
 def furnished(ground: Ground, name: str, size: int, report: bytes) -> tuple[Full, str, list[int]]:
-    """A database with so many graded submissions; the cookie of staff; those that have a whole report."""
+    """Create graded submissions. Return the database, a staff cookie, and the submissions with a whole report."""
     full = made(ground.add_database(name), _PEOPLE, Terms(device_class=DEVICE_CLASS))
     grade(full, size)
     shown = sorted(random.Random(size).sample(range(1, size + 1), min(_REPORTS, size)))
@@ -159,7 +159,7 @@ def _side(ground: Ground, size: int, report: bytes) -> Side:
 
 
 def _look(sides: list[Side], name: str, page: Page, looks: int) -> None:
-    """One look after the other, the sides by turns; the first few are not counted."""
+    """Look at a page repeatedly, on all sides in turn. The first few looks don't count."""
     _say(name)
     began = time.monotonic()
     dice = random.Random(name)
@@ -170,7 +170,7 @@ def _look(sides: list[Side], name: str, page: Page, looks: int) -> None:
         number = dice.randrange(10**6)
         for side in sides if look % 2 else sides[::-1]:
             if side.times[name] == [math.inf]:
-                continue  # it did not come, and would not
+                continue  # it was refused and would be refused again
             whose, path = page(side, number)
             # one connection for all: only the cookie changes
             browser = browsers.setdefault((side.number, ""), whose)
@@ -206,4 +206,4 @@ def _text(figures: Mapping[str, Any], sizes: tuple[int, ...], report: int) -> st
         "p50 by p50",
         "goal",
     ]
-    return f"{table(head, rows)}\n\nA report has {report:,} bytes as it is kept."
+    return f"{table(head, rows)}\n\nA stored report has {report:,} bytes."

@@ -1,4 +1,4 @@
-"""Live pages in a real browser while web server and Redis are killed and come back: each has to end with the truth."""
+"""Live pages in a real browser while web server and Redis are killed and restarted. Each must end up correct."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENDS_SECONDS = 120
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text."""
+    """Return the figures, and the same as text."""
     figures = {}
     for name in ("the web server",) if quick else ("the web server", "Redis", "both"):
         with Ground(folder / name.replace(" ", "-"), students=_PAGES) as ground:
@@ -55,7 +55,7 @@ async def _measure(ground: Ground, what: str) -> dict[str, Any]:
 
 
 async def _go_through(ground: Ground, web: Web, waiting: Waiting, what: str) -> tuple[float, float]:
-    """What happens to them; gives when everything was back, and when the last submissions ended."""
+    """Go through one failure. Return when everything was back, and when the last submissions ended."""
     third = len(waiting.numbers) // 3
     waiting.begin(waiting.numbers)
     waiting.finish(waiting.numbers[:third])  # some end just before
@@ -64,7 +64,7 @@ async def _go_through(ground: Ground, web: Web, waiting: Waiting, what: str) -> 
     if what != "the web server":
         ground.redis.kill()
     await asyncio.sleep(_AWAY_SECONDS / 2)
-    waiting.finish(waiting.numbers[third : 2 * third])  # some meanwhile
+    waiting.finish(waiting.numbers[third : 2 * third])  # some end meanwhile
     await asyncio.sleep(_AWAY_SECONDS / 2)
     if what != "the web server":
         await asyncio.to_thread(ground.redis.start)
@@ -73,7 +73,7 @@ async def _go_through(ground: Ground, web: Web, waiting: Waiting, what: str) -> 
     back = time.monotonic()
     await asyncio.sleep(2)
     last = time.monotonic()
-    waiting.finish(waiting.numbers[2 * third :])  # and some after
+    waiting.finish(waiting.numbers[2 * third :])  # and some end after
     return back, last
 
 
@@ -86,10 +86,10 @@ def _text(figures: dict[str, Any]) -> str:
         for name, each in figures.items()
     ]  # fmt: skip
     head = (
-        "killed, and started again",
+        "killed and restarted",
         "true at the end",
         "streams",
-        "loaded anew by themselves",
+        "reloaded themselves",
         "p50 s until true",
         "the last, s",
     )
@@ -100,9 +100,9 @@ _LOADS_MS = 120_000
 _TRUE = "() => document.title.startsWith('Accepted') && document.querySelector('[data-live]') === null"
 
 
-@dataclass  # without slots: Playwright leaves a mark on whose method it calls
+@dataclass  # without slots, because Playwright sets an attribute on the object of a callback
 class Tab:
-    """The page of one submission, which nobody touches.
+    """The page of one submission, which no one touches.
 
     streams: how often it began to listen; loads: how often it loaded itself
     """
@@ -113,7 +113,7 @@ class Tab:
 
     @classmethod
     async def open(cls, browser: Browser, port: int, cookie: str, submission: str) -> Tab:
-        """One that listens."""
+        """Open a tab that listens."""
         context = await browser.new_context()
         address = f"http://127.0.0.1:{port}/submissions/{submission}"
         await context.add_cookies([{"name": COOKIE, "value": cookie, "url": address}])
@@ -124,7 +124,7 @@ class Tab:
         return tab
 
     async def ends(self, seconds: float) -> float | None:
-        """When it showed the verdict, of time.monotonic; None where it did not within so long."""
+        """Return the time.monotonic when it showed the verdict; None if it didn't within `seconds`."""
         try:
             await self.page.wait_for_function(_TRUE, timeout=1000 * seconds, polling=100)
         except Late:
@@ -138,7 +138,7 @@ class Tab:
 
 @asynccontextmanager
 async def opened(port: int, cookies: Sequence[str], submissions: Sequence[str]) -> AsyncIterator[list[Tab]]:
-    """One tab for each, all of them live."""
+    """Open one live tab for each submission."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(**launch_options())
         try:

@@ -1,4 +1,4 @@
-"""Clients that try to shut others out, on this machine's own address alone. They end when they are told to.
+"""Clients that try to block others, on this machine's loopback address only. They run until they are stopped.
 
 python -m bench.portal.shutting_out NAME TARGET-AS-JSON
 """
@@ -25,7 +25,7 @@ _EMAIL = quote("\u0301\u0316" * 5_000)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to send what. cookie: of somebody who is signed in; comparison: an address that is dear to answer."""
+    """The target. cookie: of a signed-in person; comparison: an address that is expensive to answer."""
 
     port: int
     cookie: str
@@ -36,7 +36,7 @@ class Target:
 
 
 def allow_files() -> None:
-    """Have as many connections open as the system lets this process."""
+    """Raise this process's limit of open connections to the system's maximum."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
@@ -85,7 +85,7 @@ CLIENTS: Mapping[str, Callable[[Target], Awaitable[None]]] = {
 
 
 async def _together(number: int, once: Callable[[], Awaitable[None]]) -> None:
-    """So many at a time, each again and again."""
+    """Run `number` loops of requests at once."""
 
     async def one() -> None:
         while True:
@@ -95,7 +95,7 @@ async def _together(number: int, once: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _drip(port: int, begun: bytes) -> None:
-    """Begin a request and send on, a byte now and then, until the server has had enough."""
+    """Begin a request and send a byte now and then, until the server closes it."""
 
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(begun)
@@ -123,7 +123,7 @@ async def _ask(port: int, request: bytes) -> None:
 async def _connected(
     port: int, talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 ) -> bool:
-    """Talk over a connection of its own until the server ends it; False, after a while, where there was none."""
+    """Talk over a new connection until the server ends it. Return False, after a pause, without a connection."""
     try:
         reader, writer = await asyncio.open_connection(HOST, port)
     except OSError:

@@ -1,4 +1,4 @@
-"""Hundreds of people who watch their submissions: what each is told, what it costs, and what other pages feel of it."""
+"""Hundreds of people who watch their submissions: what each sees, what it costs, and how other pages slow down."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _PAGE = f"/courses/{COURSE}/"
 
 @dataclass(slots=True)
 class Looks:
-    """Somebody who reads pages meanwhile. times: in seconds."""
+    """A person who reads pages meanwhile. times: in seconds."""
 
     browser: Browser
     times: list[float] = field(default_factory=list)
 
     async def go_on(self, over: asyncio.Event) -> None:
-        """One page after the other."""
+        """Read one page after the other."""
         while not over.is_set():
             seconds, _ = await asyncio.to_thread(self.browser.get, _PAGE)
             self.times.append(seconds)
@@ -37,7 +37,7 @@ class Looks:
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text."""
+    """Return the figures, and the same as text."""
     number = 60 if quick else 500
     with Ground(folder, students=number) as ground:
         waiting = Waiting.of_all(ground)
@@ -87,7 +87,7 @@ async def _measure(ground: Ground, web: Web, waiting: Waiting, cookies: list[str
 
 
 async def _grade_all(waiting: Waiting) -> dict[str, float]:
-    """Workers take them and end them, some at a time; when each was done."""
+    """Let workers grade all, some at a time. Return when each was done."""
     finished: dict[str, float] = {}
     for first in range(0, len(waiting.numbers), _AT_A_TIME):
         some = waiting.numbers[first : first + _AT_A_TIME]
@@ -99,11 +99,11 @@ async def _grade_all(waiting: Waiting) -> dict[str, float]:
 
 
 async def until(holds: Any, seconds: float, what: str) -> None:
-    """Wait until it holds; raises RuntimeError."""
+    """Wait until a condition holds. Raise RuntimeError."""
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"waiting for {what}: in vain")
+            raise RuntimeError(f"timed out waiting for {what}")
         await asyncio.sleep(0.1)
 
 
@@ -115,13 +115,13 @@ def _text(figures: dict[str, Any]) -> str:
     ]
     count, before, held = figures["streams"], figures["megabytes before"], figures["megabytes with all open"]
     told = (
-        f"{count} streams, open after {figures['seconds to open all']:.1f} s; {figures['told the last state']} were "
-        f"told the last state, {figures['reconnected']} had to connect again, {figures['polls']} asked beside their "
-        f"stream; {figures['events']} states in all.\n"
+        f"{count} streams, open after {figures['seconds to open all']:.1f} s; {figures['told the last state']} got "
+        f"the last state, {figures['reconnected']} had to reconnect, {figures['polls']} also polled. "
+        f"They got {figures['events']} states in all.\n"
         f"From the commit to the page: p50 {late['p50']:.2f} s, p99 {late['p99']:.2f} s.\n"
         f"Memory of the portal: {before:.0f} MB before, {held:.0f} MB with all open, "
         f"{(held - before) * 1024 / count:.0f} KB a stream.\n"
-        f"Cores while nothing happens but one reader: "
+        f"Cores while only one person reads: "
         + ", ".join(f"{name} {cores:.2f}" for name, cores in idle.items() if cores >= 0.005)
     )
     return f"{table(('ms a page of a course', 'p50', 'p99'), rows)}\n\n{told}"

@@ -1,4 +1,4 @@
-"""How many submissions are accepted a second, and what binds: beside a view that does nothing, and a bare INSERT."""
+"""The submissions per second that the portal accepts, compared with an empty view and a bare INSERT."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SOURCE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Wid
 
 @dataclass(slots=True)
 class Load:
-    """What several clients did at a time. answers: seconds of each that was taken; refused: by status."""
+    """The work of several clients at once. answers: seconds of each accepted request; refused: by status."""
 
     seconds: float = 0.0
     answers: list[float] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Load:
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text."""
+    """Return the figures, and the same as text."""
     seconds, students = (4.0, 100) if quick else (20.0, 1_000)
     with Ground(folder, students=students) as ground:
         web = Web(ground, ground.database_url)
@@ -67,7 +67,7 @@ def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
 
 
 def _press(ground: Ground, port: int, keys: list[str], seconds: float) -> Load:
-    """Clients that hand in one after the other, each as another student every time."""
+    """Let clients submit one kernel after the other, each time as another student."""
     load, lock = Load(), threading.Lock()
     until = time.perf_counter() + seconds
 
@@ -125,7 +125,7 @@ def _inserted(connection: psycopg.Connection[Any], until: float) -> list[float]:
 
 
 def _together(ground: Ground, load: Load, work: Callable[[int], None]) -> None:
-    """In as many threads as there are clients; what each part spent meanwhile."""
+    """Run the work in as many threads as clients. Record the processor time of each part."""
     before, own = ground.cpu_seconds(), time.process_time()
     began = time.perf_counter()
     threads = [threading.Thread(target=work, args=(client,)) for client in range(_CLIENTS)]
@@ -140,7 +140,7 @@ def _together(ground: Ground, load: Load, work: Callable[[int], None]) -> None:
 
 
 def _start_bare(ground: Ground) -> int:
-    """Flask and gunicorn as the portal runs them."""
+    """Run Flask and gunicorn as the portal does."""
     port = free_port()
     words = ["-b", f"127.0.0.1:{port}", "-w", str(PROCESSES), "-k", "gthread", "--threads", str(THREADS)]
     ground.start("bare", ["-m", "gunicorn", *words, "--no-control-socket", "bench.portal.bare_app:app"])

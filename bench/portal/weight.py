@@ -1,4 +1,4 @@
-"""What the first view of each page costs: bytes on the wire, packed as browsers take them, and requests."""
+"""The cost of the first view of each page: compressed bytes on the wire, and requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIGN_IN = "/sign-in"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """An answer. wire: bytes, with its head; kind: its media type."""
+    """An answer. wire: bytes, including its head; kind: its media type."""
 
     status: int
     wire: int
@@ -33,7 +33,7 @@ class Loaded:
 
 
 class Needs(HTMLParser):
-    """What a page needs before it is as it should be: style, scripts, pictures."""
+    """The files that a page needs: styles, scripts, pictures."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Needs(HTMLParser):
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text."""
+    """Return the figures, and the same as text."""
     with Ground(folder, students=1) as ground:
         full, staff, shown = furnished(ground, "weighed", _SUBMISSIONS, real_report())
         web = Web(ground, full.engine.url.render_as_string(hide_password=False))
@@ -84,7 +84,7 @@ def _pages(submission: int) -> Mapping[str, str]:
 
 
 def _view(port: int, cookie: str, path: str) -> dict[str, Any]:
-    """The page and all that it needs, each asked for once."""
+    """Load the page and all files that it needs, each once."""
     page = _load(port, path, cookie)
     if page.status != 200:
         raise RuntimeError(f"{path}: {page.status}")

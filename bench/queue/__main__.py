@@ -1,4 +1,4 @@
-"""`make bench-queue`: what the queue costs and how fair it is, each figure beside something measured in the same run.
+"""`make bench-queue`: the cost and the fairness of the queue, each figure compared with one from the same run.
 
 python -m bench.queue [SECTION ...] [--quick] [--json FILE]
 """
@@ -13,16 +13,16 @@ import tempfile
 from pathlib import Path
 
 SECTIONS = {
-    "overhead": "What the queue costs beside the work",
+    "overhead": "The queue's own cost",
     "flat": "Cost by the length of the queue",
     "fairness": "One student's burst and the others",
     "gpu": "A backlog through the queue and without it",
 }
-"""All but `gpu` run by default: that one needs a machine with a GPU, or --stand-in."""
+"""All except `gpu` run by default. `gpu` needs a machine with a GPU, or --stand-in."""
 
 
 def main() -> int:
-    """Measures, then prints."""
+    """Measure, then print."""
     parser = argparse.ArgumentParser(prog="python -m bench.queue", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--quick", action="store_true", help="smaller numbers, to try it out")

@@ -1,4 +1,4 @@
-"""What Celery costs by itself: a task that does nothing, its answer in a result backend, on the very same broker."""
+"""The cost of Celery alone: an empty task and its answer in a result backend, on the same broker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECONDS = 60
 
 
 def application() -> Celery:
-    """Celery as it comes, with the one process and the one message ahead that a slot has."""
+    """Return plain Celery, with one process and one message ahead, like a slot."""
     url = os.environ["REDIS_URL"]
     app = Celery("bare", broker=url, backend=url, set_as_current=False)
     app.conf.update(
@@ -43,12 +43,12 @@ class Bare:
 
     @classmethod
     def on(cls, ground: Ground, body: str) -> Bare:
-        """body: what is sent and comes back, as long as a step's message."""
+        """Return bare workers. body: the text that is sent and returned, as long as a step's message."""
         os.environ["REDIS_URL"] = ground.redis.url
         return cls(ground, application(), body)
 
     def start(self, number: int) -> str:
-        """One more worker; its name."""
+        """Start one more worker; return its name."""
         name = f"bare-{number}"
         words = ["worker", "-P", "solo", "-Q", QUEUE, "-n", f"{name}@bench", "-l", "warning"]
         self.ground.start(
@@ -59,13 +59,13 @@ class Bare:
         return name
 
     def round_trip(self) -> float:
-        """Seconds from sending one task to having its answer."""
+        """Return the seconds from sending one task to its answer."""
         began = time.perf_counter()
         self._send().get(timeout=_SECONDS)
         return time.perf_counter() - began
 
     def backlog(self, number: int, names: list[str]) -> float:
-        """Seconds in which the workers do that many tasks which wait for them."""
+        """Return the seconds in which the workers finish that many waiting tasks."""
         for name in names:
             self.ground.hold(name)
         sent = [self._send() for _ in range(number)]

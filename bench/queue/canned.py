@@ -1,4 +1,4 @@
-"""A workplace that does nothing: it answers at once, or after a fixed time, with a report that the server accepts."""
+"""A workplace that does nothing. It answers with a valid report, at once or after a fixed time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = "BENCH_STEP_SECONDS"
 
 
 class Canned:
-    """Accepts whatever comes. The environment variable BENCH_STEP_SECONDS says how long that takes."""
+    """Accepts every submission. The environment variable BENCH_STEP_SECONDS sets the time for it."""
 
     kind = StepKind.CHECK
 

@@ -1,4 +1,4 @@
-"""Whether one student's burst makes the others wait: five hundred from one, one each from fifty others meanwhile."""
+"""Whether one student's burst makes others wait: 500 submissions from one, one each from 50 others meanwhile."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ AT_MOST = 2.0
 _HEAD_START = 4.0
 _BETWEEN = 12.0
 _SPREAD_SECONDS = 30.0
-"""Over which the second fifty come: the slots would be busy with them for a fifth of that time."""
+"""The second fifty arrive over this time, and keep the slots busy for a fifth of it."""
 
 Waits = dict[str, list[float]]
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text."""
+    """Return the figures, and the same as text."""
     burst, others, spread = (120, 12, 10.0) if quick else (BURST, OTHERS, _SPREAD_SECONDS)
     found: dict[str, Waits] = {}
     with Ground(folder, students=1 + 2 * others) as ground:
@@ -68,7 +68,7 @@ def _say(text: str) -> None:
 
 
 def _waits(ground: Ground, burst: int, others: int, spread: float) -> Waits:
-    """Seconds from handing in to the verdict, by who it was."""
+    """Return the seconds from submission to verdict, by group of students."""
     before = ground.recorded()
     greedy, first, second = ground.people[0], ground.people[1 : 1 + others], ground.people[1 + others :]
     burst_ids: list[int] = []
@@ -85,7 +85,7 @@ def _waits(ground: Ground, burst: int, others: int, spread: float) -> Waits:
     thread.join()
     total = before + len(burst_ids) + 2 * others
     if burst and ground.recorded() >= total - SLOTS:
-        raise RuntimeError("the burst was over before the others were: it has to be larger")
+        raise RuntimeError("the burst ended before the others; make it larger")
     ground.wait_for_results(total)
     return {
         "burst": _seconds(ground, burst_ids),
@@ -95,7 +95,7 @@ def _waits(ground: Ground, burst: int, others: int, spread: float) -> Waits:
 
 
 def _hand_in(ground: Ground, person: int) -> int:
-    """The number of a submission that is accepted now; no two of a person are alike."""
+    """Submit one kernel that is accepted now; return its number. No two of a person are alike."""
     source = f"// {person} {time.monotonic_ns()}\n".encode()
     handed_in = SubmissionInput(
         person, next(iter(ground.assignments.values())), read_source(source), Mode.CHECK
@@ -129,8 +129,8 @@ def _text(figures: dict[str, Any]) -> str:
     ]  # fmt: skip
     head = ("others, one each", "alone: median s", "in the burst: median s", "ratio", "longest s")
     return (
-        f"{figures['slots']} slots, steps of {figures['step_seconds']} s; from handing in to the verdict.\n\n"
+        f"{figures['slots']} slots, steps of {figures['step_seconds']} s; from submission to verdict.\n\n"
         f"{table(head, rows)}\n\n"
-        f"The one with {figures['burst']} waits {figures['burst_median']:.1f} s, median. "
+        f"The student with {figures['burst']} waits {figures['burst_median']:.1f} s (median). "
         f"Goal: a ratio of at most {AT_MOST:g}."
     )

@@ -1,4 +1,4 @@
-"""Whether a job costs more the more of them wait, and a board more the more results there are; on PostgreSQL."""
+"""Whether a job costs more in a longer queue, and a leaderboard more with more results, on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Times = dict[str, list[float]]
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text."""
+    """Return the figures, and the same as text."""
     waiting, results, rounds, looks = (1_000, 100_000), (1_000, 1_000_000), 40, 300
     if quick:
         waiting, results, rounds, looks = (1_000, 10_000), (1_000, 20_000), 8, 40
@@ -71,7 +71,7 @@ def _say(text: str) -> None:
 
 @dataclass(slots=True)
 class Side:
-    """A database with so many jobs that wait, and the server's parts that work on it, in this process."""
+    """A database with waiting jobs, and the parts of the server that process them, in this process."""
 
     full: Full
     dispatcher: Dispatcher
@@ -80,14 +80,14 @@ class Side:
     handed_in: int = 0
 
     def round(self, ground: Ground) -> None:
-        """Give out as much as there is room for, record it, and let as many come in again."""
+        """Dispatch as much as there is room for, record it, and add as many jobs again."""
         ground.fleet.tell(_worker())
         began = time.perf_counter()
         self.dispatcher.tick()
         ticked = time.perf_counter() - began
         bodies = self._results()
         if not bodies:
-            raise RuntimeError("the dispatcher gave out nothing")
+            raise RuntimeError("the dispatcher sent nothing")
         self.times["dispatch"].append(ticked / len(bodies))
         ground.client.delete(CPU_QUEUE)
         for body in bodies:
@@ -100,7 +100,7 @@ class Side:
             self._timed("accept", partial(accept, self.full.sessions, handed_in))
 
     def _results(self) -> list[str]:
-        """What a worker would send back for all that is given out."""
+        """Return the messages that a worker would send back for all dispatched jobs."""
         with self.full.sessions() as session:
             steps = session.scalars(select(Step).where(IN_FLIGHT)).all()
             return [
@@ -147,11 +147,11 @@ def _side(ground: Ground, size: int) -> Side:
     return Side(full, Dispatcher(full.engine, connections_to(ground.redis.url), settings), recorder)
 
 
-# -- boards ------------------------------------------------------------------------------------------------------------
+# -- leaderboards -----------------------------------------------------------------------------------------------------
 
 
 def _boards(ground: Ground, sizes: tuple[int, ...], looks: int) -> dict[int, Times]:
-    """The same people on the board each time, who handed in once or a thousand times."""
+    """Time leaderboards with the same people, who submitted once or a thousand times."""
     sides: dict[int, Full] = {}
     for size in sizes:
         _say(f"{size:,} results")
@@ -173,14 +173,14 @@ def _boards(ground: Ground, sizes: tuple[int, ...], looks: int) -> dict[int, Tim
 
 
 def _look(full: Full, place: int) -> float:
-    """A person's look at the board, as the page and the API have it."""
+    """Time a person's request of the leaderboard, as the page and the API make it."""
     made_readers = readers(full.engine)
     began = time.perf_counter()
     with made_readers.begin() as session:
         found = board(session, full.assignment, _DEVICE_CLASS, limit=_SHOWN, person=full.people[place])
     seconds = time.perf_counter() - began
     if found.own is None or len(found.rows) != _SHOWN:
-        raise RuntimeError("the board is not as it was made")
+        raise RuntimeError("the leaderboard has changed")
     return seconds
 
 

@@ -1,7 +1,7 @@
 """The same backlog through the whole queue and through the bare worker, on one machine, in one run.
 
-One machine with a GPU does for all: SQLite, a Redis of its own, dispatcher, recorder, a worker with its slots. The bare
-worker is worker.bench.backlog: the workplaces of the same slots without the queue. They take turns, so that neither has
+One machine with a GPU runs everything: SQLite, its own Redis, dispatcher, recorder, and a worker with slots. The bare
+worker is worker.bench.backlog: the workplaces of the same slots, without the queue. Both alternate, so that neither has
 the warmer GPU.
 """
 
@@ -38,12 +38,12 @@ SUBMISSIONS, ROUNDS = 200, 2
 
 _STUDENTS = 50
 _RANKING = 32
-"""With the CPU device, which takes many seconds for one measurement all the same."""
+"""The size for the CPU device, for which one measurement still takes many seconds."""
 _CHECK_LIMIT = 500
 
 
 def run(folder: Path, *, quick: bool = False, stand_in: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text. stand_in: with the CPU device in the GPU's place, to try it out."""
+    """Return the figures, and the same as text. stand_in: try it with the CPU device instead of the GPU."""
     number, rounds = (4 if stand_in else 24, 1) if quick else (SUBMISSIONS, ROUNDS)
     cache = folder / "cache"
     cache.mkdir()
@@ -73,7 +73,7 @@ def _say(text: str) -> None:
 
 
 def _bare(machine: Machine, subjects: Sequence[Subject]) -> dict[str, Any]:
-    """By the worker alone, with evidence, as the server asks for it."""
+    """Measure the worker alone, with the evidence that the server requests."""
     works = [machine.work(subject, evidence=True) for subject in subjects]
     with closing(machine.place()) as place:
         done = work_off(works, machine.cache, [place])
@@ -92,7 +92,7 @@ def _bare(machine: Machine, subjects: Sequence[Subject]) -> dict[str, Any]:
 def _queued(
     ground: Ground, subjects: Sequence[Subject], cache: Path, turn: int, *, stand_in: bool
 ) -> dict[str, Any]:
-    """Through database, dispatcher, broker, slots and recorder; a worker that is warm, as the bare one's GPU is."""
+    """Measure database, dispatcher, broker, slots and recorder. The worker is warm, like the bare worker's GPU."""
     slots = max(1, cores() - 1)
     device = ["--stand-in"] if stand_in else ["--gpu", "0"]
     ground.work("--slots", str(slots), "--cache", str(cache), *device, slots=slots + 1)

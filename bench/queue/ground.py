@@ -1,4 +1,4 @@
-"""What a bench of the queue runs on: real services, every part of Tilelab as a process of its own, one course."""
+"""The setting for a bench of the queue: real services, all parts of Tilelab as processes, one course."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How the exercise `tiled` is set. ranking: a smaller size to rank at; None for the exercise's own."""
+    """The settings of the assignments of `tiled`. ranking: a smaller ranking size; None for the exercise's own."""
 
     device_class: str = ""
     arch: str = "sm_90"
@@ -53,7 +53,7 @@ class Terms:
 
 
 class Ground:
-    """Use as a context manager; what it started ends with it.
+    """A context manager that ends everything it started.
 
     database: "postgresql" or "sqlite"
     people: numbers of the students; assignments: by tile
@@ -82,7 +82,7 @@ class Ground:
         self.fleet = RedisFleet(self.client)
 
     def add_database(self, name: str) -> str:
-        """One more in the same PostgreSQL; its address."""
+        """Add a database in the same PostgreSQL; return its address."""
         assert self.postgres is not None
         self.postgres.create_database(name)
         return self.postgres.url(name)
@@ -109,14 +109,14 @@ class Ground:
         self.wait_for(lambda: self._idle() >= slots, "the worker", 300)
 
     def start(self, name: str, arguments: Sequence[str], **environment: str) -> None:
-        """Start a process of this interpreter; its output is appended to a log of its name."""
+        """Start a process of this interpreter. Its output is appended to a log with its name."""
         given = {"REDIS_URL": self.redis.url, "PYTHONPATH": _python_path(), **environment}
         words = [f"{key}={value}" for key, value in given.items()]
         command = ["/usr/bin/env", *words, sys.executable, *arguments]
         self.parts[name] = tethered.start(command, self.folder / f"{name}.log")
 
     def stop(self, name: str) -> None:
-        """End a part in order."""
+        """End a part regularly."""
         process = self.parts.pop(name)
         process.send_signal(signal.SIGCONT)
         process.terminate()
@@ -133,7 +133,7 @@ class Ground:
         self.parts[name].send_signal(signal.SIGCONT)
 
     def cpu_seconds(self) -> dict[str, float]:
-        """Processor time so far, by part, of all processes in it that live or have ended."""
+        """Return the processor time so far, by part, of all its living and ended processes."""
         roots = {name: process.pid for name, process in self.parts.items()}
         roots["redis"] = self.redis.process.pid if self.redis.process else 0
         if self.postgres is not None and self.postgres.process is not None:
@@ -143,12 +143,12 @@ class Ground:
     # -- waiting -------------------------------------------------------------------------------------------------------
 
     def wait_for(self, holds: Callable[[], object], what: str, seconds: float = 120) -> None:
-        """Wait until it holds; raises RuntimeError, with the ends of the logs."""
+        """Wait until a condition holds. Raise RuntimeError with the ends of the logs."""
         deadline = time.monotonic() + seconds
         while not holds():
             ended = [name for name, process in self.parts.items() if process.poll() is not None]
             if ended or time.monotonic() > deadline:
-                raise RuntimeError(f"waiting for {what}: in vain; ended: {ended or 'none'}\n{self._logs()}")
+                raise RuntimeError(f"timed out waiting for {what}; ended: {ended or 'none'}\n{self._logs()}")
             time.sleep(0.05)
 
     def recorded(self) -> int:
@@ -168,7 +168,7 @@ class Ground:
 
 
 def furnish(session: Session, students: int, terms: Terms) -> tuple[list[int], dict[int | None, int]]:
-    """A course with students and an assignment for each tile; their numbers."""
+    """Create a course with students, and an assignment for each tile. Return their numbers."""
     now = datetime.now(UTC)
     definition = (find_exercise("tiled").root / "exercise.toml").read_text("utf-8")
     if terms.ranking is not None:
@@ -209,7 +209,7 @@ def _below(pid: int) -> list[int]:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """Of a process and of those of its children that have ended and been asked for."""
+    """Return the processor seconds of a process and of its children that ended and were waited for."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

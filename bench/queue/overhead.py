@@ -1,4 +1,4 @@
-"""What the queue costs beside the work: from handing in to a recorded verdict, for a stage that does nothing."""
+"""The queue's own cost: the time from submission to recorded verdict, for a step that does nothing."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ SOURCE = "__global__ void MatrixMulKernel(float* M, float* N, float* P, int Widt
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """The portal over HTTP, a connection for each request, as a client makes them."""
+    """The portal over HTTP, with a connection for each request, like a client."""
 
     port: int
     tokens: tuple[str, ...]
 
     def hand_in(self, number: int) -> str:
-        """Hand in one source that nobody handed in before; returns the submission's id."""
+        """Submit one new source. Return the submission's id."""
         body = {
             "assignment": f"{COURSE}/tiled-own",
             "source": SOURCE.format(number=number),
@@ -57,7 +57,7 @@ class Portal:
             answer = connection.getresponse()
             found = json.loads(answer.read())
         if answer.status != 202:
-            raise RuntimeError(f"handing in: {answer.status} {found}")
+            raise RuntimeError(f"submitting: {answer.status} {found}")
         return str(found["id"])
 
     def answers(self) -> bool:
@@ -71,7 +71,11 @@ class Portal:
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """One submission's way, in seconds. dispatched: from accepted to given out; worked: from there to recorded."""
+    """The times of one submission in seconds.
+
+    dispatched: from accepted to dispatched
+    worked: from there to recorded
+    """
 
     whole: float
     accepted: float
@@ -81,7 +85,7 @@ class One:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Many at once. cpu: processor seconds by part; bare: the same number of tasks of Celery alone."""
+    """Many submissions at once. cpu: processor seconds by part; bare: the same number of tasks in Celery alone."""
 
     slots: int
     jobs: int
@@ -95,7 +99,7 @@ class Backlog:
 
 
 def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
-    """Figures, and the same as text."""
+    """Return the figures, and the same as text."""
     singles, jobs = (20, 60) if quick else (150, 400)
     with Ground(folder, students=STUDENTS) as ground:
         port = free_port()
@@ -113,7 +117,7 @@ def run(folder: Path, *, quick: bool = False) -> tuple[dict[str, Any], str]:
         alone, trips = [], []
         dice = random.Random(1)
         for number in range(singles):
-            # people come at no particular moment of the dispatcher's rounds
+            # people submit at any moment of the dispatcher's rounds
             time.sleep(dice.uniform(0, 2 * TICK_SECONDS))
             alone.append(_one(ground, portal, number))
             trips.append(bare.round_trip())
@@ -187,7 +191,7 @@ def _backlog(ground: Ground, portal: Portal, bare: Bare, names: list[str], jobs:
 
 
 def _message(ground: Ground) -> str:
-    """A step's message as it is sent, for the bare task to carry as much."""
+    """Return a step's whole message, so that the bare task carries as much."""
     with ground.sessions() as session, session.no_autoflush:
         step = session.scalars(select(Step).order_by(Step.id).limit(1)).one()
         step.token = "0" * 32
@@ -206,7 +210,7 @@ def _text(figures: dict[str, Any], backlogs: Sequence[Backlog]) -> str:
     bare = figures["bare"]
     names = {
         "whole": "handed in -> recorded", "accepted": "  the portal's answer",
-        "dispatched": "  until the dispatcher gives it out", "worked": "  slot and recorder",
+        "dispatched": "  until the dispatcher sends it", "worked": "  slot and recorder",
     }  # fmt: skip
     single = [
         (

@@ -1,4 +1,4 @@
-"""Rows by the hundred thousand, as handing in and recording would have written them."""
+"""Hundreds of thousands of rows, as submitting and recording would write them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SOURCES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """A database with a course in it. people: numbers of the students; assignment: its only one."""
+    """A database with a course. people: numbers of the students; assignment: its only one."""
 
     engine: Engine
     sessions: Sessions
@@ -29,7 +29,7 @@ class Full:
 
 
 def made(url: str, students: int, terms: Terms) -> Full:
-    """A course, and nothing handed in."""
+    """Create a course without submissions."""
     engine = connect(url)
     upgrade(engine)
     made_sessions = sessions(engine)
@@ -39,13 +39,13 @@ def made(url: str, students: int, terms: Terms) -> Full:
 
 
 def queue(full: Full, number: int) -> None:
-    """Hand in so many submissions, each person as many as the next; all of them wait."""
+    """Add waiting submissions, the same number for each person."""
     _run(full, [_SOURCES_SQL, _SUBMISSIONS, _JOBS, _STEPS, *_COUNTERS], number)
 
 
 def grade(full: Full, number: int) -> None:
-    """So many submissions with their results, each person with as many as the next, and the board that they make."""
-    report = Report(Verdict.ACCEPTED, "It is right.", "tiled", "h200", "sm_90", 16)
+    """Add submissions with results, the same number for each person, and their leaderboard."""
+    report = Report(Verdict.ACCEPTED, "It is correct.", "tiled", "h200", "sm_90", 16)
     statements = [_SOURCES_SQL, _SUBMISSIONS, _GRADED, _JUDGED, _CHECKED, _RESULTS, _STANDINGS, *_COUNTERS]
     _run(full, statements, number, report=pack(report))
     with full.sessions.begin() as session:
@@ -58,7 +58,7 @@ def _run(full: Full, statements: list[str], number: int, **more: object) -> None
         "priority": int(Priority.NORMAL), "sources": min(number, _SOURCES), **more,
     }  # fmt: skip
     with full.engine.begin() as connection:
-        # nothing is checked row by row: what is written is right by its making
+        # Constraints aren't checked row by row: these rows satisfy them by construction.
         connection.execute(text("SET LOCAL session_replication_role = replica"))
         connection.execute(text("SET LOCAL statement_timeout = 0"))
         for statement in statements:

@@ -1,4 +1,4 @@
-"""A worker for benches: the usual parent and slots, without its self-test. REDIS_URL says where the broker is."""
+"""A worker for benches: the usual parent and slots, without the self-test. REDIS_URL is the broker's address."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ from worker.slots.supervisor import Options, WorkerParent, slot_command
 from worker.supervision.output import PartOutput
 
 STAND_IN = "cpu"
-"""The device class that the CPU device measures as, in a GPU's place."""
+"""The device class of measurements by the CPU device instead of a GPU."""
 
 
 def main() -> int:
-    """Work until asked to end."""
+    """Work until stopped."""
     parser = argparse.ArgumentParser(prog="python -m bench.queue.worker", description=__doc__)
-    parser.add_argument("--slots", type=int, default=1, help="that check")
-    parser.add_argument("--workplace", default="", help="MODULE:FACTORY of what does the checks instead")
-    parser.add_argument("--gpu", type=int, help="its number; a slot that measures")
-    parser.add_argument("--stand-in", action="store_true", help="a slot that measures with the CPU device")
+    parser.add_argument("--slots", type=int, default=1, help="number of slots that check")
+    parser.add_argument(
+        "--workplace", default="", help="MODULE:FACTORY of a workplace that does the checks instead"
+    )
+    parser.add_argument("--gpu", type=int, help="number of a GPU; adds a slot that measures")
+    parser.add_argument(
+        "--stand-in", action="store_true", help="add a slot that measures with the CPU device"
+    )
     parser.add_argument("--cache", type=Path, required=True)
     asked = parser.parse_args()
     slots = [Slot(f"cpu-{number}", CPU_QUEUE) for number in range(asked.slots)]
@@ -51,7 +55,7 @@ def _fit(progress: Progress) -> Fitness:
 
 
 def _command(slot: Slot, worker: str, options: Options) -> tuple[str, ...]:
-    """As usual; the stand-in has to be told what kernels are compiled for, because no device says it."""
+    """Return the usual command. The stand-in also gets an architecture for the compiler, because it has no device."""
     words = slot_command(slot, worker, options)
     return (*words, "--arch", "sm_90") if slot.queue == gpu_queue(STAND_IN) else words
 

@@ -26,12 +26,12 @@ _VERDICTS = (
 
 
 def _choice(name: str, *values: str) -> sa.Enum:
-    """Text, with a constraint that says which."""
+    """Return a text column type with a constraint on its values."""
     return sa.Enum(*values, name=name, native_enum=False, create_constraint=True, length=32)
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     op.create_table(
         "courses",
         sa.Column("id", _ID, nullable=False),
@@ -380,7 +380,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take all tables away."""
+    """Drop all tables."""
     tables = (
         "attempts", "steps", "standings", "results", "jobs", "submissions", "memberships", "experiments",
         "audit_events", "assignments", "api_tokens", "workers", "sources", "queue_clocks", "people", "exercises",

@@ -1,4 +1,4 @@
-"""What the portal keeps: who is signed in, links that work once, limits, extensions, frozen boards.
+"""The portal's data: sessions, one-time links, limits, extensions, frozen leaderboards.
 
 Revision ID: 0002
 Revises: 0001
@@ -19,12 +19,12 @@ _STANDING = "assignment_id, device_class, person_id, job_id, score, reached_at"
 
 
 def _choice(name: str, *values: str) -> sa.Enum:
-    """Text, with a constraint that says which."""
+    """Return a text column type with a constraint on its values."""
     return sa.Enum(*values, name=name, native_enum=False, create_constraint=True, length=32)
 
 
 def _later(table: str, *columns: sa.Column[object]) -> None:
-    """Add columns that have to hold something; what the rows of today hold is no default for those of tomorrow."""
+    """Add columns that must not be empty. Existing rows get a default, which new rows don't have."""
     with op.batch_alter_table(table) as batch:
         for column in columns:
             batch.add_column(column)
@@ -35,7 +35,7 @@ def _later(table: str, *columns: sa.Column[object]) -> None:
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     _people()
     _courses()
     _submissions()
@@ -183,7 +183,7 @@ def _submissions() -> None:
 
 
 def _standings(*, before_freeze: bool) -> None:
-    """Make the table anew: its key has another column, or has it no longer."""
+    """Rebuild the table, because its key gains or loses a column."""
     key = ["assignment_id", "device_class", *(["before_freeze"] if before_freeze else [])]
     more: list[sa.Column[bool]] = (
         [sa.Column("before_freeze", sa.Boolean(), nullable=False)] if before_freeze else []

@@ -1,4 +1,4 @@
-"""Deeds know their course, so that its page finds them without reading all others.
+"""The course of each audit entry, so that a course's page finds its entries without reading all others.
 
 Revision ID: 0003
 Revises: 0002
@@ -14,7 +14,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     with op.batch_alter_table("audit_events") as events:
         events.add_column(sa.Column("course_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite")))
         events.create_foreign_key(op.f("fk_audit_events_course_id_courses"), "courses", ["course_id"], ["id"])
@@ -22,7 +22,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Back to the version before."""
+    """Go back to the version before."""
     op.drop_index(op.f("ix_audit_events_course_id_id"), table_name="audit_events")
     with op.batch_alter_table("audit_events") as events:
         events.drop_constraint(op.f("fk_audit_events_course_id_courses"), type_="foreignkey")

@@ -1,4 +1,4 @@
-"""Boards that show intervals, what is modelled, and places however many stand above.
+"""Intervals and modelled bounds on leaderboards, and pages of any length.
 
 Revision ID: 0004
 Revises: 0003
@@ -39,10 +39,10 @@ def _of_standings() -> list[sa.Column[object]]:
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     _later("results", _of_results())
     _later("standings", _of_standings())
-    # An interval of its own length: no standing of before is said to be level with another.
+    # An interval of length zero, so that no existing entry is tied with another.
     op.execute("UPDATE standings SET low = score, high = score")
     op.execute(
         "UPDATE standings SET cublas_share = coalesce((SELECT cublas_share FROM results "
@@ -81,7 +81,7 @@ def _bucket(score: float) -> int:
 
 
 def _later(table: str, columns: list[sa.Column[object]]) -> None:
-    """Add columns that have to hold something; what the rows of today hold is no default for those of tomorrow."""
+    """Add columns that must not be empty. Existing rows get a default, which new rows don't have."""
     with op.batch_alter_table(table) as batch:
         for column in columns:
             batch.add_column(column)

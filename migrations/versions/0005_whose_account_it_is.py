@@ -1,4 +1,4 @@
-"""Names for the boards that were drawn by chance, and which accounts the staff stand for.
+"""Random pseudonyms for leaderboards, and the accounts that course staff confirm.
 
 Revision ID: 0005
 Revises: 0004
@@ -20,11 +20,11 @@ down_revision = "0004"
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TIME = sa.DateTime(timezone=True)
 _WITH_THE_CODE = timedelta(minutes=1)
-"""An account that was made on the way into a course is not older than that when it joins."""
+"""An account made with an enrolment code is at most this old when it joins the course."""
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     with op.batch_alter_table("people") as people:
         people.add_column(sa.Column("made_name", sa.String(length=40), nullable=True))
         people.add_column(sa.Column("proven_at", _TIME, nullable=True))
@@ -35,7 +35,9 @@ def upgrade() -> None:
 
 
 def _fill() -> None:
-    """Boards show the names that they showed; who came with a code is proven where they followed a link since."""
+    """Fill the new columns. Leaderboards keep their names. Accounts made with a code are confirmed if they used a link
+    since.
+    """
     people = sa.table(
         "people",
         sa.column("id", _ID),
@@ -62,7 +64,7 @@ def _fill() -> None:
 
 
 def _deeds(action: str) -> dict[int, datetime]:
-    """When each person first did that."""
+    """Return when each person first did an action."""
     events = sa.table("audit_events", sa.column("actor_id", _ID), sa.column("action"), sa.column("at", _TIME))
     first = (
         sa.select(events.c.actor_id, events.c.at)

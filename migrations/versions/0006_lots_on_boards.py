@@ -1,4 +1,4 @@
-"""A lot for each line of a board, which decides between equal ones in place of a person's number.
+"""A random number for each leaderboard entry, which orders equal entries instead of the person's number.
 
 Revision ID: 0006
 Revises: 0005
@@ -26,7 +26,7 @@ _DRAWN = {
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     with op.batch_alter_table("standings") as standings:
         standings.add_column(sa.Column("lot", sa.BigInteger(), nullable=True))
     op.execute(f"UPDATE standings SET lot = {_DRAWN[op.get_bind().dialect.name]}")  # noqa: S608 - our own words

@@ -1,7 +1,7 @@
-"""Exercises by where they come from and by version, with their files.
+"""Exercises by origin and version, with their files.
 
-Until now an exercise was known by a hash of what it judges by. Two folders with equal definitions were one row, and a
-course's own folder was taken for the exercise of the same name that comes with Tilelab.
+Before, a hash of an exercise's grading rules identified it. Two folders with equal definitions were one row. So a
+course's own folder could be confused with the exercise of the same name that comes with Tilelab.
 
 Revision ID: 0007
 Revises: 0006
@@ -28,7 +28,7 @@ _USERS = ("assignments", "jobs")
 _INSTALLED = Path(__file__).resolve().parents[2] / "kernels" / "exercises"
 _LARGEST_FILE = 4 * 2**20
 
-# SHA-256 of each exercise.toml that came with Tilelab while there were versions of the tables up to 0006.
+# SHA-256 of each exercise.toml that came with Tilelab while the tables had versions up to 0006.
 _DEFINITIONS = {
     "bank-conflicts": "75cfc6f6cba31e7c7eb6d3a0782240959b8d52ea4a28bb1fee4f644da33128f9",
     "coalescing": "f3d03aae063a8605c6023ae4d824559e4efd4cd169acde0d625a5a0befdcd108",
@@ -46,8 +46,8 @@ _DEFINITIONS = {
     "tiled-square": "f310d997e044a2f1f30391611a4d58bffd065859054a56fb5da06651909fb434",
 }
 
-# What the judge of those versions called them by. A copy that only describes itself otherwise had the same digest, and
-# with it the same row, whose text the copy's replaced.
+# The digests of these exercises by the judge of those versions. A copy with other descriptions had the same digest and
+# so the same row. Its text replaced the row's text.
 _DIGESTS = {
     "bank-conflicts": "0d780639862ee993aed9bcf082da586dc24dcabe7ca995c01c0b73276f041f6b",
     "coalescing": "db52930feea36c27a278bca542f0cd0140ac2b6e0787a8f52e260b4c030064c4",
@@ -79,7 +79,7 @@ _files = sa.table(
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     connection = op.get_bind()
     rows = connection.execute(sa.select(_old).order_by(_old.c.added_at, _old.c.digest)).mappings().all()
     courses = _courses()
@@ -102,7 +102,7 @@ def upgrade() -> None:
 
 
 def _courses() -> Mapping[str, Sequence[int]]:
-    """The courses in which each exercise is set or was, in order."""
+    """Return the courses with an assignment of each exercise, now or in the past, in order."""
     pairs = op.get_bind().execute(
         sa.text(
             "SELECT exercise_digest AS digest, course_id FROM assignments "
@@ -153,16 +153,16 @@ def _make_tables() -> None:
 
 
 def _move(row: Mapping[str, Any], courses: Sequence[int]) -> None:
-    """Give an exercise to those it belongs to: to Tilelab, or to each course that uses it."""
+    """Give an exercise to its owners: to Tilelab, or to each course that uses it."""
     definition = hashlib.sha256(row["definition"].encode()).hexdigest()
     shipped = row["digest"] == _DIGESTS.get(row["name"]) or definition == _DEFINITIONS.get(row["name"])
     if shipped or not courses:
         _point(row["digest"], _insert(row, None, dict(_installed(row["name"])) if shipped else {}), None)
         return
     for course in courses:
-        kept = _insert(row, course, {})  # its folder is wherever the command was given it
+        kept = _insert(row, course, {})  # its folder is wherever the operator's command found it
         _point(row["digest"], kept, course)
-    # of experiments, which are of no course
+    # for experiments, which belong to no course
     _point(row["digest"], kept, None)
 
 
@@ -179,7 +179,7 @@ def _insert(row: Mapping[str, Any], course: int | None, files: Mapping[str, byte
 
 
 def _installed(name: str) -> Iterator[tuple[str, bytes]]:
-    """The files that students saw until now: those that are installed."""
+    """Yield the files that students saw so far: the installed ones."""
     for file in sorted((_INSTALLED / name).glob("*")):
         given = file.name in {"handout.md", "starter.cu", "solution.cu"} or file.suffix == ".svg"
         if given and file.stat().st_size <= _LARGEST_FILE:
@@ -187,7 +187,7 @@ def _installed(name: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _point(digest: str, exercise: int, course: int | None) -> None:
-    """Let what a course has of the old row point to the new one; course: None for all that points nowhere yet."""
+    """Point a course's rows to the new exercise. course: None for all rows that don't have one yet."""
     of_course = {"assignments": "", "jobs": ""} if course is None else {
         "assignments": " AND course_id = :course",
         "jobs": " AND submission_id IN (SELECT submissions.id FROM submissions "
@@ -200,7 +200,7 @@ def _point(digest: str, exercise: int, course: int | None) -> None:
 
 
 def downgrade() -> None:
-    """Go back to the version before, in which versions that judge alike are one."""
+    """Go back to the version before, in which versions with the same grading rules are one."""
     connection = op.get_bind()
     rows = connection.execute(sa.select(_new).order_by(_new.c.id)).mappings().all()
     for table in _USERS:

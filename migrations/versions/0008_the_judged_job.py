@@ -1,4 +1,4 @@
-"""The job that gives a submission its verdict, in a column.
+"""A column for the job that gives a submission its verdict.
 
 Revision ID: 0008
 Revises: 0007
@@ -18,10 +18,10 @@ _DONE = "SELECT max(id) FROM jobs WHERE submission_id = submissions.id AND state
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     with op.batch_alter_table("submissions") as submissions:
         submissions.add_column(sa.Column("judged_job_id", _ID, nullable=True))
-    # The last verdict; a system error only where there is no other.
+    # The last verdict; a system error only if there is no other.
     op.execute(
         f"UPDATE submissions SET judged_job_id = coalesce(({_DONE} AND verdict <> 'system_error'), ({_DONE}))"  # noqa: S608 - our own words
     )

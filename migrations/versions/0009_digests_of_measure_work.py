@@ -1,4 +1,4 @@
-"""The digests of what is to be measured, beside the work that holds them.
+"""The digests of the sources to measure, in a column next to the work that holds them.
 
 Revision ID: 0009
 Revises: 0008
@@ -23,10 +23,10 @@ _steps = sa.table(
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     op.add_column("steps", sa.Column("digests", sa.Text(), nullable=True))
     connection = op.get_bind()
-    # Of a step that is over nobody asks what it measured.
+    # No one needs the digests of a finished step.
     open_steps = _steps.c.work.is_not(None) & _steps.c.state.in_(("queued", "sent", "running"))
     for number in connection.scalars(sa.select(_steps.c.id).where(open_steps)).all():
         work = connection.scalar(sa.select(_steps.c.work).where(_steps.c.id == number)) or b""
@@ -34,7 +34,7 @@ def upgrade() -> None:
 
 
 def _digests(work: bytes) -> str:
-    """None of a work that cannot be read: then no measurement of it is believed."""
+    """Return the digests. Unreadable work has none, so no measurement of it is accepted."""
     try:
         return " ".join(json.loads(zlib.decompress(base64.b64decode(work)))["digests"])
     except (ValueError, zlib.error, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Verdicts without a list of them in the database: the code alone says which there are.
+"""Verdicts without a list in the database: only the code knows them.
 
 Revision ID: 0010
 Revises: 0009
@@ -22,7 +22,7 @@ _VERDICTS = (
 
 
 def upgrade() -> None:
-    """Go to this version."""
+    """Upgrade to this version."""
     for table in _TABLES:
         with op.batch_alter_table(table) as batch:
             batch.drop_constraint(op.f(f"ck_{table}_verdict"), type_="check")

@@ -1,1 +1,1 @@
-"""The changes, from the first on."""
+"""The migrations, in order."""

@@ -311,7 +311,7 @@ def test_what_is_taken_away_is_not_said_to_be_added():
 
 
 def test_a_missing_barrier_does_not_break_the_table():
-    text = SQUARE.replace("__syncthreads();  // the tiles are complete before anyone reads them", "")
+    text = SQUARE.replace("__syncthreads();  // the tiles are complete before any thread reads them", "")
     assert text != SQUARE
     table = table_of(text)
     assert thread_rows(table, FIRST) == execution_phases()
@@ -320,7 +320,7 @@ def test_a_missing_barrier_does_not_break_the_table():
 @pytest.mark.long("the short suite has the notes of other kernels")
 def test_an_endless_kernel_has_a_note():
     table = table_of(wrong("endless_phase_loop"), "tiled")
-    assert "does not come to an end" in table.note or "more than is followed" in table.note
+    assert "runs too long" in table.note or "too long to follow" in table.note
 
 
 def test_a_launch_of_many_threads_is_not_followed():
