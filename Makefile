@@ -60,7 +60,7 @@ format: ## let ruff format and repair what it can
 
 docs: ## write the command output that README.md and docs/ show anew
 	@bin/setup dev
-	@$(PY) bin/shown.py
+	@$(PY) bin/documented_output.py
 
 screenshots: ## pictures of every page of the portal, wide and narrow, light and dark (DIR=folder, T="--only name")
 	@bin/setup dev

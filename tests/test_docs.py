@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from bin.shown import lasting, output_of, pages, rewrite, shown, until
+from bin.documented_output import blocks, lasting, output_of, pages, rewrite, until
 from kernels.exercise import list_exercises
 from kernels.measurement import Clocks, Environment, Measurement
 from kernels.occupancy.by_driver import MeasuredOccupancy
@@ -182,7 +182,7 @@ def test_every_field_of_a_report_is_explained(cls):
 @pytest.mark.parametrize(
     "example",
     some_of(
-        [(page, command) for page in PAGES for command in shown(page)],
+        [(page, command) for page in PAGES for command in blocks(page)],
         10,
         itemgetter(1),
         "the short suite runs a tenth of the commands",
@@ -190,7 +190,7 @@ def test_every_field_of_a_report_is_explained(cls):
 )
 def test_the_output_shown_is_what_the_command_prints(example):
     page, command = example
-    assert lasting(shown(page)[command]) == lasting(output_of(command)), "run `make docs`"
+    assert lasting(blocks(page)[command]) == lasting(output_of(command)), "run `make docs`"
 
 
 def test_a_page_is_written_anew_only_when_something_lasting_changed(tmp_path):

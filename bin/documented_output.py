@@ -1,8 +1,8 @@
-"""Keep the command output that README.md and docs/ show true.
+"""Keep the command output in README.md and docs/ up to date.
 
-A comment `<!-- output of: tilelab ... -->` stands before a block of code; the block is what that command prints.
-A command may end in ` | until "Words"`: then only what it prints before that line stands there.
-`make docs` writes the blocks anew, `tests/test_docs.py` fails when one is out of date.
+A comment `<!-- output of: tilelab ... -->` comes before a block of code with the command's output. A command may end in
+` | until "Words"`. Then the block only has the output before the line that begins with these words. `make docs`
+rewrites the blocks. `tests/test_docs.py` fails if a block is out of date.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _BLOCK = re.compile(
 
 
 def pages() -> list[Path]:
-    """Every page that may show output."""
+    """Return every page that may have output."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def shown(page: Path) -> dict[str, str]:
-    """What a page claims: command -> output."""
+def blocks(page: Path) -> dict[str, str]:
+    """Return the output blocks of a page: command -> output."""
     return {match["command"]: match["shown"] for match in _BLOCK.finditer(page.read_text())}
 
 
 def output_of(command: str) -> str:
-    """What the command prints now, on a screen of 80 columns without colour."""
+    """Return the command's output on a screen of 80 columns without colour."""
     typed, _, end = command.partition(" | until ")
     words = shlex.split(typed)
     words[0] = str(Path(sys.executable).with_name("tilelab"))
@@ -44,7 +44,7 @@ def output_of(command: str) -> str:
 
 
 def until(output: str, end: str) -> str:
-    """What stands before the line that begins with these words; all of it where there are none."""
+    """Return the output before the line that begins with these words; everything without words."""
     if not end:
         return output
     before, found, _ = output.partition(f"\n{end}")
@@ -54,7 +54,7 @@ def until(output: str, end: str) -> str:
 
 
 def lasting(output: str) -> str:
-    """The part of an output that is the same on every run and every machine."""
+    """Return the part of an output that is the same on every run and machine."""
     output = re.sub(
         r"^Not enforced on this machine:.*?(?=\n\n|\Z)", "", output, flags=re.DOTALL | re.MULTILINE
     )
@@ -62,17 +62,17 @@ def lasting(output: str) -> str:
 
 
 def rewrite(page: Path, output: Callable[[str], str] = output_of) -> bool:
-    """Write the blocks of a page anew; True where one had changed in its lasting part."""
+    """Rewrite the blocks of a page if the lasting part of any has changed. Return whether it has."""
     before = page.read_text()
-    outputs = {command: output(command) for command in shown(page)}
-    if all(lasting(outputs[command]) == lasting(text) for command, text in shown(page).items()):
+    outputs = {command: output(command) for command in blocks(page)}
+    if all(lasting(outputs[command]) == lasting(text) for command, text in blocks(page).items()):
         return False
     page.write_text(_BLOCK.sub(lambda match: match[1] + outputs[match["command"]], before))
     return True
 
 
 def main() -> None:
-    """Bring every page up to date and name those that changed."""
+    """Update every page, and print the changed ones."""
     for page in pages():
         if rewrite(page):
             print(f"wrote {page.relative_to(ROOT)}")
