@@ -24,7 +24,7 @@ from kernels.device.observers.suspects import SuspectFinder
 from kernels.device.ptx.dataflow import maybe_unset
 from kernels.device.ptx.module import Unsupported
 from kernels.device.ptx.program import Program
-from kernels.device.ptx.waiting import polling_loads, uses_atomic_results
+from kernels.device.ptx.thread_dependence import polling_loads, uses_atomic_results
 from kernels.device.state.findings import Findings
 from kernels.device.state.geometry import Geometry
 from kernels.device.state.machine import Machine, TrapError, Unwatched, special_registers
