@@ -15,7 +15,7 @@ from kernels.device.barriers.mbarriers import endless_wait
 from kernels.device.counting.counting import Counting
 from kernels.device.counting.counts import Counts
 from kernels.device.execution.blocks import CodeBlock, code_blocks
-from kernels.device.execution.counted import CountedLowering, CountedMachine, CountedRun
+from kernels.device.execution.counted_run import CountedLowering, CountedMachine, CountedRun
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.schedule import BudgetSpentError, ChunkRun, Schedule
 from kernels.device.memory.placement import Buffer, Layout
