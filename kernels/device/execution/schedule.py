@@ -17,10 +17,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.device.barriers.deadlocks import report_stuck
 from kernels.device.barriers.mbarriers import Mbarriers
 from kernels.device.barriers.named import Arrival, NamedBarriers
 from kernels.device.barriers.ordering import Ordering
-from kernels.device.barriers.stuck import report_stuck
 from kernels.device.execution.blocks import CodeBlock, NamedUse, ordered_by_barriers, reduce_at_barrier
 from kernels.device.execution.lower import LoweredStep, Lowering
 from kernels.device.execution.warp_meetings import WarpMeetings
