@@ -22,7 +22,7 @@ from kernels.device.state.accesses import Kind, Part, Strength
 from kernels.device.state.machine import Machine, TrapError, stop
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Operands, Place
-from kernels.device.state.unset import ADDRESS, BRANCH
+from kernels.device.state.unset_values import ADDRESS, BRANCH
 from kernels.device.state.values import from_array
 from kernels.verdict import Example, Verdict
 from kernels.wording import plural

@@ -15,7 +15,7 @@ from kernels.device.ptx.module import Immediate, Instruction, Malformed, Registe
 from kernels.device.ptx.program import Program, is_barrier, is_mbarrier, is_warp_sync
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
-from kernels.device.state.unset import BRANCH
+from kernels.device.state.unset_values import BRANCH
 from kernels.device.state.values import from_array
 
 _BARRIER = re.compile(

@@ -30,7 +30,7 @@ from kernels.device.state.geometry import Geometry
 from kernels.device.state.machine import Machine, TrapError, Unwatched, special_registers
 from kernels.device.state.printer import Printer
 from kernels.device.state.space import Shape
-from kernels.device.state.unset import UnsetObserver
+from kernels.device.state.unset_values import UnsetObserver
 from kernels.device.state.values import uniform
 from kernels.launch import Launch
 from kernels.verdict import Example, Finding, Severity, Verdict

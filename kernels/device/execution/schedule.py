@@ -29,7 +29,7 @@ from kernels.device.ptx.program import ENDS
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
-from kernels.device.state.unset import BRANCH
+from kernels.device.state.unset_values import BRANCH
 
 Grid = NDArray[np.bool_]
 _LAST_STEPS = 2_000

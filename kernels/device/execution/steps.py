@@ -15,7 +15,7 @@ from kernels.device.state.accesses import Strength
 from kernels.device.state.geometry import WARP
 from kernels.device.state.machine import Machine, stop
 from kernels.device.state.mask import Mask
-from kernels.device.state.unset import BRANCH
+from kernels.device.state.unset_values import BRANCH
 from kernels.device.state.values import from_array, narrowed, uniform, widened
 
 

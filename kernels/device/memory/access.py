@@ -18,7 +18,7 @@ from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
 from kernels.device.state.space import WRITTEN, Allocation, kind_of
-from kernels.device.state.unset import ADDRESS
+from kernels.device.state.unset_values import ADDRESS
 from kernels.device.state.values import Array, Lanes, Value, from_array, widened
 
 Step = Callable[[Machine, Mask | None], None]

@@ -14,7 +14,7 @@ from kernels.device.state.accesses import Access, Flight, Kind, Part, PendingCop
 from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
-from kernels.device.state.unset import ADDRESS
+from kernels.device.state.unset_values import ADDRESS
 
 _COPY = re.compile(r"cp\.async\.(?:ca|cg)\.shared(?:::cta)?\.global(?:\.L2::\w+)*")
 

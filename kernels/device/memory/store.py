@@ -12,7 +12,7 @@ from kernels.device.state.machine import Machine
 from kernels.device.state.mask import Mask
 from kernels.device.state.operands import Place
 from kernels.device.state.space import WRITTEN
-from kernels.device.state.unset import ADDRESS, MEMORY
+from kernels.device.state.unset_values import ADDRESS, MEMORY
 from kernels.device.state.values import INTEGER, Array, narrowed
 
 

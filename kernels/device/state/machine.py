@@ -14,7 +14,7 @@ from kernels.device.state.geometry import WARP, Coordinates, Geometry
 from kernels.device.state.mask import Mask
 from kernels.device.state.printer import Printer
 from kernels.device.state.space import LOCAL_BASE, SHARED_BASE, Memory
-from kernels.device.state.unset import UnsetObserver
+from kernels.device.state.unset_values import UnsetObserver
 from kernels.device.state.values import INTEGER, Array, Lanes, Value, from_array, uniform
 from kernels.verdict import Example, Verdict
 
