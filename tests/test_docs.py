@@ -14,7 +14,7 @@ import pytest
 from bin.documented_output import blocks, lasting, output_of, pages, rewrite, until
 from kernels.exercise import list_exercises
 from kernels.measurement import Clocks, Environment, Measurement
-from kernels.occupancy.by_driver import MeasuredOccupancy
+from kernels.occupancy.driver_answer import MeasuredOccupancy
 from kernels.report import Report
 from kernels.verdict import Verdict
 from tests.marks import linux, some_of

@@ -12,7 +12,7 @@ from kernels.exercise.model import InputKind
 from kernels.launch import Launch
 from kernels.measurement import Environment, Measurement
 from kernels.occupancy import Occupancy
-from kernels.occupancy.by_driver import MeasuredOccupancy
+from kernels.occupancy.driver_answer import MeasuredOccupancy
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict
 from kernels.wire import from_plain, to_plain
 from kernels.wording import plural

@@ -7,7 +7,7 @@ from typing import Any
 from kernels.evidence import ChecklistRow, Evidence, Extent, Light, ResourceTime, State
 from kernels.launch import Launch
 from kernels.measurement import Clocks, Environment, Measurement, Speed
-from kernels.occupancy.by_driver import by_driver
+from kernels.occupancy.driver_answer import by_driver
 from kernels.report import Report
 from kernels.verdict import CaseCheck, CaseStatus, Verdict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels.occupancy import limits_of, occupancy
-from kernels.occupancy.by_driver import by_driver, driver_differs
+from kernels.occupancy.driver_answer import by_driver, driver_differs
 
 TABLE = occupancy(limits_of("9.0"), 256, 32, 2048, barriers=1)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kernels.measurement import Clocks, Speed
-from kernels.occupancy.by_driver import by_driver
+from kernels.occupancy.driver_answer import by_driver
 from kernels.rendering.measured_numbers import interval_of, ms_text, share_text, speed_text
 from kernels.rendering.measurement import measured_with_text, measurement_text
 from kernels.rendering.report import render

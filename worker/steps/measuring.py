@@ -13,7 +13,7 @@ from kernels.exercise.sizes import misfit
 from kernels.judging.limits import launch_finding
 from kernels.judging.plan import CasePlan, Plan, plan_at
 from kernels.measurement import Measurement
-from kernels.occupancy.by_driver import MeasuredOccupancy, by_driver
+from kernels.occupancy.driver_answer import MeasuredOccupancy, by_driver
 from kernels.report import Report, message_for
 from kernels.source import Source
 from kernels.verdict import CaseCheck, CaseStatus, Finding, Severity, Verdict, decide, finding_order

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.occupancy.by_driver import MeasuredOccupancy
+from kernels.occupancy.driver_answer import MeasuredOccupancy
 from kernels.rendering.page.report_page import Around, render_report
 from kernels.report import Report
 from kernels.verdict import Verdict
