@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.portal.attacks import CLIENTS, HOST, Target, allow_files
 from bench.portal.house import COOKIE, Web, percentile, sign_in
-from bench.portal.shutting_out import CLIENTS, HOST, Target, allow_files
 from bench.queue.ground import COURSE, ROOT, Ground
 from bench.table import table
 from server.submissions.models import Mode
@@ -88,7 +88,7 @@ def _beside(name: str, target: Target, cookies: list[str], rounds: int) -> dict[
 @contextmanager
 def _clients(name: str, target: Target) -> Iterator[None]:
     words = [name, json.dumps(target.as_json())]
-    process = subprocess.Popen([sys.executable, "-m", "bench.portal.shutting_out", *words], cwd=ROOT)
+    process = subprocess.Popen([sys.executable, "-m", "bench.portal.attacks", *words], cwd=ROOT)
     try:
         yield
     finally:

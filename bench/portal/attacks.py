@@ -1,6 +1,6 @@
 """Clients that try to block others, on this machine's loopback address only. They run until they are stopped.
 
-python -m bench.portal.shutting_out NAME TARGET-AS-JSON
+python -m bench.portal.attacks NAME TARGET-AS-JSON
 """
 
 from __future__ import annotations
