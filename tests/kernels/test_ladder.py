@@ -186,7 +186,7 @@ def test_no_place_on_a_device_that_nothing_was_measured_on(ladder: Ladder) -> No
         ('[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = { 1 = 2 }', "gflops and cublas_share"),
         (
             '[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = { 1 = 2 }\ncublas_share = { 2 = 1 }',
-            "of the same sizes",
+            "must have the same sizes",
         ),
         (
             '[01_a]\ntitle = "t"\nidea = "i"\n[01_a.h200]\ngflops = { x = 2 }\ncublas_share = { x = 1 }',

@@ -40,7 +40,7 @@ def report_stuck(
         if other_pc == pc and (wanted := _wanted(program, pc)) is not None:
             return Example(block, (one,)), f"{message}. Only {len(threads):,} of {wanted:,} threads reach it."
         if other_pc == pc:
-            message += ", and threads that it waits for never come there"
+            message += ", but other threads of its group never reach it"
             return Example(block, (one,)), f"{message}: {rule(instructions[pc])}"
         name, what = machine.geometry.thread_name(two), waiting_place(instructions[other_pc])
         message += f", while thread {name} of the same block waits at {what}, line {other_line}"

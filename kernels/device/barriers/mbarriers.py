@@ -168,7 +168,7 @@ class Mbarriers:
             self._stop(
                 use,
                 part.lanes[bad],
-                f"it makes a `cuda::barrier` for {count:,} threads; 1 to {_MOST:,} may be",
+                f"it makes a `cuda::barrier` for {count:,} threads; 1 to {_MOST:,} are allowed",
             )
         self._set(part, _States(sources, sources, np.zeros_like(sources)))
         for key, lanes, _ in self._by_barrier(part, np.zeros_like(sources)):
@@ -240,7 +240,9 @@ class Mbarriers:
         for key, lanes, phase in self._by_barrier(part, states.phase):
             unaware = lanes[self._ordering.seen(key).reshape(-1)[lanes] < phase]
             if unaware.size:
-                why = "{thread} arrives at a `cuda::barrier`; nothing tells it that the last phase is over"
+                why = (
+                    "{thread} arrives at a `cuda::barrier`, but nothing shows it that the last phase is over"
+                )
                 self._misused(use, unaware, why)
         if not use.opens and (last := total == states.missing).any():
             self._stop(use, part.lanes[last], "its arrival completes a phase, which `.noComplete` rules out")

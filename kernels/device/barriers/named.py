@@ -100,7 +100,7 @@ class NamedBarriers:
                     arrival, part, "while others of its block wait at `__syncthreads()`, which is barrier 0"
                 )
             if (self._arrived[number] & part).any():
-                self._misused(arrival, part, f"and came there before; barrier {number} has not opened since")
+                self._misused(arrival, part, f"a second time before barrier {number} opens")
             self._expect(arrival, number, part, blocks)
             self._arrived[number] |= part
             if arrival.waits:
@@ -121,7 +121,7 @@ class NamedBarriers:
             (
                 arrival.numbers,
                 (arrival.numbers >= 0) & (arrival.numbers < MOST),
-                "there are barriers 0 to 15 only",
+                "only barriers 0 to 15 exist",
             ),
             (arrival.counts, self._fits(arrival), f"the count must be a positive multiple of {WARP}"),
         ):
@@ -142,7 +142,7 @@ class NamedBarriers:
         unaware = part & (self._ordering.seen(("bar", number)) < self._uses[number])
         if unaware.any():
             self._misused(
-                arrival, unaware, f"and nothing tells it that the last use of barrier {number} is over"
+                arrival, unaware, f"but nothing shows it that the last use of barrier {number} is over"
             )
 
     def _expect(self, arrival: Arrival, number: int, part: Grid, blocks: Grid) -> None:
@@ -152,7 +152,7 @@ class NamedBarriers:
         most = np.where(part, counts, 0).max(axis=0)
         differs = part & ((counts != most) | ((known > 0) & (counts != known)))
         if differs.any():
-            self._misused(arrival, differs, f"and names another count than others do for barrier {number}")
+            self._misused(arrival, differs, f"with a different count than other threads at barrier {number}")
         self._expected[number] = np.where(blocks, most, known)
         if not arrival.counted:
             self._open_ended[number] |= blocks
@@ -180,7 +180,7 @@ class NamedBarriers:
         def describe() -> tuple[Example, str]:
             block, thread = self._machine.geometry.who(int(lanes[0]))
             name = self._machine.geometry.lane_name(int(lanes[0]))
-            message = why if whole else f"{name} comes to `{instruction.opcode}`, {why}"
+            message = why if whole else f"{name} reaches `{instruction.opcode}`, {why}"
             return Example(block, (thread,)), message
 
         self._machine.findings.add(Verdict.BARRIER_DIVERGENCE, instruction.line, len(lanes), describe)

@@ -203,7 +203,7 @@ def _report_nowhere(
     def describe() -> tuple[Example, str]:
         block, thread = machine.geometry.who(int(lanes[0]))
         null = space == "global" and window_at(space, int(addresses[0])) == 0
-        where = "through a null pointer" if null else f"{space} memory that belongs to no variable"
+        where = "through a null pointer" if null else f"{space} memory outside any variable"
         return Example(
             block, (thread,), None
         ), f"{machine.geometry.lane_name(int(lanes[0]))} {_verb(site)} {where}"

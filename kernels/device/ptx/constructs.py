@@ -52,5 +52,5 @@ def rule(instruction: Instruction) -> str:
     if is_warp_sync(instruction):
         return f"all threads of the warp named in the mask must reach {waiting_place(instruction)}"
     if len(instruction.operands) == 2:
-        return "the barrier opens when as many threads have come as its count says"
+        return "the barrier opens only when its number of threads has arrived"
     return "all threads of a block must reach the same barrier"
