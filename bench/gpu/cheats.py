@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from bench.gpu.alone import Outcome, judge_alone
+from bench.gpu.gpu_verdicts import Outcome, judge_alone
 from bench.gpu.section import Data, Run, table
 from bench.gpu.subjects import Cheat, cheats
 from worker.bench.backlog import Graded, work_off

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from bench.gpu.alone import judge_alone
+from bench.gpu.gpu_verdicts import judge_alone
 from bench.gpu.machine import Machine, grade_again, grade_first, measured_by
 from bench.gpu.section import Data, Run, percent, table
 from bench.gpu.subjects import Subject, cheats
