@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.portal.attacks import CLIENTS, HOST, Target, allow_files
-from bench.portal.house import COOKIE, Web, percentile, sign_in
+from bench.portal.web_server import COOKIE, Web, percentile, sign_in
 from bench.queue.ground import COURSE, ROOT, Ground
 from bench.table import table
 from server.submissions.models import Mode

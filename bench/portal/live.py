@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from bench.portal.house import COOKIE
+from bench.portal.web_server import COOKIE
 
 _SILENCE_SECONDS = 45.0
 _FIRST_WAIT, _LONGEST_WAIT, _GROWTH = 2.0, 15.0, 1.5

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from bench.portal.house import Browser, Web, percentile, sign_in
+from bench.portal.web_server import Browser, Web, percentile, sign_in
 from bench.queue.ground import COURSE, ROOT, Ground, Terms
 from bench.queue.rows import Full, grade, made
 from bench.table import table

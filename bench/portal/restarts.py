@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page, Response, async_playwright
 from playwright.async_api import TimeoutError as Late
 
 from bench.portal.course import Waiting
-from bench.portal.house import COOKIE, Web, percentile, sign_in
+from bench.portal.web_server import COOKIE, Web, percentile, sign_in
 from bench.queue.ground import Ground
 from bench.table import table
 from tests.browser.chromium import launch_options

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.portal.course import Waiting
-from bench.portal.house import Browser, Web, percentile, sign_in
 from bench.portal.live import LivePage
+from bench.portal.web_server import Browser, Web, percentile, sign_in
 from bench.queue.ground import COURSE, Ground
 from bench.table import table
 

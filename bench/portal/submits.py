@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import func, select
 
-from bench.portal.house import PROCESSES, Web, percentile, tokens
+from bench.portal.web_server import PROCESSES, Web, percentile, tokens
 from bench.queue.ground import COURSE, Ground
 from bench.table import table
 from server.submissions.models import Submission

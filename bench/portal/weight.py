@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from bench.portal.house import COOKIE, Web, sign_in
 from bench.portal.pages import ASSIGNMENT, DEVICE_CLASS, WORK, furnished, public_id, real_report
+from bench.portal.web_server import COOKIE, Web, sign_in
 from bench.queue.ground import COURSE, Ground
 from bench.table import table
 
