@@ -237,7 +237,7 @@ def test_a_run_that_beats_its_bound_is_said_to_do_so():
 
 def test_a_driver_that_holds_another_number_of_blocks_is_told():
     odd = by_driver("9.0", 256, 7, registers=32, shared_static=2048)
-    assert "  modelled: The driver holds 7 blocks of 256 threads" in text(measured_occupancy=odd)
+    assert "  modelled: The driver fits 7 blocks of 256 threads" in text(measured_occupancy=odd)
 
 
 def test_what_a_device_does_not_tell_is_left_out():
