@@ -45,8 +45,8 @@ class Middle:
 def ranks(count: int) -> tuple[int, int] | None:
     """Return the ranks of the values that bound the median in 95 of 100 cases; None for too few.
 
-    The result is the closest symmetric pair. Ranks count from 1. The true
-    median is below the value of rank k as often as fewer than k of `count` coin tosses are heads.
+    The result is the closest symmetric pair. Ranks count from 1. The true median is below rank k as often as fewer than
+    k of `count` coin tosses are heads.
     """
     fewer, rank = 0, 0
     while 2 * _ONE_IN * (fewer + math.comb(count, rank)) <= 2**count:

@@ -94,7 +94,7 @@ _FAR = np.int64(1) << 62
 
 
 def _flag(kind: Kind, strength: Strength) -> int:
-    """Return the flag of an access. Atomics of block scope count as plain writes, because blocks don't respect them."""
+    """Return the flag of an access. Atomics of block scope count as plain writes: other blocks may ignore them."""
     if strength is Strength.DEVICE:
         return _READ if kind is Kind.READ else _ATOMIC
     return _READ if kind is Kind.READ else _WRITE
