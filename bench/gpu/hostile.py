@@ -37,7 +37,7 @@ def run(section: Run) -> None:
     with machine.spares() as spares:
         measure = measured_by(spares)
         report, known = grade_first(machine, right, measure)
-        section.say(f"the right kernel: {report.verdict}")
+        section.say(f"the solution of tiled: {report.verdict}")
 
         def measured() -> list[float]:
             again = [grade_again(machine, right, known, measure).measurement for _ in range(MEASUREMENTS)]
