@@ -281,7 +281,7 @@ def test_python_chosen_by_name_is_taken_or_refused():
     assert find_python(os.environ | {"PYTHON": sys.executable}).stdout.strip() == sys.executable
     refused = find_python(os.environ | {"PYTHON": "/nowhere/python3"})
     assert refused.returncode == 1
-    assert "PYTHON=/nowhere/python3 does not start" in refused.stderr
+    assert "PYTHON=/nowhere/python3 is not a working CPython" in refused.stderr
 
 
 def find_python(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
